@@ -1,0 +1,1 @@
+//! Clearway's vocabulary: the few words every other crate speaks.

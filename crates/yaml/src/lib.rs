@@ -1,0 +1,1 @@
+//! YAML and JSON documents as located trees, within limits.

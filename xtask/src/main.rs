@@ -1,0 +1,3 @@
+//! The project's own checks, run as `cargo xtask <check>`.
+
+fn main() {}
