@@ -1,1 +1,24 @@
 //! Clearway's vocabulary: the few words every other crate speaks.
+//!
+//! Nothing here has effects. Time is a [`Timestamp`] handed in, bounds are [`Limits`] handed in, and what is wrong with
+//! somebody's input is a [`Diagnostic`] handed back. Start at [`Version`] for what is updated and at [`Diagnostic`] for
+//! how every linter of the product speaks.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
+mod arch;
+pub mod diagnostic;
+mod digest;
+mod limits;
+mod timestamp;
+mod version;
+
+pub use arch::{Arch, ArchError};
+pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
+pub use digest::{Algorithm, Digest, DigestError};
+pub use limits::Limits;
+pub use timestamp::{Timestamp, TimestampError, humanize};
+pub use version::{Version, VersionError};
