@@ -28,7 +28,7 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         (excerpt, Some(position)) => {
             let file = place.file.as_deref().unwrap_or("-");
             elements.push(Origin::path(file).line(position.line).char_column(position.column).into());
-            elements.extend(excerpt.as_ref().map(|excerpt| note(excerpt.text.clone(), "in")));
+            elements.extend(excerpt.as_ref().map(|excerpt| note(&excerpt.text, "in")));
         }
         (_, None) => elements.extend(place.file.as_deref().map(|file| Origin::path(file).into())),
     }
@@ -36,8 +36,8 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         (Some(object), Some(path)) => Some(format!("{object}: {path}")),
         (object, path) => object.clone().or_else(|| path.clone()),
     };
-    elements.extend(object.map(|text| note(text, "at")));
-    elements.extend(diagnostic.note.clone().map(|text| note(text, "note")));
+    elements.extend(object.as_deref().map(|text| note(text, "at")));
+    elements.extend(diagnostic.note.as_deref().map(|text| note(text, "note")));
     elements.extend(
         diagnostic.help.as_deref().map(|help| Element::from(Level::HELP.message(normalize_untrusted_str(help)))),
     );
@@ -46,8 +46,8 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     renderer.render(&[group])
 }
 
-fn note(text: String, label: &'static str) -> Element<'static> {
-    Level::NOTE.with_name(label).message(normalize_untrusted_str(&text)).into()
+fn note(text: &str, label: &'static str) -> Element<'static> {
+    Level::NOTE.with_name(label).message(normalize_untrusted_str(text)).into()
 }
 
 #[cfg(test)]

@@ -1,0 +1,250 @@
+//! From parser events to a tape.
+//!
+//! A [`Builder`] takes the events of one value. It follows aliases and merge keys (`<<`) by copying, and counts every
+//! entry it makes against the limit, so that a small text cannot become a large tree.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use granit_parser::{Event, ScalarStyle, Span};
+
+use crate::tape::{Entry, Shape, Tape};
+
+/// Why a value cannot be built although the text is YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BuildError {
+    #[error("more than {limit} values in one object (aliases count as what they stand for)")]
+    TooManyValues { limit: usize },
+    #[error("a list or an object cannot be a key")]
+    ComplexKey,
+    #[error("an alias for a value that is not complete before it")]
+    OpenAlias,
+    #[error("`<<` must name an object or a list of objects")]
+    BadMerge,
+}
+
+/// A list or object that is not closed yet.
+struct Open {
+    start: usize,
+    mapping: bool,
+    /// In a mapping: whether the next value is a key.
+    key_next: bool,
+    merges: bool,
+    anchor: usize,
+}
+
+/// Builds the tape of one value.
+pub(crate) struct Builder<'s> {
+    pub(crate) tape: Tape<'s>,
+    open: Vec<Open>,
+    anchors: BTreeMap<usize, Vec<Entry<'s>>>,
+    /// Entries kept for aliases; they count against the limit for as long as the document lasts.
+    anchored: usize,
+    limit: usize,
+    first_line: usize,
+}
+
+impl<'s> Builder<'s> {
+    /// A builder for texts that start at line `first_line` of their file.
+    pub(crate) fn new(first_line: usize, limit: usize, capacity: usize) -> Self {
+        Builder {
+            tape: Tape { entries: Vec::with_capacity(capacity), located: true },
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            anchored: 0,
+            limit,
+            first_line,
+        }
+    }
+
+    /// Forgets the value, and keeps what later aliases may name.
+    pub(crate) fn next_value(&mut self) {
+        self.tape.entries.clear();
+        self.open.clear();
+    }
+
+    /// Forgets everything: anchors end with their document.
+    pub(crate) fn next_document(&mut self) {
+        self.next_value();
+        self.anchors.clear();
+        self.anchored = 0;
+    }
+
+    /// How many lists and objects are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The key of the outermost object whose value comes next.
+    pub(crate) fn top_key(&self) -> Option<&str> {
+        match self.open.as_slice() {
+            [Open { mapping: true, key_next: false, .. }] => self.tape.entries.last().map(|entry| &*entry.text),
+            _ => None,
+        }
+    }
+
+    /// The outermost object as far as it is complete.
+    pub(crate) fn so_far(&self) -> Tape<'s> {
+        let mut tape = self.tape.clone();
+        if self.top_key().is_some() {
+            tape.entries.pop();
+        }
+        let size = u32::try_from(tape.entries.len()).unwrap_or(u32::MAX);
+        if let Some(root) = tape.entries.first_mut() {
+            root.size = size;
+        }
+        tape
+    }
+
+    /// Takes one event; says whether the value is complete with it.
+    pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span) -> Result<bool, BuildError> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain =
+                    style == ScalarStyle::Plain && tag.as_ref().is_none_or(|tag| tag.core_suffix() != Some("str"));
+                let merge = plain && text == "<<";
+                self.push(if plain { Shape::Plain } else { Shape::Text }, text, span)?;
+                if let Some(open) = self.open.last_mut().filter(|open| open.mapping && open.key_next) {
+                    open.merges |= merge;
+                }
+                self.value_done(self.tape.entries.len().saturating_sub(1), anchor)
+            }
+            Event::SequenceStart(_, anchor, _) => self.start(Shape::Sequence, anchor, span),
+            Event::MappingStart(_, anchor, _) => self.start(Shape::Mapping, anchor, span),
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
+            Event::Alias(anchor) => {
+                let copy = self.anchors.get(&anchor).ok_or(BuildError::OpenAlias)?;
+                let start = self.tape.entries.len();
+                if start + copy.len() + self.anchored > self.limit {
+                    return Err(BuildError::TooManyValues { limit: self.limit });
+                }
+                if copy.len() > 1 && self.open.last().is_some_and(|open| open.mapping && open.key_next) {
+                    return Err(BuildError::ComplexKey);
+                }
+                self.tape.entries.extend_from_slice(copy);
+                self.value_done(start, 0)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn push(&mut self, shape: Shape, text: Cow<'s, str>, span: &Span) -> Result<(), BuildError> {
+        if self.tape.entries.len() + self.anchored >= self.limit {
+            return Err(BuildError::TooManyValues { limit: self.limit });
+        }
+        // A document is shorter than 4 GiB: `Limits::document_bytes` is checked before it is parsed.
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let start = narrow(span.start.byte_offset().unwrap_or(0));
+        let scalar = matches!(shape, Shape::Plain | Shape::Text);
+        self.tape.entries.push(Entry {
+            shape,
+            size: 1,
+            line: narrow(self.first_line + span.start.line() - 1),
+            column: narrow(span.start.col() + 1),
+            start,
+            end: if scalar { narrow(span.end.byte_offset().unwrap_or(0)).max(start) } else { start },
+            text,
+        });
+        Ok(())
+    }
+
+    fn start(&mut self, shape: Shape, anchor: usize, span: &Span) -> Result<bool, BuildError> {
+        if self.open.last().is_some_and(|open| open.mapping && open.key_next) {
+            return Err(BuildError::ComplexKey);
+        }
+        let mapping = shape == Shape::Mapping;
+        self.push(shape, Cow::Borrowed(""), span)?;
+        let start = self.tape.entries.len().saturating_sub(1);
+        self.open.push(Open { start, mapping, key_next: mapping, merges: false, anchor });
+        Ok(false)
+    }
+
+    fn end(&mut self) -> Result<bool, BuildError> {
+        let Some(open) = self.open.pop() else { return Ok(true) };
+        if open.merges {
+            self.merge(open.start)?;
+        }
+        let size = self.tape.entries.len() - open.start;
+        if let Some(entry) = self.tape.entries.get_mut(open.start) {
+            entry.size = u32::try_from(size).unwrap_or(u32::MAX);
+        }
+        self.value_done(open.start, open.anchor)
+    }
+
+    /// A value that starts at `start` is whole.
+    fn value_done(&mut self, start: usize, anchor: usize) -> Result<bool, BuildError> {
+        if anchor != 0 {
+            let copy = self.tape.entries.get(start..).unwrap_or(&[]).to_vec();
+            self.anchored += copy.len();
+            if self.tape.entries.len() + self.anchored > self.limit {
+                return Err(BuildError::TooManyValues { limit: self.limit });
+            }
+            self.anchors.insert(anchor, copy);
+        }
+        match self.open.last_mut() {
+            Some(open) => {
+                open.key_next = open.mapping && !open.key_next;
+                Ok(false)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Replaces the `<<` of the object at the end of the tape by the entries that it does not have itself.
+    fn merge(&mut self, start: usize) -> Result<(), BuildError> {
+        let own = Tape { entries: self.tape.entries.split_off(start + 1), located: true };
+        let fields = fields_of(&own.entries);
+        let (merged, kept): (Vec<_>, Vec<_>) = fields
+            .into_iter()
+            .partition(|(key, _)| key.first().is_some_and(|key| key.shape == Shape::Plain && key.text == "<<"));
+        let mut names: Vec<&str> = Vec::new();
+        for (key, value) in kept {
+            names.extend(key.first().map(|key| &*key.text));
+            self.tape.entries.extend(key.iter().chain(value).cloned());
+        }
+        for (_, value) in merged {
+            let inner = value.get(1..).unwrap_or(&[]);
+            let sources: Vec<&[Entry<'s>]> = match value.first().map(|head| head.shape) {
+                Some(Shape::Mapping) => vec![value],
+                Some(Shape::Sequence) => values_of(inner),
+                _ => return Err(BuildError::BadMerge),
+            };
+            for source in sources {
+                if source.first().is_none_or(|head| head.shape != Shape::Mapping) {
+                    return Err(BuildError::BadMerge);
+                }
+                for (key, value) in fields_of(source.get(1..).unwrap_or(&[])) {
+                    let Some(name) = key.first().map(|key| &*key.text) else { continue };
+                    if !names.contains(&name) {
+                        names.push(name);
+                        self.tape.entries.extend(key.iter().chain(value).cloned());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts the inside of a list into its values.
+fn values_of<'e, 's>(mut rest: &'e [Entry<'s>]) -> Vec<&'e [Entry<'s>]> {
+    let mut values = Vec::new();
+    while let Some(size) = rest.first().map(|head| head.size as usize) {
+        let (value, behind) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+        values.push(value);
+        rest = behind;
+    }
+    values
+}
+
+/// Cuts the inside of an object into its keys and values.
+fn fields_of<'e, 's>(inside: &'e [Entry<'s>]) -> Vec<(&'e [Entry<'s>], &'e [Entry<'s>])> {
+    let values = values_of(inside);
+    values
+        .chunks_exact(2)
+        .filter_map(|pair| match pair {
+            [key, value] => Some((*key, *value)),
+            _ => None,
+        })
+        .collect()
+}

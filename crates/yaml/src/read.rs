@@ -1,0 +1,273 @@
+//! Goes through the objects of a stream: each document, and each item of a `List`, one at a time.
+//!
+//! What cannot be read is reported with its place, and the rest goes on. Start at [`read`].
+
+use std::io::BufRead;
+
+use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
+use granit_parser::{ErrorKind, Event, Marker, Parser, ScanError};
+
+use crate::build::{BuildError, Builder};
+use crate::split::{SplitError, Splitter};
+use crate::tape::{Node, Span};
+
+/// The codes of what is wrong with a stream as such.
+pub mod codes {
+    /// The text is not YAML or JSON.
+    pub const SYNTAX: &str = "IN001";
+    /// The bytes are not UTF-8.
+    pub const ENCODING: &str = "IN002";
+    /// A file or document is over its size limit.
+    pub const SIZE: &str = "IN003";
+    /// A document is over a limit of its structure.
+    pub const STRUCTURE: &str = "IN004";
+    /// A list is unusually long.
+    pub const LONG_LIST: &str = "IN005";
+    /// The stream cannot be read on.
+    pub const UNREADABLE: &str = "IN006";
+}
+
+/// The text an object was read from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Source<'a> {
+    /// The file, or `-` for standard input; nothing for an object that came over the wire.
+    pub file: Option<&'a str>,
+    text: &'a str,
+}
+
+/// What is found in a stream.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// An object, or whatever else a document holds.
+    Object {
+        /// Its value.
+        root: Node<'a>,
+        /// The text it stands in.
+        source: Source<'a>,
+        /// For an item of a `List`: the fields of that list that were read before its items (`kind`, `apiVersion`).
+        list: Option<Node<'a>>,
+    },
+    /// Something that could not be read.
+    Problem(Diagnostic),
+}
+
+/// How much was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects handed over.
+    pub objects: usize,
+    /// Problems handed over.
+    pub problems: usize,
+}
+
+impl Source<'_> {
+    /// The place of a node, with the name of the file.
+    pub fn place(&self, node: Node<'_>) -> Place {
+        let position = node.span().map(|span| Position { line: span.line, column: span.column });
+        Place { file: self.file.map(str::to_owned), position, ..Place::default() }
+    }
+
+    /// The line a node stands on.
+    pub fn excerpt(&self, node: Node<'_>) -> Option<Excerpt> {
+        let Span { start, end, .. } = node.span()?;
+        Excerpt::of(self.text, start..end)
+    }
+}
+
+/// Reads a stream named `file` and hands each object and each problem to `visit`, in order.
+pub fn read(input: impl BufRead, file: &str, limits: &Limits, mut visit: impl FnMut(Found<'_>)) -> Summary {
+    let mut summary = Summary::default();
+    let mut count = |found: Found<'_>| {
+        match &found {
+            Found::Object { .. } => summary.objects += 1,
+            Found::Problem(_) => summary.problems += 1,
+        }
+        visit(found);
+    };
+    let mut splitter = Splitter::new(input, limits.clone());
+    let mut capacity = 64;
+    while let Some(next) = splitter.next_document() {
+        match next {
+            Ok((bytes, line)) => match std::str::from_utf8(bytes) {
+                Ok(text) => {
+                    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+                    let mut pass = Pass::new(text, file, line, limits, capacity);
+                    if let Err(problem) = pass.run(&mut count) {
+                        count(Found::Problem(*problem));
+                    }
+                    capacity = pass.builder.tape.entries.capacity().min(4_096);
+                }
+                Err(error) => count(Found::Problem(not_utf8(bytes, error, file, line))),
+            },
+            Err((error, line)) => count(Found::Problem(passed_over(&error, file, line))),
+        }
+    }
+    summary
+}
+
+/// One stretch of text on its way through the parser.
+struct Pass<'s> {
+    parser: Parser<'s, granit_parser::StrInput<'s>>,
+    source: Source<'s>,
+    first_line: usize,
+    limits: &'s Limits,
+    builder: Builder<'s>,
+    /// Whether the items of the document at hand were handed over already.
+    streamed: bool,
+}
+
+impl<'s> Pass<'s> {
+    fn new(text: &'s str, file: &'s str, first_line: usize, limits: &'s Limits, capacity: usize) -> Self {
+        let options = granit_parser::options! {
+            flow_nesting_limit: limits.depth,
+            block_nesting_limit: limits.depth,
+        };
+        Pass {
+            parser: Parser::new_from_str_with_options(text, options),
+            source: Source { file: Some(file), text },
+            first_line,
+            limits,
+            builder: Builder::new(first_line, limits.nodes, capacity),
+            streamed: false,
+        }
+    }
+
+    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Box<Diagnostic>> {
+        while let Some(next) = self.parser.next_event() {
+            let (event, span) = next.map_err(|error| self.syntax(&error))?;
+            match event {
+                Event::DocumentStart(..) => {
+                    self.builder.next_document();
+                    self.streamed = false;
+                }
+                Event::SequenceStart(..) if self.builder.depth() == 0 => self.items(None, span.start, visit)?,
+                Event::SequenceStart(..) if self.starts_items() => {
+                    let list = self.builder.so_far();
+                    self.items(list.root(), span.start, visit)?;
+                    self.streamed = true;
+                    // The list itself goes on with an empty one in their place.
+                    self.feed(event, &span)?;
+                    self.feed(Event::SequenceEnd, &span)?;
+                }
+                event => {
+                    if self.feed(event, &span)? {
+                        self.hand_over(visit);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self, event: Event<'s>, span: &granit_parser::Span) -> Result<bool, Box<Diagnostic>> {
+        self.builder.feed(event, span).map_err(|error| self.structure(error, span.start))
+    }
+
+    fn hand_over(&self, visit: &mut dyn FnMut(Found<'_>)) {
+        let Some(root) = self.builder.tape.root() else { return };
+        let is_list = self.streamed && root.get("kind").is_none_or(|kind| kind.raw().ends_with("List"));
+        // An empty document is what stands between two separators, and says nothing.
+        if !is_list && !root.is_null() {
+            visit(Found::Object { root, source: self.source, list: None });
+        }
+    }
+
+    /// Whether the sequence that comes next holds objects: the `items` of a `List`.
+    ///
+    /// `kubectl` writes `items` before `kind`, so a list whose kind is not known yet counts.
+    fn starts_items(&self) -> bool {
+        self.builder.top_key() == Some("items")
+            && self
+                .builder
+                .so_far()
+                .root()
+                .and_then(|list| list.get("kind"))
+                .is_none_or(|kind| kind.raw().ends_with("List"))
+    }
+
+    /// Hands over the items of a list one at a time.
+    fn items(
+        &mut self,
+        list: Option<Node<'_>>,
+        start: Marker,
+        visit: &mut dyn FnMut(Found<'_>),
+    ) -> Result<(), Box<Diagnostic>> {
+        let mut item = Builder::new(self.first_line, self.limits.nodes, 64);
+        let mut count = 0_usize;
+        while let Some(next) = self.parser.next_event() {
+            let (event, span) = next.map_err(|error| self.syntax(&error))?;
+            if item.depth() == 0 && matches!(event, Event::SequenceEnd) {
+                break;
+            }
+            if item.feed(event, &span).map_err(|error| self.structure(error, span.start))? {
+                if let Some(root) = item.tape.root() {
+                    count += 1;
+                    visit(Found::Object { root, source: self.source, list });
+                }
+                item.next_value();
+            }
+        }
+        if count > self.limits.list_items {
+            let message =
+                format!("a list of {count} objects; above {} one file is slow to work with", self.limits.list_items);
+            visit(Found::Problem(self.problem(codes::LONG_LIST, Severity::Info, message, start).with_help(
+                "all of them were read; one YAML document for each, or one file a namespace, needs less memory",
+            )));
+        }
+        Ok(())
+    }
+
+    fn syntax(&self, error: &ScanError) -> Box<Diagnostic> {
+        let too_deep = matches!(error.kind(), ErrorKind::RecursionLimitExceeded);
+        let (code, help) = if too_deep {
+            (codes::STRUCTURE, format!("no object nests deeper than {} levels", self.limits.depth))
+        } else {
+            (codes::SYNTAX, "this document is passed over; the others are still read".to_owned())
+        };
+        let message = format!("not YAML: {}", error.kind());
+        Box::new(self.problem(code, Severity::Error, message, *error.marker()).with_help(help))
+    }
+
+    fn structure(&self, error: BuildError, at: Marker) -> Box<Diagnostic> {
+        Box::new(
+            self.problem(codes::STRUCTURE, Severity::Error, error.to_string(), at)
+                .with_help("this document is passed over; the others are still read"),
+        )
+    }
+
+    fn problem(&self, code: &'static str, severity: Severity, message: String, at: Marker) -> Diagnostic {
+        let position = Position { line: self.first_line + at.line() - 1, column: at.col() + 1 };
+        let excerpt = at.byte_offset().and_then(|start| Excerpt::of(self.source.text, start..start + 1));
+        Diagnostic::new(code, severity, message).at(in_file(self.source.file, position)).with_excerpt(excerpt)
+    }
+}
+
+fn in_file(file: Option<&str>, position: Position) -> Place {
+    Place { file: file.map(str::to_owned), position: Some(position), ..Place::default() }
+}
+
+fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, file: &str, first_line: usize) -> Diagnostic {
+    let good = bytes.get(..error.valid_up_to()).unwrap_or(&[]);
+    let line = first_line + good.split(|byte| *byte == b'\n').count() - 1;
+    let in_line = good.rsplit(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let column = String::from_utf8_lossy(in_line).chars().count() + 1;
+    Diagnostic::new(codes::ENCODING, Severity::Error, "not UTF-8 text")
+        .at(in_file(Some(file), Position { line, column }))
+        .with_help("a binary or compressed file is not read; a text in another encoding must be converted to UTF-8")
+}
+
+fn passed_over(error: &SplitError, file: &str, line: usize) -> Diagnostic {
+    let (code, help) = match error {
+        SplitError::FileTooLarge { .. } => {
+            (codes::SIZE, "what stands before was read; raise --max-file-size or split the file")
+        }
+        SplitError::DocumentTooLarge { .. } => (codes::SIZE, "the other documents are still read; split it up"),
+        SplitError::Io(_) => (codes::UNREADABLE, "what stands before was read"),
+    };
+    Diagnostic::new(code, Severity::Error, error.to_string())
+        .at(in_file(Some(file), Position { line, column: 1 }))
+        .with_help(help)
+}
+
+#[cfg(test)]
+mod tests;

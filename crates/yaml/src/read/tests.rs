@@ -1,0 +1,138 @@
+//! What a stream gives, good and bad.
+
+use super::*;
+use proptest::prelude::*;
+
+/// The names of the objects and the codes and places of the problems, in order.
+fn gist(text: impl AsRef<[u8]>, limits: &Limits) -> Vec<String> {
+    let mut gist = Vec::new();
+    read(text.as_ref(), "x.yaml", limits, |found| {
+        gist.push(match found {
+            Found::Object { root, list, .. } => {
+                let name = root.at(&["metadata", "name"]).map_or(root.raw(), Node::raw);
+                let kind = list.and_then(|list| list.get("kind")).map_or("", Node::raw);
+                format!("{kind}{name}@{}", root.span().unwrap().line)
+            }
+            Found::Problem(problem) => {
+                let at = problem.place.position.unwrap();
+                format!("{} {}:{}", problem.code, at.line, at.column)
+            }
+        });
+    });
+    gist
+}
+
+fn named(name: &str) -> String {
+    format!("kind: A\nmetadata:\n  name: {name}\n")
+}
+
+#[test]
+fn documents_are_handed_over_with_the_lines_of_the_file() {
+    let text = format!("{}---\n{}---\n---\n# nothing\n---\n{}", named("a"), named("b"), named("c"));
+    assert_eq!(gist(text, &Limits::default()), ["a@1", "b@5", "c@12"]);
+}
+
+#[test]
+fn one_broken_document_does_not_take_the_others_with_it() {
+    let text = format!("{}---\nkind: [unclosed\n---\n{}", named("a"), named("c"));
+    let gist = gist(text, &Limits::default());
+    assert_eq!((gist.first().unwrap().as_str(), gist.last().unwrap().as_str()), ("a@1", "c@7"));
+    assert!(gist.len() == 3 && gist.get(1).unwrap().starts_with("IN001 "), "{gist:?}");
+}
+
+#[test]
+fn items_of_a_list_are_objects_whether_kind_comes_before_or_after() {
+    let before = "kind: DeploymentList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n";
+    assert_eq!(gist(before, &Limits::default()), ["DeploymentLista@3", "DeploymentListb@4"]);
+    let after = r#"{"apiVersion": "v1", "items": [{"metadata": {"name": "a"}}], "kind": "List"}"#;
+    assert_eq!(gist(after, &Limits::default()), ["a@1"]);
+    let bare = "[{\"metadata\": {\"name\": \"a\"}}]";
+    assert_eq!(gist(bare, &Limits::default()), ["a@1"]);
+}
+
+#[test]
+fn an_object_with_items_of_its_own_is_one_object() {
+    assert_eq!(gist("kind: Menu\nitems:\n- soup\nmetadata: {name: lunch}\n", &Limits::default()), ["lunch@1"]);
+    assert_eq!(
+        gist("items:\n- soup\nkind: Menu\nmetadata: {name: lunch}\n", &Limits::default()),
+        ["soup@2", "lunch@1"]
+    );
+}
+
+#[test]
+fn an_unusually_long_list_is_read_whole_and_mentioned_once() {
+    let limits = Limits { list_items: 2, ..Limits::default() };
+    let gist = gist("kind: List\nitems: [{a: 1}, {a: 2}, {a: 3}]\n", &limits);
+    assert_eq!(gist.len(), 4);
+    assert_eq!(gist.last().unwrap(), "IN005 2:8");
+}
+
+#[test]
+fn aliases_and_merge_keys_are_followed() {
+    let text = "base: &b {x: 1, y: 2}\nmetadata: {name: m}\ncopy: *b\nmerged: {<<: *b, y: 3}\n";
+    read(text.as_bytes(), "x", &Limits::default(), |found| {
+        let Found::Object { root, .. } = found else { panic!("{found:?}") };
+        let want = serde_json::json!({
+            "base": {"x": 1, "y": 2}, "metadata": {"name": "m"}, "copy": {"x": 1, "y": 2}, "merged": {"y": 3, "x": 1},
+        });
+        assert_eq!(root.to_json(), want);
+    });
+}
+
+#[test]
+fn what_would_grow_without_bound_is_refused() {
+    let levels = (1..12).map(|level| {
+        let below = vec![format!("*a{}", level - 1); 10].join(", ");
+        format!("a{level}: &a{level} [{below}]\n")
+    });
+    let bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned() + &levels.collect::<String>();
+    let deep = "[".repeat(100_000);
+    for text in [bomb + "---\nkind: B\n", deep + "\n---\nkind: B\n"] {
+        let gist = gist(text, &Limits::default());
+        assert!(gist.len() == 2 && gist.first().unwrap().starts_with("IN004 "), "{gist:?}");
+    }
+    assert_eq!(gist("a: &a [*a]\n", &Limits::default()), ["IN004 1:8"]);
+    assert_eq!(gist("? [a]\n: b\n", &Limits::default()), ["IN004 1:3"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_with_their_place() {
+    assert_eq!(gist(b"a: 1\nb: \xff\n---\nkind: B\n", &Limits::default()), ["IN002 2:4", "@4"]);
+}
+
+#[test]
+fn places_are_those_of_the_file_and_excerpts_show_the_line() {
+    let text = "kind: A\n---\nkind: B\nstatus: maybe\n";
+    let mut seen = Vec::new();
+    read(text.as_bytes(), "x.yaml", &Limits::default(), |found| {
+        if let Found::Object { root, source, .. } = found
+            && let Some(status) = root.get("status")
+        {
+            seen.push((source.place(status).position, source.excerpt(status)));
+        }
+    });
+    let excerpt = Excerpt { text: "status: maybe".into(), start: 8, end: 13 };
+    assert_eq!(seen, [(Some(Position { line: 4, column: 9 }), Some(excerpt))]);
+}
+
+#[test]
+fn tabs_and_escapes_of_json_are_read() {
+    let text = "{\n\t\"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\\u003cb\\/c\"}\n}\n";
+    assert_eq!(gist(text, &Limits::default()), ["a<b/c@1"]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic_or_stop_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        read(bytes.as_slice(), "x", &Limits::default(), |_| {});
+    }
+
+    #[test]
+    fn no_yaml_like_text_panics(text in "([a-z<]{1,3}: ?|- |[&*][a-c] |\\[|\\]|\\{|\\}|, |\\n {0,4}|---\\n|\"|'|\\||>|#|!!str |~|1|é){0,60}") {
+        read(text.as_bytes(), "x", &Limits { nodes: 500, ..Limits::default() }, |found| {
+            if let Found::Object { root, source, .. } = found {
+                let _ = (root.to_json(), source.excerpt(root));
+            }
+        });
+    }
+}
