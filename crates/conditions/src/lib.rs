@@ -1,1 +1,10 @@
 //! Status conditions: the model, the roll-up, the lint rules, the health of any object.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
+pub mod model;
+
+pub use model::{ConditionSeverity, Polarity, Presence, Status};
