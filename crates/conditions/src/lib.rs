@@ -5,6 +5,9 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+pub mod model;
 mod object;
 
 pub use object::{NOT_AN_OBJECT, Object, ObjectId};
+
+pub use model::{ConditionSeverity, Polarity, Presence, Status};
