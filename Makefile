@@ -1,0 +1,32 @@
+# The commands a contributor types. Each is one script or one cargo call; read those for the details.
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## Install what the tests need, then check and test everything
+	@tools/test
+
+.PHONY: setup
+setup: ## Only install what the tests need
+	@tools/test setup
+
+.PHONY: bench
+bench: ## Run the benchmarks and print their ratios
+	@tools/bench
+
+.PHONY: corpora
+corpora: ## Run the product over public corpora: make corpora MANIFESTS=DIR
+	@tools/corpora
+
+.PHONY: cluster
+cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
+	@testbed/install
+	@cargo run --quiet --locked --package clearway-testbed --bin cluster
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)
+	@tools/fuzz
