@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::assets::Component;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, FRONT_PROXY};
 use crate::error::Result;
 use crate::ports;
 use crate::process::{Launch, Probe, Process};
@@ -168,6 +168,7 @@ fn apiserver(
     port: u16,
     controllers: bool,
 ) -> Launch {
+    let [proxy_authority, proxy_certificate, proxy_key] = &credentials.front_proxy;
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{etcd_port}").into(),
         "--bind-address=127.0.0.1".into(),
@@ -186,6 +187,13 @@ fn apiserver(
         flag("--service-account-key-file", &credentials.service_account_public_key),
         flag("--service-account-signing-key-file", &credentials.service_account_key),
         "--allow-privileged=true".into(),
+        flag("--requestheader-client-ca-file", proxy_authority),
+        format!("--requestheader-allowed-names={FRONT_PROXY}").into(),
+        "--requestheader-username-headers=X-Remote-User".into(),
+        "--requestheader-group-headers=X-Remote-Group".into(),
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
+        flag("--proxy-client-cert-file", proxy_certificate),
+        flag("--proxy-client-key-file", proxy_key),
     ];
     if !controllers {
         // It asks for the service account `default`, which the controller manager makes.

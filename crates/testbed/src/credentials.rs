@@ -11,6 +11,9 @@ use rcgen::{
 
 use crate::error::{Error, Result};
 
+/// The name under which the API server asks aggregated API servers on behalf of others.
+pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
+
 /// A certificate and its key, both as PEM.
 #[derive(Debug, Clone)]
 pub struct Identity {
@@ -88,6 +91,8 @@ pub(crate) struct Credentials {
     pub(crate) authority_file: PathBuf,
     pub(crate) server_certificate: PathBuf,
     pub(crate) server_key: PathBuf,
+    /// The authority of the API server as a client of aggregated API servers, and that client's certificate and key.
+    pub(crate) front_proxy: [PathBuf; 3],
     /// Signs the tokens of service accounts.
     pub(crate) service_account_key: PathBuf,
     /// Proves them.
@@ -116,6 +121,8 @@ impl Credentials {
             "kubernetes.default",
             "kubernetes.default.svc",
         ])?;
+        let front_proxy = Authority::new("clearway-testbed-front-proxy")?;
+        let front_proxy_client = front_proxy.client(FRONT_PROXY, None)?;
         let service_accounts = KeyPair::generate()?;
         let admin_token = random_token().map_err(Error::io("reading /dev/urandom"))?;
         Ok(Self {
@@ -124,6 +131,11 @@ impl Credentials {
             authority_file: write("ca.crt", authority.certificate())?,
             server_certificate: write("server.crt", &serving.certificate)?,
             server_key: write("server.key", &serving.key)?,
+            front_proxy: [
+                write("front-proxy-ca.crt", front_proxy.certificate())?,
+                write("front-proxy.crt", &front_proxy_client.certificate)?,
+                write("front-proxy.key", &front_proxy_client.key)?,
+            ],
             service_account_key: write("service-accounts.key", &service_accounts.serialize_pem())?,
             service_account_public_key: write("service-accounts.pub", &service_accounts.public_key_pem())?,
             tokens: write("tokens.csv", &format!("{admin_token},admin,admin,system:masters\n"))?,

@@ -54,7 +54,7 @@ impl Drop for TestNamespace {
         let name = self.name.clone();
         thread::spawn(move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-            let _ = runtime.block_on(tokio::time::timeout(DELETED_WITHIN, delete(config, &name)));
+            let _ = runtime.block_on(async { tokio::time::timeout(DELETED_WITHIN, delete(config, &name)).await });
         });
     }
 }

@@ -73,7 +73,8 @@ impl Prometheus {
             // Samples of a test may be of any year.
             "--storage.tsdb.retention.time=100y".to_owned(),
             format!("--web.listen-address=127.0.0.1:{port}"),
-            "--web.enable-lifecycle".to_owned(),
+            // Not documented: how long new targets wait; five seconds unless told.
+            "--scrape.discovery-reload-interval=100ms".to_owned(),
         ];
         args.extend(flags.iter().map(|&flag| flag.to_owned()));
         let process = Process::spawn(Launch {
