@@ -168,7 +168,7 @@ impl Cluster {
         Ok(namespace)
     }
 
-    /// Adds a simulated node, and waits until pods can be scheduled to it.
+    /// Adds a simulated node, and waits until pods can be scheduled to it. Its kubelet has the API server's version.
     pub async fn add_node(&self, name: &str) -> Result<()> {
         self.create_node(name).await?;
         self.wait_for_node(name).await
@@ -211,6 +211,8 @@ impl Cluster {
     }
 
     async fn create_node(&self, name: &str) -> Result<()> {
+        let client = self.client().await?;
+        let version = client.apiserver_version().await?.git_version;
         let resources = json!({"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "1000"});
         let node = json!({
             "apiVersion": "v1",
@@ -230,14 +232,14 @@ impl Cluster {
                 "addresses": [{"type": "Hostname", "address": name}],
                 "nodeInfo": {
                     "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "",
-                    "kubeProxyVersion": "", "kubeletVersion": "v1.36.3", "machineID": "", "operatingSystem": "linux",
+                    "kubeProxyVersion": "", "kubeletVersion": version, "machineID": "", "operatingSystem": "linux",
                     "osImage": "", "systemUUID": "",
                 },
             },
         });
         let node: Node =
             serde_json::from_value(node).map_err(|error| Error::Kube(Box::new(kube::Error::SerdeError(error))))?;
-        let nodes: Api<Node> = Api::all(self.client().await?);
+        let nodes: Api<Node> = Api::all(client);
         nodes.create(&PostParams::default(), &node).await?;
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::process::{Launch, Probe, Process};
 use crate::run_dir::RunDir;
 
 /// What kwok makes of nodes and pods.
-const STAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/stages.yaml");
+const STAGES: &str = include_str!("../../../testbed/stages.yaml");
 
 /// The programs of a control plane, found.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ fn etcd(dir: &RunDir, program: PathBuf, client_port: u16, peer_port: u16) -> Lau
         "--unsafe-no-fsync".into(),
     ];
     let mut launch = launch(dir, "etcd", program, args, client_port);
-    launch.probe = Probe::Http { port: client_port, path: "/readyz" };
+    launch.probe = Probe::Http { port: client_port, path: "/health" };
     launch
 }
 
@@ -228,7 +228,7 @@ fn kwok(dir: &RunDir, program: PathBuf, credentials: &Credentials, port: u16) ->
     let kubeconfig = credentials.kubeconfig("system:kwok", Some("system:masters"))?;
     let args = vec![
         flag("--kubeconfig", &kubeconfig),
-        flag("--config", Path::new(STAGES)),
+        flag("--config", &dir.write("stages.yaml", STAGES)?),
         "--manage-all-nodes=true".into(),
         "--node-lease-duration-seconds=40".into(),
         format!("--server-address=127.0.0.1:{port}").into(),

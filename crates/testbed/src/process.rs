@@ -16,7 +16,7 @@ use crate::http;
 use crate::wait::wait_until;
 
 /// How long a component may take to become ready, on a busy machine.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_mins(1);
 /// How many lines of a log are shown.
 const TAIL_LINES: usize = 40;
 /// How many bytes of a log are read to find them.
@@ -341,6 +341,19 @@ mod tests {
         let process = shell(&dir, "echo no such flag >&2; exit 3");
         let error = process.wait_ready().await.unwrap_err();
         assert!(matches!(&error, Error::Exited { log, .. } if log == "no such flag"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_process_is_asked_to_end_and_made_to() {
+        let dir = RunDir::new("process").unwrap();
+        let polite = shell(&dir, "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done");
+        wait_until(Duration::from_secs(5), "it is up", async || polite.log_tail() == "up").await.unwrap();
+        polite.terminate(Duration::from_secs(5)).await.unwrap();
+        assert_eq!(polite.log_tail(), "up\nbye");
+
+        let stubborn = shell(&dir, "trap '' TERM; exec tail -f /dev/null");
+        stubborn.terminate(Duration::from_millis(100)).await.unwrap();
+        assert!(!stubborn.is_running());
     }
 
     #[test]

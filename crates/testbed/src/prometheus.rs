@@ -18,7 +18,7 @@ use crate::wait::wait_until;
 /// How often a start is tried, when another process took the port in between.
 const ATTEMPTS: usize = 3;
 /// How long it may take until new samples are there, on a busy machine.
-const SCRAPED_WITHIN: Duration = Duration::from_secs(30);
+const SCRAPED_WITHIN: Duration = Duration::from_secs(15);
 
 /// A running Prometheus. It ends when the value is dropped, and when this process ends in any way.
 #[derive(Debug)]
@@ -35,8 +35,9 @@ impl Prometheus {
     /// Starts Prometheus with these series, and waits until queries find them.
     ///
     /// The series are text as programs expose it, one sample a line. A sample with a time after its value, in seconds
-    /// since 1970 as in OpenMetrics, is written into the database (`promtool tsdb create-blocks-from openmetrics`); see
-    /// [`seconds_ago`]. A sample without a time is scraped again and again, so its value is that of now.
+    /// since 1970 as in `OpenMetrics`, is written into the database (`promtool tsdb create-blocks-from openmetrics`); see
+    /// [`seconds_ago`]. A sample without a time is scraped again and again, so its value is that of now. A text that
+    /// ends with `# EOF` is read as `OpenMetrics`, another one as the older text format.
     ///
     /// Besides the series given there are `up`, the `scrape_...` series and `clearway_testbed_generation`.
     pub async fn start(series: &str) -> Result<Self> {
@@ -144,10 +145,18 @@ impl Prometheus {
 
     async fn wait_for_generation(&self, generation: u64) -> Result<()> {
         let expected = generation.to_string();
-        wait_until(SCRAPED_WITHIN, "Prometheus has scraped the series", async || {
+        let waited = wait_until(SCRAPED_WITHIN, "Prometheus has scraped the series", async || {
             self.query(GENERATION).await.is_ok_and(|data| data["result"][0]["value"][1] == expected.as_str())
         })
-        .await
+        .await;
+        if waited.is_err() {
+            // Most often the text is not what Prometheus reads; it says so here.
+            let targets = self.ask("/api/v1/targets?state=active").await?;
+            if let Some(error) = targets["activeTargets"][0]["lastError"].as_str().filter(|error| !error.is_empty()) {
+                return Err(Error::Answer { request: "scraping the series".to_owned(), answer: error.to_owned() });
+            }
+        }
+        waited
     }
 }
 
@@ -184,10 +193,11 @@ async fn create_blocks(promtool: &Path, file: &Path, data: &Path) -> Result<()> 
     Err(Error::Program { program: promtool.to_owned(), output })
 }
 
-/// One target, whose series get no labels besides their own: Prometheus would add `job` and `instance`.
+/// One target, whose series get no labels besides their own: Prometheus would add `job` and `instance`. A scrape that
+/// takes too long ends all series, so a busy machine has a whole second for it.
 fn config(target: u16) -> String {
     format!(
-        r#"global: {{scrape_interval: 250ms, scrape_timeout: 250ms, evaluation_interval: 250ms}}
+        r#"global: {{scrape_interval: 1s, scrape_timeout: 1s}}
 scrape_configs:
 - job_name: testbed
   honor_labels: true

@@ -8,15 +8,20 @@ use std::time::Duration;
 
 /// The name of the series that says which text was scraped last.
 pub(crate) const GENERATION: &str = "clearway_testbed_generation";
+/// The last line of `OpenMetrics`, and of no other format.
+const END: &str = "# EOF\n";
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PLAIN: &str = "text/plain; version=0.0.4";
 /// How long a client of the endpoint may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A text, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Series {
-    /// Samples with a time, in the order of time, as OpenMetrics; empty when there are none.
+    /// Samples with a time, in the order of time, as `OpenMetrics`; empty when there are none.
     pub(crate) past: String,
-    /// Samples without a time, with the lines that describe them; empty when there are none.
+    /// Samples without a time, with the lines that describe them; empty when there are none. As in the text given,
+    /// the last line says whether it is `OpenMetrics`.
     pub(crate) live: String,
 }
 
@@ -25,7 +30,8 @@ impl Series {
         let mut past = Vec::new();
         let mut live = String::new();
         let mut has_live = false;
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "# EOF") {
+        let lines = || text.lines().map(str::trim);
+        for line in lines().filter(|line| !line.is_empty() && *line != "# EOF") {
             let time = if line.starts_with('#') { None } else { time_of(line) };
             if let Some(time) = time {
                 past.push((time, line));
@@ -35,9 +41,12 @@ impl Series {
                 live.push('\n');
             }
         }
+        if lines().any(|line| line == "# EOF") {
+            live.push_str(END);
+        }
         // Prometheus takes the samples of a series in the order of time only.
         past.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let past: Vec<_> = past.into_iter().map(|(_, line)| line).chain(["# EOF\n"]).collect();
+        let past: Vec<_> = past.into_iter().map(|(_, line)| line).chain([END]).collect();
         Self {
             past: if past.len() > 1 { past.join("\n") } else { String::new() },
             live: if has_live { live } else { String::new() },
@@ -127,19 +136,23 @@ impl Drop for Endpoint {
 
 fn serve(listener: &TcpListener, state: &Mutex<State>) {
     for stream in listener.incoming() {
-        let body = {
+        let (kind, body) = {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.ended {
                 return;
             }
-            format!("{}{GENERATION} {}\n", state.text, state.generation)
+            let State { text, generation, .. } = &*state;
+            match text.strip_suffix(END) {
+                Some(text) => (OPEN_METRICS, format!("{text}{GENERATION} {generation}\n{END}")),
+                None => (PLAIN, format!("{text}{GENERATION} {generation}\n")),
+            }
         };
         // A client that goes away is no concern of ours.
-        let _ = stream.and_then(|stream| answer(stream, &body));
+        let _ = stream.and_then(|stream| answer(stream, kind, &body));
     }
 }
 
-fn answer(mut stream: TcpStream, body: &str) -> io::Result<()> {
+fn answer(mut stream: TcpStream, kind: &str, body: &str) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut request = Vec::new();
@@ -152,7 +165,7 @@ fn answer(mut stream: TcpStream, body: &str) -> io::Result<()> {
         request.extend_from_slice(&buffer[..count]);
     }
     let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes())?;
@@ -168,7 +181,7 @@ mod tests {
         let series = Series::parse(
             "# TYPE a gauge\na 1\na{x=\"1 2} 3\"} 5\nb{x=\"\\\"} 1 2\"} 7 200.5\nb {y=\"z\"} 6 100\n# EOF\n",
         );
-        assert_eq!(series.live, "# TYPE a gauge\na 1\na{x=\"1 2} 3\"} 5\n");
+        assert_eq!(series.live, "# TYPE a gauge\na 1\na{x=\"1 2} 3\"} 5\n# EOF\n");
         assert_eq!(series.past, "b {y=\"z\"} 6 100\nb{x=\"\\\"} 1 2\"} 7 200.5\n# EOF\n");
     }
 
@@ -184,8 +197,8 @@ mod tests {
         let endpoint = Endpoint::start("a 1\n").unwrap();
         let answer = crate::http::get(endpoint.port(), "/metrics").await.unwrap();
         assert_eq!(answer.body, "a 1\nclearway_testbed_generation 1\n");
-        assert_eq!(endpoint.replace("a 2\n"), 2);
+        assert_eq!(endpoint.replace("a 2\n# EOF\n"), 2);
         let answer = crate::http::get(endpoint.port(), "/metrics").await.unwrap();
-        assert_eq!(answer.body, "a 2\nclearway_testbed_generation 2\n");
+        assert_eq!(answer.body, "a 2\nclearway_testbed_generation 2\n# EOF\n");
     }
 }
