@@ -1,0 +1,149 @@
+//! Where the programs of the test bed are.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::missing::Missing;
+
+/// The script that builds and installs the programs.
+const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/install");
+/// Directories with servers, which are not on everybody's PATH.
+const SYSTEM_DIRECTORIES: [&str; 2] = ["/usr/sbin", "/sbin"];
+
+/// A program of the test bed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Component {
+    /// The store of the control plane.
+    Etcd,
+    /// The Kubernetes API server.
+    KubeApiserver,
+    /// The controllers of Deployments, namespaces, garbage collection and so on.
+    KubeControllerManager,
+    /// The scheduler.
+    KubeScheduler,
+    /// Simulated nodes and pods.
+    Kwok,
+    /// Prometheus 3.
+    Prometheus,
+    /// Prometheus' tool for rules and blocks.
+    Promtool,
+    /// A registry of images.
+    DockerRegistry,
+    /// A web server to compare with in benchmarks.
+    Nginx,
+}
+
+impl Component {
+    /// The name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::Kwok => "kwok",
+            Self::Prometheus => "prometheus",
+            Self::Promtool => "promtool",
+            Self::DockerRegistry => "docker-registry",
+            Self::Nginx => "nginx",
+        }
+    }
+
+    /// Whether any version will do, so that the system's own is right. The others are used in the version that
+    /// `testbed/go.mod` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an old Prometheus on the PATH
+    /// would give other answers.
+    fn is_from_the_system(self) -> bool {
+        matches!(self, Self::DockerRegistry | Self::Nginx)
+    }
+
+    /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
+    /// `testbed/install --print-bin` prints, and the Debian programs at last on the PATH and in `/usr/sbin`.
+    pub fn find(self) -> Result<PathBuf, Missing> {
+        let bin = bin_directory();
+        let mut directories: Vec<PathBuf> = Vec::new();
+        directories.extend(directory_from_env("KUBEBUILDER_ASSETS"));
+        directories.extend(bin.clone());
+        if self.is_from_the_system() {
+            directories.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
+            directories.extend(SYSTEM_DIRECTORIES.map(PathBuf::from));
+        }
+        directories
+            .into_iter()
+            .map(|directory| directory.join(self.name()))
+            .find(|path| is_executable(path))
+            .ok_or_else(|| self.why_missing(bin.as_deref()))
+    }
+
+    /// What `testbed/install` wrote about the component, or that it was never run.
+    fn why_missing(self, bin: Option<&Path>) -> Missing {
+        let report = bin.and_then(Path::parent).map(|dir| dir.join("missing"));
+        let text = report.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        reported(self.name(), &text).unwrap_or_else(|| Missing {
+            component: self.name(),
+            why: "it is not installed".to_owned(),
+            how: "run testbed/install".to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The line about a component in the script's report: component, why, how, separated by tabs.
+fn reported(component: &'static str, report: &str) -> Option<Missing> {
+    report.lines().find_map(|line| {
+        let mut fields = line.split('\t');
+        (fields.next()? == component).then_some(())?;
+        let why = fields.next()?.to_owned();
+        Some(Missing { component, why, how: fields.next()?.to_owned() })
+    })
+}
+
+fn bin_directory() -> Option<PathBuf> {
+    static PRINTED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    directory_from_env("CLEARWAY_TESTBED_BIN").or_else(|| PRINTED.get_or_init(printed_bin_directory).clone())
+}
+
+fn printed_bin_directory() -> Option<PathBuf> {
+    let output = Command::new(INSTALL).arg("--print-bin").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
+}
+
+fn directory_from_env(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_s_report_says_why_and_how() {
+        let report = "etcd\tbuilding failed\trun it again\nnginx\tno root\tsudo apt-get install nginx\n";
+        let missing = reported("nginx", report).unwrap();
+        assert_eq!((missing.why.as_str(), missing.how.as_str()), ("no root", "sudo apt-get install nginx"));
+        assert!(reported("kwok", report).is_none());
+        assert!(reported("etcd", "etcd").is_none());
+    }
+
+    #[test]
+    fn a_directory_is_not_a_program() {
+        assert!(is_executable(Path::new("/bin/sh")));
+        assert!(!is_executable(Path::new("/usr")));
+        assert!(!is_executable(Path::new("/etc/passwd")));
+    }
+}

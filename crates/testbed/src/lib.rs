@@ -1,0 +1,50 @@
+//! Clearway's test bed: the real programs that Clearway works with, started for tests.
+//!
+//! - [`Cluster`]: a Kubernetes control plane (etcd, kube-apiserver and, if wanted, kube-controller-manager,
+//!   kube-scheduler and kwok, which simulates nodes and pods). RBAC is on.
+//! - [`Prometheus`]: with real series, so that answers come from the real engine.
+//! - [`Registry`]: a registry of images.
+//!
+//! Each listens on loopback on a free port, is ready when its `start` returns, writes its log into a directory of its
+//! own, and ends with the test: also when the test's process is killed. `testbed/install` gets the programs.
+//!
+//! Tests use [`cluster()`], [`own_cluster`], [`prometheus()`] and [`registry()`], which also deal with programs that are
+//! not installed. Under `cargo test` the tests of one binary share one cluster.
+//!
+//! # Environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `KUBEBUILDER_ASSETS` | a directory whose programs come first, as in envtest |
+//! | `CLEARWAY_TESTBED_BIN` | the directory of the built programs; default: what `testbed/install --print-bin` prints |
+//! | `CLEARWAY_NOT_RUN` | a file to which tests are added that need a program that is not there; without it they fail |
+//! | `CLEARWAY_TESTBED_KEEP` | when set, the directories of the runs stay, and their paths are printed |
+
+mod assets;
+mod cluster;
+mod control_plane;
+mod credentials;
+mod error;
+pub mod http;
+mod missing;
+mod namespace;
+mod ports;
+mod process;
+mod prometheus;
+mod registry;
+mod run_dir;
+mod series;
+mod shared;
+mod wait;
+
+pub use assets::Component;
+pub use cluster::{Cluster, ClusterOptions};
+pub use credentials::{Authority, Identity};
+pub use error::{Error, Result};
+pub use missing::{Missing, have};
+pub use namespace::{TestNamespace, unique_name};
+pub use process::Process;
+pub use prometheus::{Prometheus, seconds_ago};
+pub use registry::Registry;
+pub use shared::{SharedCluster, cluster, own_cluster, prometheus, registry};
+pub use wait::wait_until;
