@@ -42,11 +42,19 @@ pub(crate) struct Builder<'s> {
     anchored: usize,
     limit: usize,
     first_line: usize,
+    keep: Keep,
+    /// How many lists and objects are open inside a value that is not kept.
+    passing: usize,
 }
+
+/// Which fields of an object are wanted, by its kind (where that was read before) and their name.
+///
+/// What is not wanted is parsed and then forgotten: it stands as null.
+pub type Keep = fn(kind: Option<&str>, field: &str) -> bool;
 
 impl<'s> Builder<'s> {
     /// A builder for texts that start at line `first_line` of their file.
-    pub(crate) fn new(first_line: usize, limit: usize, capacity: usize) -> Self {
+    pub(crate) fn new(first_line: usize, limit: usize, keep: Keep, capacity: usize) -> Self {
         Builder {
             tape: Tape { entries: Vec::with_capacity(capacity), located: true },
             open: Vec::new(),
@@ -54,6 +62,8 @@ impl<'s> Builder<'s> {
             anchored: 0,
             limit,
             first_line,
+            keep,
+            passing: 0,
         }
     }
 
@@ -61,6 +71,7 @@ impl<'s> Builder<'s> {
     pub(crate) fn next_value(&mut self) {
         self.tape.entries.clear();
         self.open.clear();
+        self.passing = 0;
     }
 
     /// Forgets everything: anchors end with their document.
@@ -98,6 +109,9 @@ impl<'s> Builder<'s> {
 
     /// Takes one event; says whether the value is complete with it.
     pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span) -> Result<bool, BuildError> {
+        if self.passes_over(&event) {
+            return Ok(false);
+        }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain =
@@ -126,6 +140,44 @@ impl<'s> Builder<'s> {
             }
             _ => Ok(false),
         }
+    }
+
+    /// Whether an event belongs to a list or object that is not wanted; the whole of it stands as null.
+    fn passes_over(&mut self, event: &Event<'s>) -> bool {
+        let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
+        if self.passing > 0 {
+            match event {
+                _ if opens => self.passing += 1,
+                Event::SequenceEnd | Event::MappingEnd => self.passing -= 1,
+                _ => {}
+            }
+            return true;
+        }
+        if !opens || self.top_key().is_none_or(|key| (self.keep)(self.kind(), key)) {
+            return false;
+        }
+        self.passing = 1;
+        // The key's entry is followed by a null at the same place.
+        if let Some(key) = self.tape.entries.last() {
+            self.tape.entries.push(Entry { shape: Shape::Plain, size: 1, text: Cow::Borrowed(""), ..*key });
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.key_next = true;
+        }
+        true
+    }
+
+    /// The kind of the outermost object, if it was read already.
+    fn kind(&self) -> Option<&str> {
+        let inside = self.tape.entries.get(1..)?;
+        let mut rest = inside;
+        while let [key, value, ..] = rest {
+            if key.text == "kind" {
+                return Some(&value.text);
+            }
+            rest = rest.get(1 + value.size as usize..)?;
+        }
+        None
     }
 
     fn push(&mut self, shape: Shape, text: Cow<'s, str>, span: &Span) -> Result<(), BuildError> {

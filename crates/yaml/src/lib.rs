@@ -18,5 +18,6 @@ pub mod scalar;
 mod split;
 pub mod tape;
 
-pub use read::{Found, Source, Summary, codes, read};
+pub use build::Keep;
+pub use read::{Found, Source, Summary, codes, read, read_fields};
 pub use tape::{Node, Span, Tape, Value};

@@ -7,7 +7,7 @@ use std::io::BufRead;
 use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScanError};
 
-use crate::build::{BuildError, Builder};
+use crate::build::{BuildError, Builder, Keep};
 use crate::split::{SplitError, Splitter};
 use crate::tape::{Node, Span};
 
@@ -75,7 +75,18 @@ impl Source<'_> {
 }
 
 /// Reads a stream named `file` and hands each object and each problem to `visit`, in order.
-pub fn read(input: impl BufRead, file: &str, limits: &Limits, mut visit: impl FnMut(Found<'_>)) -> Summary {
+pub fn read(input: impl BufRead, file: &str, limits: &Limits, visit: impl FnMut(Found<'_>)) -> Summary {
+    read_fields(input, file, limits, |_, _| true, visit)
+}
+
+/// The same as [`read`], without the fields of objects that are not wanted: they are parsed, and stand as null.
+pub fn read_fields(
+    input: impl BufRead,
+    file: &str,
+    limits: &Limits,
+    keep: Keep,
+    mut visit: impl FnMut(Found<'_>),
+) -> Summary {
     let mut summary = Summary::default();
     let mut count = |found: Found<'_>| {
         match &found {
@@ -91,7 +102,9 @@ pub fn read(input: impl BufRead, file: &str, limits: &Limits, mut visit: impl Fn
             Ok((bytes, line)) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
                     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-                    let mut pass = Pass::new(text, file, line, limits, capacity);
+                    // What is passed over may hold an anchor that an alias elsewhere names.
+                    let keep = if text.contains('&') { |_: Option<&str>, _: &str| true } else { keep };
+                    let mut pass = Pass::new(text, file, line, limits, keep, capacity);
                     if let Err(problem) = pass.run(&mut count) {
                         count(Found::Problem(*problem));
                     }
@@ -111,13 +124,14 @@ struct Pass<'s> {
     source: Source<'s>,
     first_line: usize,
     limits: &'s Limits,
+    keep: Keep,
     builder: Builder<'s>,
     /// Whether the items of the document at hand were handed over already.
     streamed: bool,
 }
 
 impl<'s> Pass<'s> {
-    fn new(text: &'s str, file: &'s str, first_line: usize, limits: &'s Limits, capacity: usize) -> Self {
+    fn new(text: &'s str, file: &'s str, first_line: usize, limits: &'s Limits, keep: Keep, capacity: usize) -> Self {
         let options = granit_parser::options! {
             flow_nesting_limit: limits.depth,
             block_nesting_limit: limits.depth,
@@ -127,7 +141,8 @@ impl<'s> Pass<'s> {
             source: Source { file: Some(file), text },
             first_line,
             limits,
-            builder: Builder::new(first_line, limits.nodes, capacity),
+            keep,
+            builder: Builder::new(first_line, limits.nodes, keep, capacity),
             streamed: false,
         }
     }
@@ -192,7 +207,7 @@ impl<'s> Pass<'s> {
         start: Marker,
         visit: &mut dyn FnMut(Found<'_>),
     ) -> Result<(), Box<Diagnostic>> {
-        let mut item = Builder::new(self.first_line, self.limits.nodes, 64);
+        let mut item = Builder::new(self.first_line, self.limits.nodes, self.keep, 64);
         let mut count = 0_usize;
         while let Some(next) = self.parser.next_event() {
             let (event, span) = next.map_err(|error| self.syntax(&error))?;

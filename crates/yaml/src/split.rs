@@ -7,6 +7,7 @@
 use std::io::{self, BufRead};
 
 use clearway_core::Limits;
+use memchr::memmem;
 
 /// Why a part of a stream is passed over.
 #[derive(Debug, thiserror::Error)]
@@ -26,90 +27,141 @@ type Document<'b> = Result<(&'b [u8], usize), (SplitError, usize)>;
 pub(crate) struct Splitter<R> {
     input: R,
     limits: Limits,
-    /// The document at hand, its `---` line included.
     buffer: Vec<u8>,
-    /// The `---` line that ended the document before.
-    held: Vec<u8>,
-    read: u64,
+    /// Where the document at hand starts in the buffer, its `---` line included.
+    start: usize,
+    /// Where it ends.
+    end: usize,
+    /// The line it starts at.
     line: usize,
-    /// Whether what was read last ends with its line; a line longer than a document may be is read in pieces.
-    line_ended: bool,
-    ended: bool,
+    read: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// All bytes are in the buffer.
+    AtEnd,
+    /// All bytes that the limit admits are in the buffer, and there are more.
+    OverLimit,
+    /// Nothing more will be said.
+    Done,
+}
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 16;
+
+/// What more reading came to.
+enum More {
+    Some,
+    End,
 }
 
 impl<R: BufRead> Splitter<R> {
     pub(crate) fn new(input: R, limits: Limits) -> Self {
-        Splitter {
-            input,
-            limits,
-            buffer: Vec::new(),
-            held: Vec::new(),
-            read: 0,
-            line: 0,
-            line_ended: true,
-            ended: false,
-        }
+        Splitter { input, limits, buffer: Vec::new(), start: 0, end: 0, line: 1, read: 0, state: State::Reading }
     }
 
     /// The next document and the line it starts at. After a file that is too large or an I/O error there is none.
     pub(crate) fn next_document(&mut self) -> Option<Document<'_>> {
-        self.buffer.clear();
-        self.buffer.append(&mut self.held);
-        let first_line = self.line.max(1);
-        let mut has_content = false;
+        if self.state == State::Done {
+            return None;
+        }
+        self.start = self.end;
+        let first_line = self.line;
+        let mut scanned = self.start;
         let mut too_large = false;
-        while !self.ended {
-            let start = self.buffer.len();
-            let left = self.limits.file_bytes.saturating_sub(self.read);
-            let room = self.limits.document_bytes.saturating_sub(start) as u64;
-            // One byte beyond what is left tells "exactly at the limit" from "over it".
-            let most = left.min(room).saturating_add(1);
-            let result = io::Read::take(&mut self.input, most).read_until(b'\n', &mut self.buffer);
-            let length = match result {
-                Ok(length) => length as u64,
-                Err(error) => {
-                    self.ended = true;
-                    return Some(Err((error.into(), self.line + 1)));
+        self.end = loop {
+            if let Some(at) = self.separator_from(scanned) {
+                if too_large || has_content(self.buffer.get(self.start..at).unwrap_or(&[])) {
+                    break at;
                 }
-            };
-            if length > left {
-                self.ended = true;
-                return Some(Err((SplitError::FileTooLarge { limit: self.limits.file_bytes }, self.line + 1)));
+                scanned = at + 3;
+                continue;
             }
-            if length == 0 {
-                self.ended = true;
-                break;
-            }
-            self.read += length;
-            let line = self.buffer.get(start..).unwrap_or(&[]);
-            let starts_line = std::mem::replace(&mut self.line_ended, line.ends_with(b"\n"));
-            self.line += usize::from(starts_line);
-            if starts_line && has_content && is_separator(line) {
-                self.held = self.buffer.split_off(start);
-                break;
-            }
-            has_content |= is_content(line) || too_large;
-            if self.buffer.len() > self.limits.document_bytes {
+            // A separator that the end of the buffer cuts in two is found with the next piece.
+            scanned = self.buffer.len().saturating_sub(4).max(scanned);
+            if self.buffer.len() - self.start > self.limits.document_bytes {
                 // Read on to the next document, but keep nothing of this one.
                 too_large = true;
-                self.buffer.clear();
+                self.line += newlines(self.buffer.get(self.start..scanned).unwrap_or(&[]));
+                self.start = scanned;
             }
-        }
-        if too_large {
+            // What was handed over or given up makes room for what comes.
+            self.buffer.drain(..self.start);
+            scanned -= self.start;
+            self.start = 0;
+            match self.fill() {
+                Ok(More::Some) => {}
+                Ok(More::End) => {
+                    self.state = State::Done;
+                    break self.buffer.len();
+                }
+                Err(error) => {
+                    self.state = State::Done;
+                    let line = self.line + newlines(&self.buffer);
+                    return Some(Err((error, line)));
+                }
+            }
+        };
+        let document = self.buffer.get(self.start..self.end).unwrap_or(&[]);
+        self.line += newlines(document);
+        if too_large || document.len() > self.limits.document_bytes {
             return Some(Err((SplitError::DocumentTooLarge { limit: self.limits.document_bytes }, first_line)));
         }
-        if self.buffer.is_empty() { None } else { Some(Ok((&self.buffer, first_line))) }
+        if document.is_empty() { None } else { Some(Ok((document, first_line))) }
+    }
+
+    /// The start of the next line that begins with `---`, other than the document's own.
+    fn separator_from(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            at += memmem::find(self.buffer.get(at..)?, b"\n---")? + 1;
+            match self.buffer.get(at + 3) {
+                Some(byte) if byte.is_ascii_whitespace() => return Some(at),
+                None if self.state == State::AtEnd => return Some(at),
+                None => return None,
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<More, SplitError> {
+        match self.state {
+            State::Reading => {}
+            State::OverLimit => return Err(SplitError::FileTooLarge { limit: self.limits.file_bytes }),
+            State::AtEnd | State::Done => return Ok(More::End),
+        }
+        let piece = self.input.fill_buf()?;
+        let length = piece.len().min(PIECE);
+        let piece = piece.get(..length).unwrap_or(piece);
+        let left = usize::try_from(self.limits.file_bytes - self.read).unwrap_or(usize::MAX);
+        let admitted = piece.get(..left).unwrap_or(piece);
+        self.buffer.extend_from_slice(admitted);
+        self.read += admitted.len() as u64;
+        if admitted.len() < length {
+            self.state = State::OverLimit;
+        } else if length == 0 {
+            // Looked at once more: the last line may be a separator without a line break behind it.
+            self.state = State::AtEnd;
+        }
+        self.input.consume(length);
+        Ok(More::Some)
     }
 }
 
-fn is_separator(line: &[u8]) -> bool {
-    line.strip_prefix(b"---").is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// Whether a line is more than blank, a comment or a directive, all of which may stand before a document's `---`.
-fn is_content(line: &[u8]) -> bool {
-    let text = line.trim_ascii_start();
-    !(text.is_empty() || text.starts_with(b"#") || line.starts_with(b"%") || text == b"\xef\xbb\xbf")
+/// Whether there is more than blank lines, comments and directives, all of which may stand before a document's `---`.
+fn has_content(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').any(|line| {
+        let text = line.trim_ascii_start();
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        !(text.is_empty() || text.starts_with(b"#") || line.starts_with(b"%"))
+    })
 }
 
 #[cfg(test)]
@@ -157,11 +209,27 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_any_size_are_cut_alike() {
+        let text = "a: 1\n---\nb: 2\r\n--- # two\r\nc: 3\n---- no\n---";
+        let want = split(text, Limits::default());
+        assert_eq!(want.len(), 4, "{want:?}");
+        for size in 1..20 {
+            let mut splitter = Splitter::new(io::BufReader::with_capacity(size, text.as_bytes()), Limits::default());
+            let mut documents = Vec::new();
+            while let Some(Ok((bytes, line))) = splitter.next_document() {
+                documents.push(Ok((String::from_utf8(bytes.to_vec()).unwrap(), line)));
+            }
+            assert_eq!(documents, want, "in pieces of {size}");
+        }
+    }
+
+    #[test]
     fn a_line_longer_than_a_document_may_be_is_never_held_whole() {
         let limits = Limits { document_bytes: 10, ..Limits::default() };
-        let mut splitter = Splitter::new(io::Cursor::new("x".repeat(1_000_000) + "\n---\na: 1\n"), limits);
+        let text = "x".repeat(1_000_000) + "\n---\na: 1\n";
+        let mut splitter = Splitter::new(io::BufReader::with_capacity(1_000, text.as_bytes()), limits);
         assert!(matches!(splitter.next_document(), Some(Err((SplitError::DocumentTooLarge { .. }, 1)))));
-        assert!(splitter.buffer.capacity() < 100);
+        assert!(splitter.buffer.capacity() < 200_000, "{}", splitter.buffer.capacity());
         assert!(matches!(splitter.next_document(), Some(Ok((b"---\na: 1\n", 2)))));
     }
 

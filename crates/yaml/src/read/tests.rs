@@ -80,6 +80,25 @@ fn aliases_and_merge_keys_are_followed() {
 }
 
 #[test]
+fn fields_that_are_not_wanted_stand_as_null_and_take_nothing_with_them() {
+    let keep: Keep = |kind, field| field != "spec" || kind != Some("A");
+    let read_all = |text: &str| {
+        let mut objects = Vec::new();
+        read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| match found {
+            Found::Object { root, .. } => objects.push(root.to_json().to_string()),
+            Found::Problem(problem) => panic!("{problem:?}"),
+        });
+        objects
+    };
+    let text = "kind: A\nspec: {deep: [{x: 1}], y: 2}\nstatus: {z: 3}\n---\nkind: B\nspec: [4]\n";
+    assert_eq!(read_all(text), [r#"{"kind":"A","spec":null,"status":{"z":3}}"#, r#"{"kind":"B","spec":[4]}"#]);
+    let list = "items: [{kind: A, spec: [1], status: 2}, {spec: [1], kind: A}]\nkind: List\n";
+    assert_eq!(read_all(list), [r#"{"kind":"A","spec":null,"status":2}"#, r#"{"kind":"A","spec":[1]}"#]);
+    let anchored = "kind: A\nspec: [&a 5]\nstatus: *a\n";
+    assert_eq!(read_all(anchored), [r#"{"kind":"A","spec":[5],"status":5}"#]);
+}
+
+#[test]
 fn what_would_grow_without_bound_is_refused() {
     let levels = (1..12).map(|level| {
         let below = vec![format!("*a{}", level - 1); 10].join(", ");
