@@ -1,0 +1,206 @@
+//! The kinds a cluster serves, and the many names people have for them.
+
+use std::fmt;
+
+use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
+use serde_json::Value;
+
+use super::ClusterError;
+
+/// One kind in the version that the cluster prefers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Resource {
+    /// The API group, empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// The name in paths, such as `deployments`.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether its objects can be listed.
+    pub listable: bool,
+    /// Whether its objects can be watched.
+    pub watchable: bool,
+    names: Vec<String>,
+}
+
+/// All kinds of a cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    resources: Vec<Resource>,
+}
+
+impl Resource {
+    /// The group and version as they stand in objects.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// The path of its collection; `namespace` of none or empty means all.
+    pub(super) fn path(&self, namespace: Option<&str>) -> String {
+        let base = if self.group.is_empty() { "/api" } else { "/apis" };
+        let scope = match namespace {
+            Some(namespace) if self.namespaced && !namespace.is_empty() => format!("/namespaces/{namespace}"),
+            _ => String::new(),
+        };
+        format!("{base}/{}{scope}/{}", self.api_version(), self.plural)
+    }
+
+    /// The items of a list come without kind and version, which only the list has.
+    pub(super) fn stamp(&self, mut object: Value) -> Value {
+        if let Some(fields) = object.as_object_mut() {
+            fields.entry("apiVersion").or_insert_with(|| self.api_version().into());
+            fields.entry("kind").or_insert_with(|| self.kind.as_str().into());
+        }
+        object
+    }
+
+    /// For use with the client's own types.
+    pub(super) fn api_resource(&self) -> kube::core::ApiResource {
+        kube::core::ApiResource {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            api_version: self.api_version(),
+            kind: self.kind.clone(),
+            plural: self.plural.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plural)?;
+        if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
+    }
+}
+
+impl Catalog {
+    /// Reads the answer of aggregated discovery; the first version of each kind is the preferred one.
+    pub(super) fn new(groups: impl Iterator<Item = APIGroupDiscovery>) -> Self {
+        let mut resources: Vec<Resource> = Vec::new();
+        for group in groups {
+            let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+            for version in group.versions {
+                let Some(served) = version.version else { continue };
+                for resource in version.resources {
+                    let known =
+                        |seen: &Resource| seen.group == name && Some(&seen.plural) == resource.resource.as_ref();
+                    if !resources.iter().any(known) {
+                        resources.extend(read(&name, &served, resource));
+                    }
+                }
+            }
+        }
+        Catalog { resources }
+    }
+
+    /// The kind a person means by a plural, a singular, a short name or a kind, optionally with `.group` behind it.
+    pub fn find(&self, name: &str) -> Result<&Resource, ClusterError> {
+        let wanted = name.to_lowercase();
+        let (word, group) = wanted.split_once('.').map_or((wanted.as_str(), None), |(word, group)| (word, Some(group)));
+        self.resources
+            .iter()
+            .find(|resource| {
+                resource.names.iter().any(|known| known == word) && group.is_none_or(|group| resource.group == group)
+            })
+            .ok_or_else(|| ClusterError::NoSuchKind { name: name.to_owned(), hint: self.hint(word) })
+    }
+
+    /// The kind of an object by its group and kind.
+    pub fn of(&self, group: &str, kind: &str) -> Option<&Resource> {
+        self.resources.iter().find(|resource| resource.group == group && resource.kind == kind)
+    }
+
+    /// Every kind whose objects can be listed, each object once: `events` and `events.events.k8s.io` are the same.
+    pub fn listable(&self) -> impl Iterator<Item = &Resource> {
+        let twice = |resource: &Resource| resource.kind == "Event" && resource.group.is_empty();
+        self.resources.iter().filter(move |resource| resource.listable && !twice(resource))
+    }
+
+    fn hint(&self, word: &str) -> String {
+        let stem: String = word.chars().take(3).collect();
+        let near: Vec<String> = self
+            .resources
+            .iter()
+            .filter(|resource| resource.names.iter().any(|known| !stem.is_empty() && known.starts_with(&stem)))
+            .take(5)
+            .map(ToString::to_string)
+            .collect();
+        if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
+    }
+}
+
+fn read(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Resource> {
+    let plural = resource.resource?;
+    let kind = resource.response_kind?.kind?;
+    let can = |verb: &str| resource.verbs.iter().any(|known| known == verb);
+    let mut names = vec![plural.clone(), kind.to_lowercase()];
+    names.extend(resource.singular_resource.iter().chain(&resource.short_names).map(|name| name.to_lowercase()));
+    Some(Resource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind,
+        namespaced: resource.scope.as_deref() == Some("Namespaced"),
+        listable: can("list"),
+        watchable: can("watch"),
+        plural,
+        names,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn catalog() -> Catalog {
+        let resource = |plural: &str, kind: &str, short: &[&str]| {
+            json!({
+                "resource": plural, "responseKind": {"kind": kind}, "scope": "Namespaced",
+                "singularResource": kind.to_lowercase(), "shortNames": short, "verbs": ["get", "list", "watch"],
+            })
+        };
+        let groups = json!([
+            {"metadata": {}, "versions": [{"version": "v1", "resources": [
+                resource("pods", "Pod", &["po"]), resource("services", "Service", &["svc"]), resource("events", "Event", &["ev"]),
+            ]}]},
+            {"metadata": {"name": "apps"}, "versions": [
+                {"version": "v1", "resources": [resource("deployments", "Deployment", &["deploy"])]},
+                {"version": "v1beta1", "resources": [resource("deployments", "Deployment", &["deploy"])]},
+            ]},
+            {"metadata": {"name": "events.k8s.io"}, "versions": [{"version": "v1", "resources": [resource("events", "Event", &["ev"])]}]},
+            {"metadata": {"name": "serving.knative.dev"}, "versions": [{"version": "v1", "resources": [resource("services", "Service", &["ksvc"])]}]},
+        ]);
+        Catalog::new(serde_json::from_value::<Vec<APIGroupDiscovery>>(groups).unwrap().into_iter())
+    }
+
+    #[test]
+    fn a_kind_is_found_by_any_of_its_names() {
+        for (name, want) in [
+            ("deploy", "deployments.apps"),
+            ("Deployment", "deployments.apps"),
+            ("deployments.apps", "deployments.apps"),
+            ("po", "pods"),
+            ("service", "services"),
+            ("services.serving.knative.dev", "services.serving.knative.dev"),
+        ] {
+            assert_eq!(catalog().find(name).unwrap().to_string(), want);
+        }
+        assert_eq!(catalog().find("deploy").unwrap().version, "v1");
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_near_ones() {
+        let error = catalog().find("deployer").unwrap_err().to_string();
+        assert_eq!(error, "the cluster serves no kind named `deployer`; near it: deployments.apps");
+    }
+
+    #[test]
+    fn what_two_groups_serve_is_listed_once() {
+        let catalog = catalog();
+        assert_eq!(catalog.listable().filter(|resource| resource.kind == "Event").count(), 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! A Kubernetes cluster as a source of objects of any kind.
+//!
+//! Objects are raw JSON: what the linter is to judge must not pass through somebody's types first, which drop what they
+//! do not know and fail on what they do not expect. Start at [`Cluster::connect`].
+
+mod catalog;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::api::ListParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::Request;
+use serde_json::Value;
+
+pub use catalog::{Catalog, Resource};
+pub use watch::Seen;
+
+/// Objects asked for in one page of a list.
+const PAGE: u32 = 500;
+
+/// Why a cluster did not give what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// No usable kubeconfig, and not inside a cluster.
+    #[error("no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or read files with -f")]
+    Config {
+        /// What was tried.
+        why: String,
+    },
+    /// The API server cannot be reached.
+    #[error("cannot reach the API server at {server}: {why}")]
+    Unreachable {
+        /// Its address.
+        server: String,
+        /// What failed.
+        why: String,
+    },
+    /// The API server refuses.
+    #[error("not allowed to {verb} {resource}: {why}")]
+    Forbidden {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        resource: String,
+        /// What the server said.
+        why: String,
+    },
+    /// There is no such object.
+    #[error("{resource} {name} not found")]
+    NotFound {
+        /// The kind of object.
+        resource: String,
+        /// Its namespace and name.
+        name: String,
+    },
+    /// The cluster does not serve such a kind.
+    #[error("the cluster serves no kind named `{name}`{hint}")]
+    NoSuchKind {
+        /// What was asked for.
+        name: String,
+        /// Names that are near it.
+        hint: String,
+    },
+    /// Anything else the API server answered.
+    #[error("cannot {verb} {resource}: {why}")]
+    Api {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        resource: String,
+        /// What the server said.
+        why: String,
+    },
+}
+
+impl ClusterError {
+    /// A stable word for the kind of error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ClusterError::Config { .. } => "config",
+            ClusterError::Unreachable { .. } => "unreachable",
+            ClusterError::Forbidden { .. } => "forbidden",
+            ClusterError::NotFound { .. } => "not_found",
+            ClusterError::NoSuchKind { .. } => "no_such_kind",
+            ClusterError::Api { .. } => "api",
+        }
+    }
+}
+
+/// Which cluster to talk to.
+#[derive(Debug, Clone, Default)]
+pub struct Connection {
+    /// The kubeconfig file; by default `KUBECONFIG`, `~/.kube/config`, or the service account of the pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it; by default its current one.
+    pub context: Option<String>,
+}
+
+/// A connection to a cluster.
+#[derive(Clone)]
+pub struct Cluster {
+    client: kube::Client,
+    server: String,
+    namespace: String,
+}
+
+impl Cluster {
+    /// Prepares a connection; nothing is sent yet.
+    pub async fn connect(connection: &Connection) -> Result<Self, ClusterError> {
+        // Every TLS user of the process shares one provider. A second call finds it installed.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let why = |error: &dyn std::error::Error| ClusterError::Config { why: chain(error) };
+        let options = KubeConfigOptions { context: connection.context.clone(), ..KubeConfigOptions::default() };
+        let mut config = match &connection.kubeconfig {
+            Some(path) => {
+                let kubeconfig = Kubeconfig::read_from(path).map_err(|error| why(&error))?;
+                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| why(&error))?
+            }
+            None if connection.context.is_some() => {
+                kube::Config::from_kubeconfig(&options).await.map_err(|error| why(&error))?
+            }
+            None => kube::Config::infer().await.map_err(|error| why(&error))?,
+        };
+        config.connect_timeout = Some(Duration::from_secs(5));
+        // Longer than the server's own limit on a watch, which would otherwise be cut for being quiet.
+        config.read_timeout = Some(Duration::from_secs(330));
+        let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let client = kube::Client::try_from(config).map_err(|error| why(&error))?;
+        Ok(Cluster { client, server, namespace })
+    }
+
+    /// The namespace that is meant when none is named.
+    pub fn default_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The kinds the cluster serves.
+    pub async fn catalog(&self) -> Result<Catalog, ClusterError> {
+        let failed = |error| self.error("discover", "the kinds the cluster serves", "", error);
+        let core = self.client.list_core_api_versions_aggregated().await.map_err(failed)?;
+        let groups = self.client.list_api_groups_aggregated().await.map_err(failed)?;
+        Ok(Catalog::new(core.items.into_iter().chain(groups.items)))
+    }
+
+    /// One object.
+    pub async fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Value, ClusterError> {
+        let shown = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
+        let request = Request::new(resource.path(Some(namespace)))
+            .get(name, &kube::api::GetParams::default())
+            .map_err(|error| self.error("get", &resource.to_string(), &shown, kube::Error::BuildRequest(error)))?;
+        let object = self.client.request::<Value>(request).await;
+        object.map_err(|error| self.error("get", &resource.to_string(), &shown, error))
+    }
+
+    /// The next page of the objects of a kind; `token` is where the page before ended. `namespace` of none means all.
+    pub async fn list(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        labels: Option<&str>,
+        token: Option<&str>,
+    ) -> Result<Page, ClusterError> {
+        let parameters = ListParams {
+            limit: Some(PAGE),
+            continue_token: token.map(str::to_owned),
+            label_selector: labels.map(str::to_owned),
+            ..ListParams::default()
+        };
+        let failed = |error| self.error("list", &resource.to_string(), "", error);
+        let request = Request::new(resource.path(namespace))
+            .list(&parameters)
+            .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
+        let mut list = self.client.request::<Value>(request).await.map_err(failed)?;
+        let next = list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()).map(str::to_owned);
+        let items = match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        let items = items.into_iter().map(|item| resource.stamp(item)).collect();
+        Ok(Page { items, next })
+    }
+
+    /// Tells the errors a person can act on apart.
+    fn error(&self, verb: &'static str, resource: &str, name: &str, error: kube::Error) -> ClusterError {
+        match error {
+            kube::Error::Api(status) if status.code == 404 && !name.is_empty() => {
+                ClusterError::NotFound { resource: resource.to_owned(), name: name.to_owned() }
+            }
+            kube::Error::Api(status) if status.code == 401 || status.code == 403 => {
+                ClusterError::Forbidden { verb, resource: resource.to_owned(), why: status.message.clone() }
+            }
+            kube::Error::Api(status) => ClusterError::Api {
+                verb,
+                resource: resource.to_owned(),
+                why: format!("{} ({})", status.message, status.code),
+            },
+            kube::Error::SerdeError(error) => ClusterError::Api {
+                verb,
+                resource: resource.to_owned(),
+                why: format!("the answer is not JSON: {error}"),
+            },
+            error => ClusterError::Unreachable { server: self.server.clone(), why: chain(&error) },
+        }
+    }
+}
+
+/// One page of a list.
+#[derive(Debug)]
+pub struct Page {
+    /// The objects, each with its kind and API version.
+    pub items: Vec<Value>,
+    /// Where the next page starts, if there is one.
+    pub next: Option<String>,
+}
+
+/// The innermost cause, which is the one a person can act on, behind the outermost, which says what was tried.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut causes = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        // Many errors repeat their cause in their own text.
+        if !causes.iter().any(|seen| seen.contains(&text)) {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    causes.join(": ")
+}

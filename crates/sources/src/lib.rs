@@ -1,0 +1,8 @@
+//! Where values come from: files, standard input, a Kubernetes cluster, the clock.
+//!
+//! This is the edge: everything above decides on values, everything here fetches them. Start at [`files::inputs`] for
+//! what a person names on the command line and at [`kubernetes::Cluster`] for what lives in a cluster.
+
+pub mod clock;
+pub mod files;
+pub mod kubernetes;
