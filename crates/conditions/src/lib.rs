@@ -7,4 +7,7 @@
 
 pub mod model;
 
-pub use model::{ConditionSeverity, Polarity, Presence, Status};
+pub use model::{
+    Condition, ConditionSeverity, ConditionType, Conditions, Generation, ObjectStatus, Observed, Polarity, Presence,
+    Reason, Status,
+};

@@ -3,7 +3,8 @@
 //! The entries stay the JSON values they came as. What another controller wrote is therefore handed back whole: with
 //! the fields this crate does not know, and in the same place. (Keys come in the order `serde_json` gives them, which
 //! is sorted, as the API server itself writes custom resources. The feature `preserve_order` is not switched on: it
-//! would change the output of every other crate of a build. Where a build has it, the order is kept here too.)
+//! would change the output of every other crate of a build. Where a build has it, the order is kept here too. Numbers
+//! come as `serde_json` writes them: `1.50` is `1.5`.)
 //! Reading never fails and never panics: missing fields have their defaults (K2), an odd status is Unknown (G2), and
 //! what was odd can be asked for ([`Conditions::read`]). Start at [`Conditions`].
 

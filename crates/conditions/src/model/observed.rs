@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn object(generation: Value, status_seen: Value, condition_seen: Value) -> ObjectStatus {
+    fn object([generation, status_seen, condition_seen]: [Value; 3]) -> ObjectStatus {
         ObjectStatus::read(&json!({
             "metadata": { "generation": generation },
             "status": {
@@ -164,17 +164,17 @@ mod tests {
     #[test]
     fn current_stale_unproven_and_absent_are_told_apart() {
         let stale = |seen, want| Observed::Stale { value: Status::True, seen, want };
-        for (generation, status_seen, condition_seen, want) in [
-            (json!(4), json!(null), json!(4), Observed::Current(Status::True)),
-            (json!(4), json!(4), json!(3), stale(3, 4)),
-            (json!(4), json!(3), json!(null), stale(3, 4)),
-            (json!(4), json!("4"), json!(0), Observed::Current(Status::True)),
-            (json!(4), json!(-1), json!(null), stale(-1, 4)),
-            (json!(1), json!(null), json!(7), stale(7, 1)),
-            (json!(4), json!(null), json!(null), Observed::Unproven(Status::True)),
-            (json!(null), json!(null), json!(null), Observed::Current(Status::True)),
+        for (numbers, want) in [
+            ([json!(4), json!(null), json!(4)], Observed::Current(Status::True)),
+            ([json!(4), json!(4), json!(3)], stale(3, 4)),
+            ([json!(4), json!(3), json!(null)], stale(3, 4)),
+            ([json!(4), json!("4"), json!(0)], Observed::Current(Status::True)),
+            ([json!(4), json!(-1), json!(null)], stale(-1, 4)),
+            ([json!(1), json!(null), json!(7)], stale(7, 1)),
+            ([json!(4), json!(null), json!(null)], Observed::Unproven(Status::True)),
+            ([json!(null), json!(null), json!(null)], Observed::Current(Status::True)),
         ] {
-            let status = object(generation, status_seen, condition_seen);
+            let status = object(numbers);
             assert_eq!(verdict(&status), want, "{status:?}");
             assert_eq!(status.observe("Succeeded"), Observed::Absent);
         }
@@ -182,10 +182,10 @@ mod tests {
 
     #[test]
     fn only_a_current_true_is_true_in_the_strictest_reading() {
-        assert_eq!(object(json!(4), json!(null), json!(4)).observe("Ready").current_status(), Status::True);
-        assert_eq!(object(json!(4), json!(null), json!(3)).observe("Ready").current_status(), Status::Unknown);
-        assert_eq!(object(json!(4), json!(null), json!(null)).observe("Ready").current_status(), Status::Unknown);
-        assert_eq!(object(json!(4), json!(4), json!(4)).observe("Other").current_status(), Status::Unknown);
+        assert_eq!(object([json!(4), json!(null), json!(4)]).observe("Ready").current_status(), Status::True);
+        assert_eq!(object([json!(4), json!(null), json!(3)]).observe("Ready").current_status(), Status::Unknown);
+        assert_eq!(object([json!(4), json!(null), json!(null)]).observe("Ready").current_status(), Status::Unknown);
+        assert_eq!(object([json!(4), json!(4), json!(4)]).observe("Other").current_status(), Status::Unknown);
     }
 
     #[test]
