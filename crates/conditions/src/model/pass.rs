@@ -7,7 +7,7 @@
 use clearway_core::Timestamp;
 use serde_json::Value;
 
-use super::entry::Writer;
+use super::entry::{Own, Writer};
 use super::set::{ConditionKey, ConditionSet, Declaration, RECONCILING, STALLED, check_set};
 use super::summary::{Part, stale, summarise};
 use super::verdict::{Finding, Progress, Stage, Verdict, Why};
@@ -81,19 +81,6 @@ pub struct Transition {
     pub reason: Reason,
 }
 
-/// What is to become of a condition of the set.
-enum Intent {
-    Write(Finding),
-    Keep,
-    Remove,
-}
-
-struct Own {
-    type_: ConditionType,
-    severity: ConditionSeverity,
-    intent: Intent,
-}
-
 impl<'a, S: ConditionSet> Pass<'a, S> {
     /// Begins a pass over an object at `generation` whose stored conditions are `prior`. The time is an argument; the
     /// crate has no clock.
@@ -148,8 +135,8 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     /// Says that something is not, or no longer, wrong: the condition is absent (G1). A `raise` in the same pass
     /// overrides this.
     ///
-    /// A problem of which a pass says neither stays as it is stored, with the generation it was seen at: not having
-    /// looked is no reason to take a warning away.
+    /// A problem of which a pass says neither says what it said, with the generation it was seen at: not having looked is
+    /// no reason to take a warning away.
     pub fn clear(&mut self, problem: S::Problem) {
         self.cleared.push(problem);
     }
@@ -185,20 +172,11 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
 
     /// Computes the summary and the new list.
     pub fn finish(self) -> Outcome {
-        let own = self.intents();
-        let writer = Writer { generation: self.generation, now: self.now, kept: &self.kept };
+        let own = self.conclusions();
+        let writer = Writer { now: self.now, kept: &self.kept };
         // What each condition of the set comes to, by its place in `own`; taken when its place in the list is known.
-        let mut results: Vec<Option<Value>> = own
-            .iter()
-            .map(|own| {
-                let stored = self.stored(&own.type_);
-                match &own.intent {
-                    Intent::Write(finding) => Some(writer.entry(&own.type_, own.severity, finding, stored)),
-                    Intent::Keep => stored.cloned(),
-                    Intent::Remove => None,
-                }
-            })
-            .collect();
+        let mut results: Vec<Option<Value>> =
+            own.iter().map(|own| writer.entry(own, self.stored(&own.type_))).collect();
         let owned: Vec<Value> = results.iter().flatten().cloned().collect();
         let transitions =
             own.iter().zip(&results).filter_map(|(own, now)| self.transition(own, now.as_ref())).collect();
@@ -222,12 +200,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     }
 
     /// All conditions of the set, the summary first, and what is to become of each.
-    fn intents(&self) -> Vec<Own> {
-        let own = |declared: &Declaration, intent| Own {
-            type_: declared.condition_type().clone(),
-            severity: declared.severity(),
-            intent,
-        };
+    fn conclusions(&self) -> Vec<Own> {
         let always: Vec<(&Declaration, Finding)> = S::Always::KEYS
             .iter()
             .zip(S::Always::DECLARED)
@@ -236,14 +209,10 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
         let problems: Vec<Own> = S::Problem::KEYS
             .iter()
             .zip(S::Problem::DECLARED)
-            .map(|(key, declared)| own(declared, self.problem_intent(*key, declared)))
+            .map(|(key, declared)| self.problem(*key, declared))
             .collect();
-        let progress = if S::PROGRESS { self.progress_intents() } else { Vec::new() };
-        let retired = S::RETIRED.iter().map(|type_| Own {
-            type_: type_.clone(),
-            severity: ConditionSeverity::Info,
-            intent: Intent::Remove,
-        });
+        let progress = if S::PROGRESS { self.progress_pair() } else { Vec::new() };
+        let retired = S::RETIRED.iter().map(|type_| self.own(type_, ConditionSeverity::Info, None));
 
         let mut all = Vec::new();
         if let Some(type_) = S::SUMMARY.condition_type() {
@@ -254,10 +223,13 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
                     || problems.iter().chain(&progress).any(|own| is(&own.type_))
                     || S::RETIRED.iter().any(is)
             };
-            let intent = Intent::Write(self.summary(&always, ours));
-            all.push(Own { type_: type_.clone(), severity: ConditionSeverity::Error, intent });
+            all.push(self.own(&type_, ConditionSeverity::Error, Some(self.summary(&always, ours))));
         }
-        all.extend(always.into_iter().map(|(declared, finding)| own(declared, Intent::Write(finding))));
+        all.extend(
+            always
+                .into_iter()
+                .map(|(declared, finding)| self.own(declared.condition_type(), declared.severity(), Some(finding))),
+        );
         all.extend(problems);
         all.extend(progress);
         all.extend(retired);
@@ -305,33 +277,41 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
         }
     }
 
-    fn problem_intent(&self, key: S::Problem, declared: &Declaration) -> Intent {
-        let abnormal = declared.polarity().abnormal();
+    fn problem(&self, key: S::Problem, declared: &Declaration) -> Own {
+        let (type_, abnormal) = (declared.condition_type(), declared.polarity().abnormal());
         let raised = self.raised.iter().filter(|(said_of, _)| *said_of == key).map(|(_, why)| why);
-        if let Some(finding) = Finding::of_whys(abnormal, raised) {
-            return Intent::Write(finding);
+        let raised = Finding::of_whys(abnormal, raised);
+        match self.prior.get(type_.as_str()).filter(|stored| stored.status == abnormal) {
+            Some(stored) if raised.is_none() && !self.cleared.contains(&key) => Own {
+                seen: stored.observed_generation,
+                ..self.own(type_, declared.severity(), Some(restated(&stored, declared.polarity())))
+            },
+            _ => self.own(type_, declared.severity(), raised),
         }
-        let stands = self.prior.get(declared.condition_type().as_str()).is_some_and(|c| c.status == abnormal);
-        if stands && !self.cleared.contains(&key) { Intent::Keep } else { Intent::Remove }
     }
 
-    fn progress_intents(&self) -> Vec<Own> {
+    /// `Reconciling` and `Stalled`, of which at most one has anything to say.
+    fn progress_pair(&self) -> Vec<Own> {
         let said = self.progress.iter().map(|progress| progress.stage).max();
         let whys = self.progress.iter().filter(|progress| Some(progress.stage) == said).map(|progress| &progress.why);
         let finding = Finding::of_whys(Status::True, whys);
-        let stands = said.or_else(|| self.stored_stage());
-        [(RECONCILING, Stage::Reconciling), (STALLED, Stage::Stalled)]
-            .into_iter()
-            .map(|(type_, stage)| Own {
-                type_,
-                severity: ConditionSeverity::Info,
-                intent: match &finding {
-                    _ if stands != Some(stage) => Intent::Remove,
-                    Some(finding) => Intent::Write(finding.clone()),
-                    None => Intent::Keep,
-                },
-            })
-            .collect()
+        let stage = said.or_else(|| self.stored_stage());
+        let conclude = |type_: ConditionType, its: Stage| {
+            let own = |finding| self.own(&type_, ConditionSeverity::Info, finding);
+            match (&finding, self.prior.get(type_.as_str())) {
+                _ if stage != Some(its) => own(None),
+                (None, Some(stored)) => {
+                    Own { seen: stored.observed_generation, ..own(Some(restated(&stored, Polarity::Negative))) }
+                }
+                (finding, _) => own(finding.clone()),
+            }
+        };
+        vec![conclude(RECONCILING, Stage::Reconciling), conclude(STALLED, Stage::Stalled)]
+    }
+
+    /// A condition of the set, as seen at the present generation.
+    fn own(&self, type_: &ConditionType, severity: ConditionSeverity, finding: Option<Finding>) -> Own {
+        Own { type_: type_.clone(), severity, finding, seen: Some(self.generation.get()) }
     }
 
     /// Which of the two is stored as True. If both are, the one about the newer generation, then the graver.

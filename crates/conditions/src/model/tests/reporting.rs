@@ -1,6 +1,6 @@
 //! What a pass writes: exactly which fields, where in the list, and what becomes of what it does not mention.
 
-use super::super::{KeptFields, Progress, Transition};
+use super::super::{ConditionSeverity, KeptFields, Progress, Transition};
 use super::*;
 
 #[test]
@@ -56,10 +56,16 @@ fn g1_problems_are_present_only_while_they_are_there() {
 
 #[test]
 fn a_problem_not_mentioned_stays_with_the_generation_it_was_seen_at() {
-    let before = list(&json!([stored("example.com/DiskFull", "True", 3), stored("Overdue", "False", 3)]));
+    let mut full = stored("example.com/DiskFull", "True", 3);
+    full["severity"] = "Info".into();
+    let before = list(&json!([full, stored("Overdue", "False", 3), stored("Upgradeable", "False", 3)]));
     let outcome = pass_over(&before, healthy);
     assert_eq!(outcome.conditions.entries().first(), before.entries().first());
-    assert_eq!(status_of(&outcome, "Overdue"), None, "an abnormal condition that is not True says nothing (G1)");
+    assert_eq!(status_of(&outcome, "Overdue"), None, "a negative condition that is not True says nothing (G1)");
+    let upgradeable = outcome.conditions.get("Upgradeable").unwrap();
+    assert_eq!((upgradeable.status, upgradeable.observed_generation), (Status::False, Some(3)));
+    assert_eq!(upgradeable.severity, ConditionSeverity::Info, "put right, or K4 would have it lower the summary");
+    assert_eq!(ready(&outcome).0, Status::True);
 }
 
 #[test]
