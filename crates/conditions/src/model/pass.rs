@@ -100,6 +100,10 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     }
 
     /// For an object whose CRD does not keep all fields: compare, and write, only what it keeps (G2).
+    ///
+    /// Conditions of the set count by their declared severity even where the CRD does not keep it; those of others have
+    /// severity "" then, as K2 says. Where it does not keep `observedGeneration`, nothing stored can be proved current,
+    /// and [`retain`](Pass::retain) makes Unknown.
     pub fn stored_in(mut self, kept: KeptFields) -> Self {
         self.kept = kept;
         self

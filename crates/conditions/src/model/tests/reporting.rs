@@ -165,6 +165,26 @@ fn a_foreign_true_about_another_generation_proves_nothing() {
 }
 
 #[test]
+fn the_unhappy_are_named_in_the_order_of_declaration_then_foreign_ones_by_type() {
+    let (zebra, ant) = (json!({ "type": "Zebra", "status": "False" }), json!({ "type": "Ant", "status": "Unknown" }));
+    let bee = json!({ "type": "Bee", "status": "False", "reason": "DbDown", "message": "same here" });
+    for order in [[&zebra, &ant, &bee], [&ant, &bee, &zebra], [&bee, &zebra, &ant]] {
+        let outcome = pass_over(&list(&json!(order)), |pass| {
+            pass.report(Aspect::Configured, down());
+            pass.report(Aspect::Reachable, down());
+        });
+        let message = "Reachable: connection refused\nConfigured: connection refused\nBee: same here\n\
+                       Zebra: Zebra is False.\nAnt: Ant is Unknown.";
+        assert_eq!(ready(&outcome), (Status::False, "MultipleReasons", message));
+    }
+    let shared = pass_over(&list(&json!([bee])), |pass| {
+        healthy(pass);
+        pass.report(Aspect::Configured, down());
+    });
+    assert_eq!(ready(&shared).1, "DbDown", "a reason that all failures share is the summary's");
+}
+
+#[test]
 fn foreign_entries_stay_byte_for_byte_in_their_places_and_ours_once() {
     let text = r#"[{"a":{"z":[1,null]},"type":"First","status":""},{"type":"Ready","status":"True"},"odd",{"lastHeartbeatTime":null,"severity":"Info","status":"False","type":"Second"},{"type":"Ready","status":"False"},{"type":"Second"},{"type":"Healthy","status":"True"},{}]"#;
     let before: Conditions = serde_json::from_str(text).unwrap();
