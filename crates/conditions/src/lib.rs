@@ -10,4 +10,7 @@ mod object;
 
 pub use object::{NOT_AN_OBJECT, Object, ObjectId};
 
-pub use model::{ConditionSeverity, Polarity, Presence, Status};
+pub use model::{
+    Condition, ConditionSeverity, ConditionType, Conditions, Generation, ObjectStatus, Observed, Polarity, Presence,
+    Reason, Status,
+};
