@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clearway_conditions::health::{
@@ -36,13 +37,13 @@ fn each_object(mut visit: impl FnMut(&Object<'_>)) {
 
 /// One object of the case files, by kind and name.
 fn case(kind: &str, name: &str) -> Value {
-    let mut found = None;
-    each_object(|object| {
-        if (object.kind(), object.name()) == (kind, name) {
-            found = Some(object.root.to_json());
-        }
+    static CASES: LazyLock<Vec<Value>> = LazyLock::new(|| {
+        let mut cases = Vec::new();
+        each_object(|object| cases.push(object.root.to_json()));
+        cases
     });
-    found.unwrap_or_else(|| panic!("no {kind} {name}"))
+    let found = CASES.iter().find(|case| case["kind"] == kind && case["metadata"]["name"] == name);
+    found.unwrap_or_else(|| panic!("no {kind} {name}")).clone()
 }
 
 fn judge(value: &Value, context: &Context) -> Verdict {
@@ -254,6 +255,8 @@ fn owners_are_read_from_whole_objects() {
     });
     let trees = forest(items);
     let mut lines = Vec::new();
-    trees.iter().for_each(|tree| tree.walk(&mut |depth, tree| lines.push(format!("{depth} {}", tree.id))));
+    for tree in &trees {
+        tree.walk(&mut |depth, tree| lines.push(format!("{depth} {}", tree.id)));
+    }
     assert_eq!(lines, ["0 Deployment.apps shop/available", "1 ReplicaSet.apps shop/available", "2 Pod shop/ready"]);
 }
