@@ -77,16 +77,16 @@ fn a_chain_deeper_than_the_stack_is_cut_and_not_lost() {
     items.extend(names.windows(2).map(|pair| object(&pair[1], &[&pair[0]])));
     let trees = forest(items);
     let (mut count, mut deepest) = (0, 0);
-    trees.iter().for_each(|tree| {
+    for tree in &trees {
         tree.walk(&mut |depth, _| {
             count += 1;
             deepest = deepest.max(depth);
         });
-    });
+    }
     assert_eq!((count, deepest), (100_000, 32));
 }
 
-const KINDS: [(&str, &str); 20] = [
+const KINDS: [(&str, &str); 22] = [
     ("v1", "Pod"),
     ("v1", "Service"),
     ("v1", "PersistentVolumeClaim"),
@@ -105,6 +105,8 @@ const KINDS: [(&str, &str); 20] = [
     ("networking.k8s.io/v1", "Ingress"),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ("apiregistration.k8s.io/v1", "APIService"),
+    ("gateway.networking.k8s.io/v1", "Gateway"),
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"),
     ("example.com/v1", "Widget"),
     ("tekton.dev/v1", "PipelineRun"),
 ];
@@ -114,9 +116,9 @@ const WORDS: &str = "conditions|type|status|reason|message|severity|observedGene
     replicas|readyReplicas|updatedReplicas|availableReplicas|currentReplicas|fullyLabeledReplicas|\
     desiredNumberScheduled|containerStatuses|name|state|waiting|terminated|exitCode|startTime|suspend|paused|\
     updateStrategy|rollingUpdate|partition|minReadySeconds|completions|loadBalancer|ingress|clusterIP|\
-    progressDeadlineSeconds|ttlSecondsAfterFinished";
+    parents|parentRefs|progressDeadlineSeconds|ttlSecondsAfterFinished";
 const TEXTS: &str = "Ready|Available|Progressing|Stalled|Reconciling|Succeeded|Degraded|Established|NamesAccepted|\
-    Complete|Failed|PodScheduled|Unschedulable|AbleToScale|True|False|Unknown|Running|Pending|Bound|LoadBalancer|\
+    Complete|Failed|PodScheduled|Unschedulable|Accepted|Programmed|AbleToScale|True|False|Unknown|Running|Pending|Bound|LoadBalancer|\
     CrashLoopBackOff|OnDelete|2024-05-01T11:00:00Z|9223372036854775808|Info";
 
 fn any_value() -> impl Strategy<Value = Value> {

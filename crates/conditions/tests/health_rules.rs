@@ -108,6 +108,9 @@ fn the_cases_show_every_state_an_object_can_have_and_every_reason_of_the_rules()
         ("HorizontalPodAutoscaler", "ReadyForNewScale FailedGetScale TargetObserved NotObserved"),
         ("CustomResourceDefinition", "Established Installing NotAccepted ListKindConflict"),
         ("APIService", "Passed MissingEndpoints NotObserved"),
+        ("Gateway", "Programmed Pending AddressNotAssigned LatestGenerationNotObserved"),
+        ("GatewayClass", "Accepted NotReportedYet"),
+        ("HTTPRoute", "Accepted NotAllowedByListeners NotReportedYet NoParents"),
         ("ConfigMap", "AlwaysReady"),
         ("Secret", "AlwaysReady"),
     ];
@@ -218,6 +221,13 @@ fn failed_pods_fail_the_owner_that_is_in_progress_but_not_for_what_heals() {
     let many: Vec<_> = (0..5).rev().map(|number| (id(&format!("p{number}")), pod("crash-loop").1)).collect();
     let message = with_pods(owner("less-available"), &many).message;
     assert!(message.starts_with("5 pods have failed: p0: ") && message.ends_with("; and 2 more"), "{message}");
+}
+
+#[test]
+fn only_a_job_that_can_be_done_before_it_is_gone_is_done_when_it_is_gone() {
+    let gone_is_done = |name: &str| judge(&case("Job", name), &Context::at(at(NOW))).gone_is_done;
+    assert!(gone_is_done("complete") && gone_is_done("expires"));
+    assert!(!gone_is_done("running") && !gone_is_done("not-started") && !gone_is_done("failed"));
 }
 
 #[test]

@@ -134,6 +134,11 @@ impl<'a> Facts<'a> {
 }
 
 impl<'a> Condition<'a> {
+    /// An entry of any list of conditions.
+    pub(super) fn new(node: Node<'a>) -> Self {
+        Condition(node)
+    }
+
     fn text(self, key: &str) -> &'a str {
         self.0.get(key).and_then(Node::as_text).unwrap_or("")
     }

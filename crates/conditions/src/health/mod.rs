@@ -11,6 +11,7 @@ mod aggregate;
 mod autoscaling;
 mod extensions;
 mod facts;
+mod gateways;
 mod generic;
 mod jobs;
 mod pods;
@@ -75,6 +76,13 @@ const RULES: &[Rule] = &[
     rule("autoscaling", "HorizontalPodAutoscaler", autoscaling::pod_autoscaler),
     rule("apiextensions.k8s.io", "CustomResourceDefinition", extensions::definition),
     rule("apiregistration.k8s.io", "APIService", extensions::api_service),
+    rule("gateway.networking.k8s.io", "GatewayClass", gateways::class),
+    rule("gateway.networking.k8s.io", "Gateway", gateways::gateway),
+    rule("gateway.networking.k8s.io", "HTTPRoute", gateways::route),
+    rule("gateway.networking.k8s.io", "GRPCRoute", gateways::route),
+    rule("gateway.networking.k8s.io", "TLSRoute", gateways::route),
+    rule("gateway.networking.k8s.io", "TCPRoute", gateways::route),
+    rule("gateway.networking.k8s.io", "UDPRoute", gateways::route),
     // No controller reports on these: they are what was written.
     rule("", "ConfigMap", services::data),
     rule("", "Secret", services::data),
