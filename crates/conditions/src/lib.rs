@@ -5,6 +5,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+pub mod lint;
 pub mod model;
 mod object;
 
