@@ -19,10 +19,10 @@ pub(crate) fn owners(out: &mut Out<'_, '_>) {
         for apply in managers.items().filter(|entry| owned(*entry, "Apply")) {
             let Some(applied) = conditions(apply) else { continue };
             let Some(shared) = overlap(written, applied) else { continue };
-            let (writer, owner) = (name(update), name(apply));
+            let (writer, rightful) = (name(update), name(apply));
             let what =
                 if shared.is_empty() { "the list of conditions".to_owned() } else { format!("condition `{shared}`") };
-            let message = format!("{writer} overwrites {what}, which {owner} applies");
+            let message = format!("{writer} overwrites {what}, which {rightful} applies");
             let path = format!("metadata.managedFields[{index}].fieldsV1");
             out.report_at(
                 update,
