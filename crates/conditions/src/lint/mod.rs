@@ -1,0 +1,135 @@
+//! Whether the conditions of any object of any controller keep to the conventions they claim (K7).
+//!
+//! [`lint`] checks one object as it stands, [`History`] a sequence of snapshots. Which conventions hold is the
+//! [`Profile`]'s matter, what is tolerated the [`Policy`]'s, and [`RULES`] has a page for every rule. An object without
+//! findings costs no allocation per condition, so that a whole cluster is linted in about the time it takes to read it.
+
+mod condition;
+mod docs;
+mod history;
+mod instant;
+mod out;
+mod path;
+mod pattern;
+mod policy;
+mod profile;
+mod rules;
+mod suppress;
+mod table;
+mod volatile;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use docs::{RULES, RuleDoc, Scope, rule, sarif_rules};
+pub use history::History;
+pub use policy::{Flapping, Policy};
+pub use profile::{Profile, ProfileError};
+pub use suppress::{ABOUT_THE_CHECK, Suppressions};
+
+use clearway_core::{Diagnostic, Severity};
+use clearway_yaml::Node;
+
+use crate::Object;
+use condition::Condition;
+use out::{Finding, List, Out};
+use walk::{Site, Spot};
+
+/// Checks one object by every rule that needs no other snapshot; what is found is added in the order of the document.
+pub fn lint(object: &Object<'_>, policy: &Policy, findings: &mut Vec<Diagnostic>) {
+    let mut out = Out::new(object, policy, findings);
+    match out.status {
+        Some(status) if status.is_mapping() => {
+            walk::spots(status, &mut |spot| {
+                if let Some(list) = read_list(&spot, Some(&mut out)) {
+                    check(&list, &mut out);
+                }
+            });
+            rules::generation::whole_status(&mut out);
+        }
+        Some(status) if !status.is_null() => {
+            let message = format!("status is {}, not an object", status.describe());
+            let finding = unreadable(Severity::Error, message);
+            out.report_at(status, "status".to_owned(), finding);
+        }
+        _ => {}
+    }
+    rules::presence::absent(&mut out);
+    rules::schema::definition(&mut out);
+    rules::ownership::owners(&mut out);
+    out.finish();
+}
+
+fn check(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
+    rules::fields::duplicates(list, out);
+    for condition in &list.conditions {
+        rules::fields::kind(list, condition, out);
+        rules::fields::status(list, condition, out);
+        rules::words::reason(list, condition, out);
+        rules::words::message(list, condition, out);
+        rules::words::severity(list, condition, out);
+        rules::words::silence(list, condition, out);
+        rules::times::transition_time(list, condition, out);
+        rules::generation::condition(list, condition, out);
+        rules::polarity::lingering(list, condition, out);
+        rules::polarity::ambiguous(list, condition, out);
+        rules::naming::kind(list, condition, out);
+    }
+    rules::generation::stale(list, out);
+    rules::summary::exists(list, out);
+    rules::summary::follows(list, out);
+    rules::summary::both_ways(list, out);
+    rules::summary::denies_trouble(list, out);
+    rules::presence::complete(list, out);
+    rules::schema::too_long(list, out);
+}
+
+/// The list of conditions at a spot; what keeps it from being one is reported.
+fn read_list<'a, 'p>(spot: &Spot<'a, 'p>, mut out: Option<&mut Out<'_, '_>>) -> Option<List<'a, 'p>> {
+    let value = spot.value;
+    if value.is_null() {
+        return None;
+    }
+    let mut list = List { site: spot.site, node: value, path: spot.path, conditions: Vec::new() };
+    if !value.is_sequence() {
+        // A part of the object may call something else by this name.
+        let severity = if spot.site == Site::Part { Severity::Warning } else { Severity::Error };
+        if let Some(out) = &mut out {
+            out.report(&list, None, unreadable(severity, format!("`conditions` is {}, not a list", value.describe())));
+        }
+        return None;
+    }
+    if spot.site == Site::Part && !value.items().any(looks_like_condition) {
+        return None;
+    }
+    list.conditions.reserve_exact(value.items().count());
+    for (index, item) in value.items().enumerate() {
+        match (Condition::read(item, index), &mut out) {
+            (Some(condition), _) => list.conditions.push(condition),
+            (None, Some(out)) => {
+                let message = format!("element {} of the conditions is {}, not an object", index + 1, item.describe());
+                let finding = Finding { node: Some(item), ..unreadable(Severity::Error, message) };
+                out.report(&list, None, finding);
+            }
+            (None, None) => {}
+        }
+    }
+    Some(list)
+}
+
+fn looks_like_condition(item: Node<'_>) -> bool {
+    item.is_mapping() && (item.get("type").is_some() || item.get("status").is_some())
+}
+
+fn unreadable(severity: Severity, message: String) -> Finding<'static> {
+    Finding {
+        code: ABOUT_THE_CHECK,
+        severity,
+        field: "",
+        node: None,
+        message,
+        help: "conditions are a list of objects with type, status, reason, message and lastTransitionTime".into(),
+        refs: "KN1, A11, K1",
+    }
+}

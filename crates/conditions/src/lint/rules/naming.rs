@@ -1,0 +1,46 @@
+//! SC018: names of types that people can read and that nobody else will claim.
+
+use clearway_core::Severity;
+
+use crate::lint::Profile;
+use crate::lint::condition::Condition;
+use crate::lint::out::{Finding, List, Out};
+use crate::lint::{pattern, table};
+
+/// SC018.
+pub(crate) fn kind(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
+    let name = condition.name;
+    if out.profile == Profile::Native || name.is_empty() || !pattern::is_type(name) {
+        return;
+    }
+    let own = pattern::name_part(name);
+    let kind = out.object.kind();
+    let (message, help, refs) = if out.profile == Profile::Gateway
+        && let Some(instead) = table::replacement(kind, list.site, name)
+    {
+        (format!("{} is deprecated", condition.title()), format!("write {instead}"), "G8, GW10, GW18")
+    } else if !pattern::is_pascal(own) {
+        let help = "write it as one PascalCase word, such as `Ready`".to_owned();
+        (format!("{} is not PascalCase", condition.title()), help, "A16, KN4")
+    } else if pattern::is_passing_action(own) {
+        let message = format!("{} says what is being done, not what is the case", condition.title());
+        let help = "use an adjective or a past participle, and Unknown while it is not decided".to_owned();
+        (message, help, "A8, GW5")
+    } else if out.profile != Profile::Openshift
+        && own.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+    {
+        let rest = own.strip_prefix(kind).unwrap_or(own);
+        (format!("{} repeats the kind", condition.title()), format!("`{rest}` is enough"), "A16")
+    } else if out.profile == Profile::Gateway
+        && !name.contains('/')
+        && table::gateway(kind, list.site).is_some()
+        && table::listed(kind, list.site, name).is_none()
+    {
+        let message = format!("{} is not a type of Gateway API and has no domain", condition.title());
+        (message, format!("put the domain of your implementation in front: `example.com/{name}`"), "GW17, G7")
+    } else {
+        return;
+    };
+    let (code, severity, field, node) = ("SC018", Severity::Warning, "type", condition.type_node);
+    out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });
+}

@@ -1,0 +1,57 @@
+//! SC014 and SC017: which status of a condition is the healthy one, and when the condition is there at all.
+
+use clearway_core::Severity;
+
+use crate::Status;
+use crate::lint::Profile;
+use crate::lint::condition::Condition;
+use crate::lint::out::{Finding, List, Out};
+use crate::lint::{pattern, table};
+
+/// SC014: what is only reported while True is not there otherwise.
+pub(crate) fn lingering(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
+    let Some(status) = condition.status.filter(|status| *status != Status::True) else { return };
+    if !table::only_while_true(out.profile, out.object.kind(), list.site, condition.name) {
+        return;
+    }
+    // The API's documentation allows this one form.
+    if condition.name == "Conflicted" && status == Status::False && condition.reason == "NoConflicts" {
+        return;
+    }
+    let message = format!("condition {} is {status}; it is only reported while it is True", condition.title());
+    let help = "remove the condition: its absence says that all is well, and tools take its presence for trouble";
+    let (code, severity, field, node) = ("SC014", Severity::Warning, "status", condition.status_node);
+    let refs = "GW8, G1, Flux WARN0003";
+    out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });
+}
+
+/// SC017: a reader can tell from the name, or from a declaration that agrees with it, what True means.
+pub(crate) fn ambiguous(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
+    let name = condition.name;
+    let (message, help, refs) = match out.profile {
+        Profile::Knative if pattern::reads_negative(name) => (
+            format!("{} reads as trouble, but conditions of this profile are positive", condition.title()),
+            "name what is the case when all is well, such as `Succeeded` for `Failed`",
+            "KN21, K6",
+        ),
+        Profile::Gateway
+            if pattern::reads_positive(name)
+                && table::listed(out.object.kind(), list.site, name).is_none()
+                && table::replacement(out.object.kind(), list.site, name).is_none() =>
+        {
+            (
+                format!("{} reads as health, but readers take every unlisted type for an error", condition.title()),
+                "name the error and report it while it is True; positive are Accepted, Programmed, ResolvedRefs only",
+                "GW9, A6",
+            )
+        }
+        Profile::Metav1 | Profile::Kstatus if pattern::is_negated(pattern::name_part(name)) => (
+            format!("{} says what is not the case, so that False is a double negative", condition.title()),
+            "turn the name and the status round",
+            "A6, A7",
+        ),
+        _ => return,
+    };
+    let (code, severity, field, node) = ("SC017", Severity::Warning, "type", condition.type_node);
+    out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });
+}
