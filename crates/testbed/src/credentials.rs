@@ -1,8 +1,8 @@
 //! Certificates, keys, tokens and kubeconfigs, made anew for each run.
 
-use std::fmt::Write as _;
+use std::fmt;
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -150,18 +150,17 @@ impl Credentials {
         self.write_kubeconfig(user, &Proof::Certificate(&identity))
     }
 
-    /// Writes a kubeconfig. A kubeconfig that the user had before is replaced.
+    /// Writes a kubeconfig. Each call writes another one: tests that run at the same time may ask for the same user.
     pub(crate) fn write_kubeconfig(&self, user: &str, proof: &Proof<'_>) -> Result<PathBuf> {
-        let stem: String = user.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let io = || Error::io(format!("writing the kubeconfig of {user}"));
+        let (mut file, path) = self.new_kubeconfig(user).map_err(io())?;
         let proof = match proof {
             Proof::Token(token) => format!("token: {token}"),
             Proof::Certificate(identity) => {
-                let certificate = self.directory.join(format!("{stem}.crt"));
-                let key = self.directory.join(format!("{stem}.key"));
+                let (certificate, key) = (path.with_extension("crt"), path.with_extension("key"));
                 fs::write(&certificate, &identity.certificate).map_err(io())?;
                 fs::write(&key, &identity.key).map_err(io())?;
-                format!("client-certificate: {}\n    client-key: {}", certificate.display(), key.display())
+                format!("client-certificate: {}\n    client-key: {}", quoted(&certificate), quoted(&key))
             }
         };
         let text = format!(
@@ -182,12 +181,31 @@ contexts:
 current-context: testbed
 ",
             server = self.server,
-            authority = self.authority_file.display(),
+            authority = quoted(&self.authority_file),
         );
-        let path = self.directory.join(format!("{stem}.kubeconfig"));
-        fs::write(&path, text).map_err(io())?;
+        file.write_all(text.as_bytes()).map_err(io())?;
         Ok(path)
     }
+
+    /// A new file, named after the user and, from the second on, with a number.
+    fn new_kubeconfig(&self, user: &str) -> std::io::Result<(File, PathBuf)> {
+        let stem: String = user.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let mut number = 1;
+        loop {
+            let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = self.directory.join(format!("{stem}{suffix}.kubeconfig"));
+            match File::create_new(&path) {
+                Ok(file) => return Ok((file, path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// A path as a string of YAML.
+fn quoted(path: &Path) -> String {
+    format!("{:?}", path.display().to_string())
 }
 
 /// A secret that nobody can guess, as hexadecimal digits.
@@ -197,7 +215,7 @@ fn random_token() -> std::io::Result<String> {
     let mut token = String::new();
     for byte in bytes {
         // Writing to a string cannot fail.
-        let _ = write!(token, "{byte:02x}");
+        let _ = fmt::Write::write_fmt(&mut token, format_args!("{byte:02x}"));
     }
     Ok(token)
 }
@@ -222,7 +240,10 @@ mod tests {
         let credentials = Credentials::new(dir.path(), "https://127.0.0.1:6443").unwrap();
         let path = credentials.kubeconfig("system:serviceaccount/x", Some("a group")).unwrap();
         assert_eq!(path.file_name().unwrap(), "system-serviceaccount-x.kubeconfig");
-        let config = kube::config::Kubeconfig::read_from(path).unwrap();
+        let config = kube::config::Kubeconfig::read_from(&path).unwrap();
+        let again = credentials.kubeconfig("system:serviceaccount/x", None).unwrap();
+        assert_eq!(again.file_name().unwrap(), "system-serviceaccount-x-2.kubeconfig");
+        assert_ne!(fs::read(path.with_extension("crt")).unwrap(), fs::read(again.with_extension("crt")).unwrap());
         assert_eq!(config.current_context.as_deref(), Some("testbed"));
         let path = credentials.write_kubeconfig("token", &Proof::Token("secret")).unwrap();
         assert!(fs::read_to_string(path).unwrap().contains("    token: secret\n"));

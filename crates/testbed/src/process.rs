@@ -17,6 +17,8 @@ use crate::wait::wait_until;
 
 /// How long a component may take to become ready, on a busy machine.
 const READY_WITHIN: Duration = Duration::from_mins(1);
+/// How long the threads of a process may take to stop.
+const PAUSED_WITHIN: Duration = Duration::from_secs(10);
 /// How many lines of a log are shown.
 const TAIL_LINES: usize = 40;
 /// How many bytes of a log are read to find them.
@@ -122,9 +124,13 @@ impl Process {
         tail(&self.log).unwrap_or_else(|error| format!("(no log: {error})"))
     }
 
-    /// Stops the process where it stands (SIGSTOP): connections stay open, nothing is answered.
-    pub fn pause(&self) -> Result<()> {
-        self.signal(Signal::STOP)
+    /// Stops the process where it stands (SIGSTOP), and waits until it does: connections stay open, nothing is
+    /// answered.
+    pub async fn pause(&self) -> Result<()> {
+        self.signal(Signal::STOP)?;
+        // The signal is sent, but threads on other processors still run for a moment.
+        let what = format!("{} stands still", self.launch.name);
+        wait_until(PAUSED_WITHIN, &what, async || self.pid().is_none_or(is_stopped)).await
     }
 
     /// Lets a paused process go on (SIGCONT).
@@ -276,6 +282,16 @@ impl Running {
     }
 }
 
+/// Whether all threads of a process are stopped; also when the system does not say.
+fn is_stopped(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    // The state follows the name, which stands in parentheses and may contain anything.
+    threads.flatten().all(|thread| {
+        let status = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        status.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('T'))
+    })
+}
+
 /// The last lines of a file.
 fn tail(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
@@ -324,15 +340,15 @@ mod tests {
         let dir = RunDir::new("process").unwrap();
         let process = shell(&dir, "exec tail -f /dev/null");
         let pid = process.pid().unwrap();
-        process.pause().unwrap();
-        wait_until(Duration::from_secs(5), "it is stopped", async || state(pid) == Some('T')).await.unwrap();
+        process.pause().await.unwrap();
+        assert_eq!(state(pid), Some('T'));
         assert!(process.is_running());
         process.resume().unwrap();
         wait_until(Duration::from_secs(5), "it runs", async || state(pid) == Some('S')).await.unwrap();
         process.kill();
         assert_eq!(process.pid(), None);
         assert_eq!(state(pid), None);
-        process.pause().unwrap_err();
+        process.pause().await.unwrap_err();
     }
 
     #[tokio::test]
@@ -356,12 +372,12 @@ mod tests {
         assert!(!stubborn.is_running());
     }
 
-    #[test]
-    fn a_dropped_process_is_gone_even_when_paused() {
+    #[tokio::test]
+    async fn a_dropped_process_is_gone_even_when_paused() {
         let dir = RunDir::new("process").unwrap();
         let process = shell(&dir, "exec tail -f /dev/null");
         let pid = process.pid().unwrap();
-        process.pause().unwrap();
+        process.pause().await.unwrap();
         drop(process);
         assert_eq!(state(pid), None);
     }

@@ -49,7 +49,7 @@ async fn prometheus_answers_for_the_past_and_survives() {
     let old = prometheus.query_at("old", 1_000_000_060.0).await.unwrap();
     assert_eq!(results(&old), [(json!({"__name__": "old"}), "5".to_owned())]);
 
-    prometheus.process().pause().unwrap();
+    prometheus.process().pause().await.unwrap();
     timeout(Duration::from_millis(300), prometheus.query("live")).await.expect_err("a paused server answers nothing");
     prometheus.process().resume().unwrap();
     timeout(SOON, prometheus.query("live")).await.expect("an answer after the pause").unwrap();

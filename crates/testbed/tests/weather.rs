@@ -32,7 +32,7 @@ async fn an_api_server_hangs_dies_and_comes_back() {
     maps.create(&PostParams::default(), &config_map(&name)).await.unwrap();
 
     // Paused, it takes connections and answers nothing.
-    cluster.apiserver().pause().unwrap();
+    cluster.apiserver().pause().await.unwrap();
     let hanging = timeout(Duration::from_millis(500), maps.get(&name)).await;
     assert!(hanging.is_err(), "a paused server answered: {hanging:?}");
     cluster.apiserver().resume().unwrap();
