@@ -170,6 +170,11 @@ fn ready_false_fails_only_where_the_contract_of_the_kind_says_so() {
 }
 
 #[test]
+fn the_year_1970_is_no_time_since_which_anything_is_so() {
+    assert_eq!(judge(&case("Gateway", "unmet"), &Context::at(at(NOW))).since, None);
+}
+
+#[test]
 fn a_stalled_object_is_judged_the_same_in_any_order_of_its_conditions() {
     for (name, want) in [("apps-stalled-and-reconciling", State::Failed), ("apps-reconciling-newer", State::InProgress)]
     {

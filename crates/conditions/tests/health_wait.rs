@@ -142,6 +142,11 @@ fn the_clock_of_an_object_starts_when_it_exists() {
     see(&mut wait, "slow", state(State::InProgress), 0);
     assert_eq!(see(&mut wait, "new", Observation::NotFound, 0), until(60));
     assert_eq!(see(&mut wait, "new", state(State::InProgress), 50), until(60));
+    assert_eq!(
+        see(&mut wait, "slow", state(State::InProgress), 55),
+        until(60),
+        "to be seen again starts no clock anew"
+    );
     assert_eq!(wait.step(at(60)), until(90), "the drain and the clock of the second end then");
     let outcome = done(see(&mut wait, "new", state(State::Current), 80));
     assert!(matches!(outcome, Outcome::TimedOut { clock: Clock::PerObject, .. }), "only the late one is left");
@@ -159,6 +164,14 @@ fn no_progress_is_counted_from_the_last_change_of_any_token() {
     assert_eq!(see(&mut wait, "two", Observation::NotFound, 50), until(110), "to vanish is to move");
     let outcome = done(wait.step(at(110)));
     assert!(matches!(outcome, Outcome::TimedOut { clock: Clock::NoProgress, .. }));
+}
+
+#[test]
+fn what_merely_settles_is_not_supposed_to_move() {
+    let mut wait = wait(&["web"], Clocks { no_progress: Some(secs(2)), ..Clocks::default() });
+    assert_eq!(see(&mut wait, "web", state(State::Current), 0), until(5));
+    assert_eq!(wait.step(at(3)), until(5));
+    assert_eq!(done(wait.step(at(5))).exit_code(), 0);
 }
 
 #[test]
