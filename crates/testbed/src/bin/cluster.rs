@@ -54,13 +54,14 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Option<ClusterOptio
 }
 
 async fn run(options: &ClusterOptions) -> Result<(), Box<dyn std::error::Error>> {
-    // Whoever stops the program while it starts also gets the directories cleaned up: the processes end with it.
+    // Listened to from the start, so that no signal is lost between the start and the wait.
+    let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
     let begun = Instant::now();
     eprintln!("starting a control plane ...");
     let cluster = tokio::select! {
         cluster = Cluster::start_with(options) => cluster?,
-        _ = tokio::signal::ctrl_c() => return Ok(()),
+        _ = interrupted.recv() => return Ok(()),
         _ = terminated.recv() => return Ok(()),
     };
     eprintln!(
@@ -72,7 +73,7 @@ async fn run(options: &ClusterOptions) -> Result<(), Box<dyn std::error::Error>>
     println!("export KUBECONFIG={}", cluster.kubeconfig().display());
     eprintln!("Ctrl-C stops it and leaves nothing behind.");
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
+        _ = interrupted.recv() => {}
         _ = terminated.recv() => {}
     }
     let begun = Instant::now();
