@@ -25,7 +25,8 @@ fn each(file: &str, mut visit: impl FnMut(&Object<'_>)) -> usize {
 }
 
 fn told(findings: &[Diagnostic]) -> String {
-    findings.iter().map(|finding| format!("{} {:?} {}\n", finding.code, finding.place, finding.message)).collect()
+    let lines = findings.iter().map(|finding| format!("{} {:?} {}", finding.code, finding.place, finding.message));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Tests of the linter as a whole.
 
 mod examples;
-mod real;
+mod kinds;
 mod robust;
 mod rules;
 mod sequences;
+mod suppressions;
 
 use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_yaml::{Found, read};
@@ -39,6 +40,35 @@ fn sequence(yaml: &str, policy: &Policy) -> Vec<Diagnostic> {
 
 fn codes(findings: &[Diagnostic]) -> Vec<&str> {
     findings.iter().map(|finding| finding.code.as_ref()).collect()
+}
+
+/// An object of an unknown group with these conditions, written as YAML flow mappings.
+fn database(conditions: &[&str]) -> String {
+    object("example.com/v1", "Database", conditions)
+}
+
+fn object(api_version: &str, kind: &str, conditions: &[&str]) -> String {
+    let head = format!(
+        "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a, namespace: b, uid: u, generation: 3, \
+         creationTimestamp: 2025-06-01T08:00:00Z}}\nstatus:\n  observedGeneration: 3\n  conditions:\n"
+    );
+    conditions.iter().fold(head, |text, condition| text + "  - {" + condition + "}\n")
+}
+
+/// A sound condition, with some fields replaced or added.
+fn condition(type_: &str, status: &str, more: &str) -> String {
+    let mut fields = vec![
+        ("type", type_),
+        ("status", status),
+        ("reason", "Because"),
+        ("message", "it is so"),
+        ("lastTransitionTime", "2025-06-01T08:05:00Z"),
+        ("observedGeneration", "3"),
+    ];
+    let more: Vec<(&str, &str)> = more.split(" ; ").filter_map(|field| field.split_once(": ")).collect();
+    fields.retain(|(key, _)| !more.iter().any(|(other, _)| other == key));
+    fields.extend(more.into_iter().filter(|(_, value)| *value != "-"));
+    fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Code and place, as a reader sees them.

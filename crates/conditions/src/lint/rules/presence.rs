@@ -16,7 +16,7 @@ pub(crate) fn complete(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
     if !missing.is_empty() && out.past_grace() {
         let finding = finding(&missing, Severity::Error);
         out.report(list, None, finding);
-    } else if list.conditions.is_empty() && list.site == Site::Top && out.past_grace() {
+    } else if list.node.items().next().is_none() && list.site == Site::Top && out.past_grace() {
         let owes = matches!(out.profile, Profile::Knative | Profile::Kstatus);
         if owes || out.profile == Profile::Metav1 {
             let severity = if owes { Severity::Error } else { Severity::Warning };
