@@ -75,12 +75,15 @@ impl<'a> Facts<'a> {
         self.conditions().find(|condition| condition.name() == name)
     }
 
-    /// Whether the status is known to be about the current generation. What has no generation cannot be behind it.
+    /// Whether the status is known to be about the current generation. What has no generation cannot be behind it, and
+    /// what is still at its first cannot be about an earlier one.
     pub(super) fn proven(&self) -> bool {
         match (self.generation, self.observed) {
             (None, _) => true,
             (Some(generation), Some(observed)) => observed >= generation,
-            (Some(_), None) => false,
+            (Some(generation), None) => {
+                generation <= 1 && self.status.is_some_and(|status| status.fields().next().is_some())
+            }
         }
     }
 
@@ -110,6 +113,8 @@ impl<'a> Facts<'a> {
         let observed = condition.observed();
         let proven = match (self.generation, observed) {
             (Some(generation), Some(observed)) => observed >= generation,
+            // The default of a schema stands there before any controller has looked; it carries no time but 1970.
+            _ if self.observed.is_none() && condition.since().is_none() => self.generation.is_none(),
             _ => self.proven(),
         };
         Verdict { proven, since: condition.since(), ..self.verdict(state, reason, condition.message()) }

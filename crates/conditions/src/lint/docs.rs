@@ -18,6 +18,17 @@ pub enum Scope {
     Schema,
 }
 
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Scope::Snapshot => "one object",
+            Scope::Declared => "one object and its conventions",
+            Scope::Sequence => "several snapshots",
+            Scope::Schema => "a definition, or field owners",
+        })
+    }
+}
+
 /// What there is to say about a rule, whatever was found.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleDoc {

@@ -36,6 +36,13 @@ use condition::Condition;
 use out::{Finding, List, Out};
 use walk::{Site, Spot};
 
+/// Which fields of an object the rules look at, for a reader that can leave the others out: of most kinds only what they
+/// are and their status, of definitions the whole.
+pub fn keeps(kind: Option<&str>, field: &str) -> bool {
+    matches!(field, "apiVersion" | "kind" | "metadata" | "status")
+        || kind.is_none_or(|kind| kind == rules::schema::DEFINITION)
+}
+
 /// Checks one object by every rule that needs no other snapshot; what is found is added in the order of the document.
 pub fn lint(object: &Object<'_>, policy: &Policy, findings: &mut Vec<Diagnostic>) {
     let mut out = Out::new(object, policy, findings);

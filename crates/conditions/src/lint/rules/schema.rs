@@ -20,9 +20,12 @@ pub(crate) fn too_long(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
     }
 }
 
+/// The kind whose spec the rules look at.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
 /// SC025 for a `CustomResourceDefinition`.
 pub(crate) fn definition(out: &mut Out<'_, '_>) {
-    if out.object.kind() != "CustomResourceDefinition" || out.object.group() != "apiextensions.k8s.io" {
+    if out.object.kind() != DEFINITION || out.object.group() != "apiextensions.k8s.io" {
         return;
     }
     let Some(spec) = out.object.root.get("spec") else { return };

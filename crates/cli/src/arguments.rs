@@ -1,0 +1,303 @@
+//! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clearway_conditions::lint::Profile;
+use clearway_core::Timestamp;
+
+/// Is this update safe for this cluster, and why?
+#[derive(Debug, Parser)]
+#[command(name = "clearway", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "\
+Exit codes, for every command:
+  0  yes, clean, current
+  1  no, findings, failed
+  2  not known, or not yet
+  3  could not run: bad usage, bad input, unreachable
+
+Begin with `clearway demo`: it needs nothing and shows what there is.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of these in the life of a process")]
+pub(crate) enum Command {
+    /// Show what Clearway does, on sample objects, with nothing to set up
+    Demo(Demo),
+    /// Read, check and wait for the status of any Kubernetes objects
+    #[command(subcommand)]
+    Status(Status),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  source <(clearway completions bash)")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all of them into a directory
+    #[command(after_help = "Example:\n  clearway man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write one page per command here
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Options of `clearway demo`.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Write the sample objects into this directory too, to try the commands on them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Status {
+    /// Show the health of objects: one line each, with the reason, since when, and on what basis
+    #[command(after_help = "\
+Examples:
+  clearway status show deploy -n shop             the Deployments of a namespace
+  clearway status show deploy web --tree          one, with everything it owns
+  clearway status show -f dump.yaml               objects in a file
+  kubectl get pods -A -o json | clearway status show -f -
+
+Exit code 0: all current; 1: at least one failed; 2: none failed, but not all are current; 3: could not look.")]
+    Show(Show),
+    /// Check status conditions against the rules SC001 to SC025
+    #[command(after_help = "\
+Examples:
+  clearway status lint -f objects/                every manifest below a directory
+  clearway status lint httproute -n shop          live objects
+  clearway status lint --all                      every object of the cluster
+  clearway status lint --history -f 1.yaml -f 2.yaml -f 3.yaml
+  clearway status lint deploy web --watch 2m      follow an object and check how its status changes
+  clearway status lint -f . -o sarif > findings.sarif
+
+What is known and accepted is listed in a file for --suppressions, each with a reason and an end:
+  - {rule: SC018, kind: Widget.example.com, type: Syncing, until: 2027-06-30, reason: renamed in v2}
+
+Exit code 0: clean (there may be notes); 1: warnings or errors; 3: something could not be read, so nothing is proven.")]
+    Lint(Lint),
+    /// Wait until objects are current, failed, or a clock runs out
+    #[command(after_help = "\
+Examples:
+  clearway status wait deploy/web -n shop --timeout 5m
+  clearway status wait -f release.yaml --no-progress 2m
+  clearway status wait deploy/web job/migrate -o json
+
+Exit code 0: all current; 1: at least one failed; 2: a clock ran out first; 3: could not observe.")]
+    Wait(Wait),
+    /// Explain a rule, or list all of them
+    #[command(after_help = "Example:\n  clearway status explain SC011")]
+    Explain {
+        /// The rule
+        code: Option<String>,
+        /// How to print it
+        #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+        output: DataFormat,
+    },
+}
+
+/// Which objects a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Live objects: KIND, KIND NAME... or KIND/NAME...; a kind goes by its plural, singular or short name
+    #[arg(value_name = "KIND[/NAME]", conflicts_with = "files")]
+    pub(crate) targets: Vec<String>,
+    /// Read objects from a file, from every .yaml, .yml and .json below a directory, or from standard input (-)
+    #[arg(short = 'f', long = "file", value_name = "FILE|DIR|-")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The namespace of live objects
+    #[arg(short, long, value_name = "NS", conflicts_with = "files")]
+    pub(crate) namespace: Option<String>,
+    /// Live objects of all namespaces
+    #[arg(short = 'A', long, conflicts_with_all = ["files", "namespace"])]
+    pub(crate) all_namespaces: bool,
+    /// Only live objects with these labels
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files")]
+    pub(crate) selector: Option<String>,
+    /// The kubeconfig file
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG", hide_env_values = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Refuse files above this size
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_bytes)]
+    pub(crate) max_file_size: u64,
+}
+
+/// Options of `clearway status show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Show owners with what they own below them; of live objects, also what was not named
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: DataFormat,
+    /// Judge as of this time, for objects that were stored earlier (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Timestamp>,
+}
+
+/// Options of `clearway status lint`.
+#[derive(Debug, Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Every object of every kind in the cluster
+    #[arg(long, conflicts_with_all = ["targets", "files"])]
+    pub(crate) all: bool,
+    /// Whose conventions apply: metav1, knative, gateway, kstatus, openshift, native, or auto (by API group)
+    #[arg(long, value_name = "PROFILE", default_value = "auto", value_parser = parse_profile)]
+    pub(crate) profile: ProfileChoice,
+    /// The files are snapshots of the same objects, in order: check how they changed as well
+    #[arg(long, requires = "files")]
+    pub(crate) history: bool,
+    /// Follow live objects for this long and check how they change, such as 90s or 5m
+    #[arg(long, value_name = "DURATION", conflicts_with = "files", value_parser = parse_duration)]
+    pub(crate) watch: Option<Duration>,
+    /// Findings to pass over, each with a reason and an end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: FindingFormat,
+    /// Judge as of this time, for objects that were stored earlier (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Timestamp>,
+}
+
+/// Options of `clearway status wait`.
+#[derive(Debug, Args)]
+pub(crate) struct Wait {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Give up after this long
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    pub(crate) timeout: Duration,
+    /// Give up when one object is not current this long after the start
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) per_object: Option<Duration>,
+    /// Give up when nothing changed for this long
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) no_progress: Option<Duration>,
+    /// Believe "current" only after it held for this long
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
+    pub(crate) settle: Duration,
+    /// Stop at the first failure instead of hearing the others out
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// How data is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataFormat {
+    /// For a person
+    Table,
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingFormat {
+    /// For a person, with the source line
+    Table,
+    /// A JSON array
+    Json,
+    /// YAML
+    Yaml,
+    /// SARIF 2.1.0, for code hosting
+    Sarif,
+}
+
+/// A profile, or the one that fits each object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProfileChoice(pub(crate) Option<Profile>);
+
+fn parse_profile(text: &str) -> Result<ProfileChoice, String> {
+    match text {
+        "auto" => Ok(ProfileChoice(None)),
+        name => name.parse().map(|profile| ProfileChoice(Some(profile))).map_err(|_| {
+            let known: Vec<String> = Profile::ALL.iter().map(ToString::to_string).collect();
+            format!("must be auto, {}", known.join(", "))
+        }),
+    }
+}
+
+/// Reads `90s`, `5m`, `1h30m`; a bare number is seconds.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let help = || format!("`{text}` is not a duration such as 90s, 5m or 1h30m");
+    let mut total = 0_u64;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, behind) = rest.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| help())?;
+        let mut unit = behind.chars();
+        let factor = match unit.next() {
+            Some('s') | None => 1,
+            Some('m') => 60,
+            Some('h') => 3_600,
+            Some('d') => 86_400,
+            Some(_) => return Err(help()),
+        };
+        total = number.checked_mul(factor).and_then(|seconds| total.checked_add(seconds)).ok_or_else(help)?;
+        rest = unit.as_str();
+    }
+    if text.is_empty() { Err(help()) } else { Ok(Duration::from_secs(total)) }
+}
+
+/// Reads `512`, `64K`, `10M`, `1G` (powers of 1024).
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let help = || format!("`{text}` is not a size such as 512K, 10M or 1G");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| help())?;
+    let shift = match text.get(digits.len()..).unwrap_or_default().to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        _ => return Err(help()),
+    };
+    number.checked_mul(1 << shift).ok_or_else(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_sizes_are_read_as_people_write_them() {
+        for (text, seconds) in [("90s", 90), ("5m", 300), ("1h30m", 5_400), ("2d", 172_800), ("45", 45)] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "5x", "-1s", "99999999999999999999s", "9999999999999999d"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        for (text, bytes) in [("512", 512), ("64K", 65_536), ("1MiB", 1 << 20), ("1g", 1 << 30)] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "1T", "-1", "99999999999G"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `clearway demo`: what the product does, on sample objects that are part of the program.
+//!
+//! Nothing is recorded: the same code judges these objects as judges those of a cluster, as of a fixed morning, so that
+//! the ages are the same on every day.
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
+use clearway_conditions::Object;
+use clearway_conditions::health::forest;
+use clearway_conditions::lint::{self, Policy};
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Diagnostic, Limits, Timestamp};
+use clearway_yaml::{Found, read};
+
+use crate::arguments::Demo;
+use crate::exit::Exit;
+use crate::output;
+use crate::status::family::{Family, Schemas};
+use crate::status::show;
+
+/// The sample objects, by the names they have in a directory.
+const SAMPLES: [(&str, &str); 2] =
+    [("shop.yaml", include_str!("../demo/shop.yaml")), ("platform.yaml", include_str!("../demo/platform.yaml"))];
+
+/// The morning the samples are judged as of.
+const MORNING: &str = "2026-05-04T09:00:00Z";
+
+/// Runs the demo.
+pub(crate) fn run(options: &Demo) -> Result<Exit> {
+    let now: Timestamp = MORNING.parse()?;
+    let mut out = anstream::stdout();
+    let (family, findings) = judge(now);
+    let trees = forest(family.judge());
+
+    writeln!(out, "{}", heading("How are these objects doing?   (clearway status show --tree)"))?;
+    write!(out, "{}", output::table(&show::HEAD, trees.iter().flat_map(|tree| show::tree_rows(tree, now))))?;
+    writeln!(
+        out,
+        "\nThe rollout of `checkout` is not slow, it has failed: its newest pod crashes, which the Deployment itself\n\
+         will not say before its deadline. `orders` has an empty status, which other tools take for well. And `cart`\n\
+         says that it is ready.\n"
+    )?;
+
+    writeln!(out, "{}", heading("May one believe their status?   (clearway status lint)"))?;
+    for finding in &findings {
+        writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;
+    }
+    if let Some(rule) = findings.first().and_then(|finding| lint::rule(&finding.code)) {
+        writeln!(out, "{}", heading(&format!("Why is that so?   (clearway status explain {})", rule.code)))?;
+        // The examples of the page are left to the command.
+        let told = rule.page.split("\n## Fails").next().unwrap_or(rule.page);
+        writeln!(out, "{}", told.trim_end())?;
+    }
+    writeln!(out, "\n{}", heading("Try it"))?;
+    match &options.keep {
+        Some(directory) => {
+            std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+            for (name, text) in SAMPLES {
+                let path = directory.join(name);
+                std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+            let shown = directory.display();
+            writeln!(out, "  clearway status show --tree -f {shown} --now {MORNING}")?;
+            writeln!(out, "  clearway status lint -f {shown} --now {MORNING}")?;
+        }
+        None => writeln!(out, "  clearway demo --keep samples     the same objects as files, to try the commands on")?,
+    }
+    writeln!(out, "  clearway status show deploy -A   the Deployments of your own cluster")?;
+    writeln!(out, "  clearway status lint --all       the conditions of everything in it")?;
+    Ok(Exit::Yes)
+}
+
+fn judge(now: Timestamp) -> (Family, Vec<Diagnostic>) {
+    let mut family = Family::new(now, Schemas::new());
+    let mut findings = Vec::new();
+    let policy = Policy::new(now);
+    for (name, text) in SAMPLES {
+        read(text.as_bytes(), name, &Limits::default(), |found| match found {
+            Found::Object { root, source, list } => match Object::new(root, source, list) {
+                Ok(object) => {
+                    family.add(&object);
+                    lint::lint(&object, &policy, &mut findings);
+                }
+                Err(problem) => findings.push(*problem),
+            },
+            Found::Problem(problem) => findings.push(problem),
+        });
+    }
+    (family, findings)
+}
+
+fn heading(text: &str) -> String {
+    let style = anstyle::Style::new().bold();
+    format!("{style}── {text}{style:#}\n")
+}

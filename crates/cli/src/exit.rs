@@ -1,0 +1,45 @@
+//! What the exit codes mean, for every command.
+
+use std::io;
+use std::process::ExitCode;
+
+/// The answer of a command to the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: yes, clean, current.
+    Yes,
+    /// 1: no, findings, failed.
+    No,
+    /// 2: not known, or not yet.
+    Unknown,
+    /// 3: bad usage, bad input, unreachable.
+    CouldNotRun,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Unknown => 2,
+            Exit::CouldNotRun => 3,
+        })
+    }
+}
+
+/// Turns what a command came to into an exit code; an error becomes one line on standard error.
+pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
+    match outcome {
+        Ok(exit) => exit.into(),
+        // The reader of a pipe went away (`| head`): there is nobody left to tell.
+        Err(error) if is_broken_pipe(&error) => Exit::Yes.into(),
+        Err(error) => {
+            anstream::eprintln!("error: {error:#}");
+            Exit::CouldNotRun.into()
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

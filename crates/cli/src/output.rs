@@ -1,0 +1,100 @@
+//! Writing for people and for programs: colour and live lines only on a terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, Result};
+use comfy_table::{Cell, ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use crate::arguments::DataFormat;
+
+/// Whether standard output shows ANSI styles.
+pub(crate) fn colour() -> bool {
+    !matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never)
+}
+
+/// Prints data as JSON or YAML; a table is the caller's.
+pub(crate) fn print_data(format: DataFormat, data: &impl Serialize, table: impl FnOnce() -> String) -> Result<()> {
+    let mut text = match format {
+        DataFormat::Table => table(),
+        DataFormat::Json => serde_json::to_string_pretty(data)?,
+        DataFormat::Yaml => serde_saphyr::to_string(data).context("cannot be written as YAML")?,
+    };
+    if !text.ends_with('\n') && !text.is_empty() {
+        text.push('\n');
+    }
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// A table with a head and no lines; the last column is as wide as it needs to be.
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head.iter().map(Cell::new));
+    for row in rows {
+        // A line break or an escape in foreign text must not break the line or drive the terminal.
+        table.add_row(row.iter().map(|cell| Cell::new(printable(cell))));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// Foreign text on one line, without control characters.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// One line on standard error that is written over as work goes on; nothing at all where that is not a terminal.
+pub(crate) struct LiveLine {
+    shown: bool,
+    terminal: bool,
+}
+
+impl LiveLine {
+    /// A line that is empty so far.
+    pub(crate) fn new() -> Self {
+        LiveLine { shown: false, terminal: io::stderr().is_terminal() }
+    }
+
+    /// Whether anybody sees it.
+    pub(crate) fn is_live(&self) -> bool {
+        self.terminal
+    }
+
+    /// Replaces the line.
+    pub(crate) fn set(&mut self, text: &str) {
+        if self.terminal {
+            let _ = write!(io::stderr(), "\r\x1b[2K{}", printable(text).chars().take(120).collect::<String>());
+            let _ = io::stderr().flush();
+            self.shown = true;
+        }
+    }
+
+    /// Takes the line away, so that something lasting can be printed.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr(), "\r\x1b[2K");
+            let _ = io::stderr().flush();
+        }
+    }
+}
+
+impl Drop for LiveLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_foreign_text_on_its_line() {
+        let text = table(&["A", "B"], [vec!["x\ny".to_owned(), "\u{1b}[2Jz".to_owned()]]);
+        assert_eq!(text, "A    B\nx y   [2Jz\n");
+    }
+}

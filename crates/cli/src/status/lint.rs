@@ -1,0 +1,233 @@
+//! `clearway status lint`: findings as they are made, one object after the other.
+
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Write as _};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clearway_conditions::Object;
+use clearway_conditions::lint::{self, History, Policy, Suppressions};
+use clearway_core::diagnostic::report::{Format, Report};
+use clearway_core::{Diagnostic, Place, Severity};
+use clearway_sources::clock;
+use clearway_sources::kubernetes::Seen;
+use clearway_yaml::{Source, Tape};
+use serde_json::Value;
+
+use super::live::{Fetched, Live};
+use crate::arguments::{FindingFormat, Lint};
+use crate::exit::Exit;
+use crate::output::{self, LiveLine};
+
+/// The code of the finding that live objects could not be looked at.
+const NOT_SEEN: &str = "IN008";
+
+/// Writes findings as they come and counts them.
+struct Findings {
+    report: Report,
+    out: Box<dyn std::io::Write>,
+    objects: usize,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+    unread: usize,
+    yaml: Option<Vec<Diagnostic>>,
+}
+
+/// Runs the command.
+pub(super) async fn run(options: &Lint) -> Result<Exit> {
+    let selection = &options.selection;
+    let policy = policy(options)?;
+    let mut findings = Findings::new(options.output);
+    findings.begin()?;
+    for expired in policy.suppressions.expired(policy.now) {
+        findings.add(&expired)?;
+    }
+    let mut checker =
+        Checker { policy, history: (options.history || options.watch.is_some()).then(History::new), found: Vec::new() };
+    if selection.files.is_empty() {
+        check_cluster(options, &mut checker, &mut findings).await?;
+    } else {
+        let findings = std::cell::RefCell::new(&mut findings);
+        super::read_files(
+            selection,
+            lint::keeps,
+            |object| checker.check(object, &mut findings.borrow_mut()),
+            |problem| findings.borrow_mut().add(&problem),
+        )?;
+    }
+    findings.end()
+}
+
+async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Findings) -> Result<()> {
+    let selection = &options.selection;
+    let live = Live::open(selection).await?;
+    let groups = if options.all { live.everything() } else { live.groups(selection)? };
+    let Some(duration) = options.watch else {
+        let labels = selection.selector.as_deref();
+        let check = |fetched| match fetched {
+            Fetched::Object(object) => checker.check_value(&object, findings),
+            Fetched::Missing { resource, namespace, name } => {
+                findings.add(&not_seen(format!("{resource} {namespace}/{name} not found")))
+            }
+            // A list that is refused says nothing about the objects, and the others are still checked.
+            Fetched::Failed(error) => findings.add(&not_seen(error.to_string())),
+        };
+        return live.fetch(&groups, labels, check).await;
+    };
+    let [group] = groups.as_slice() else { bail!("--watch follows one kind at a time") };
+    let namespace = group.namespace.clone().unwrap_or_default();
+    let names: BTreeSet<String> = group.names.iter().cloned().collect();
+    let seen = live.cluster.follow(&group.resource, &namespace, names);
+    watch(seen, duration, checker, findings).await
+}
+
+fn not_seen(message: String) -> Diagnostic {
+    Diagnostic::new(NOT_SEEN, Severity::Error, message).at(Place::default()).with_help("what can be seen was checked")
+}
+
+fn policy(options: &Lint) -> Result<Policy> {
+    let mut policy = Policy::new(options.now.unwrap_or_else(clock::now));
+    policy.profile = options.profile.0;
+    if let Some(path) = &options.suppressions {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+        policy.suppressions = Suppressions::parse(&text, &name).map_err(|problems| {
+            let rendered: Vec<String> = problems
+                .iter()
+                .map(|problem| clearway_core::diagnostic::terminal::render(problem, output::colour()))
+                .collect();
+            anyhow::anyhow!("the suppressions cannot be used\n{}", rendered.join("\n"))
+        })?;
+    }
+    Ok(policy)
+}
+
+async fn watch(
+    mut seen: tokio::sync::mpsc::Receiver<Seen>,
+    duration: Duration,
+    checker: &mut Checker,
+    findings: &mut Findings,
+) -> Result<()> {
+    let mut line = LiveLine::new();
+    let end = tokio::time::Instant::now() + duration;
+    let stop = tokio::signal::ctrl_c();
+    tokio::pin!(stop);
+    loop {
+        let left = end.saturating_duration_since(tokio::time::Instant::now());
+        line.set(&format!(
+            "following for {}; {} states seen; Ctrl-C ends",
+            clearway_core::humanize(left),
+            findings.objects
+        ));
+        tokio::select! {
+            next = seen.recv() => match next {
+                Some(Seen::Object(object)) => {
+                    line.clear();
+                    checker.policy.now = clock::now();
+                    checker.check_value(&object, findings)?;
+                }
+                Some(Seen::Gone { .. }) => {}
+                Some(Seen::Trouble { error }) => { line.clear(); findings.add(&not_seen(error.to_string()))?; }
+                None => return Ok(()),
+            },
+            () = tokio::time::sleep(left.min(Duration::from_secs(1))) => if left.is_zero() { return Ok(()) },
+            _ = &mut stop => return Ok(()),
+        }
+    }
+}
+
+/// Checks objects one after the other.
+struct Checker {
+    policy: Policy,
+    history: Option<History>,
+    found: Vec<Diagnostic>,
+}
+
+impl Checker {
+    fn check(&mut self, object: &Object<'_>, findings: &mut Findings) -> Result<()> {
+        findings.objects += 1;
+        lint::lint(object, &self.policy, &mut self.found);
+        if let Some(history) = &mut self.history {
+            history.push(object, &self.policy, &mut self.found);
+        }
+        self.found.drain(..).try_for_each(|finding| findings.add(&finding))
+    }
+
+    fn check_value(&mut self, value: &Value, findings: &mut Findings) -> Result<()> {
+        let tape = Tape::from_json(value);
+        let Some(root) = tape.root() else { return Ok(()) };
+        match Object::new(root, Source::default(), None) {
+            Ok(object) => self.check(&object, findings),
+            Err(problem) => findings.add(&problem),
+        }
+    }
+}
+
+impl Findings {
+    fn new(format: FindingFormat) -> Self {
+        let report = Report::new(match format {
+            FindingFormat::Table | FindingFormat::Yaml => Format::Terminal { colour: output::colour() },
+            FindingFormat::Json => Format::Json,
+            FindingFormat::Sarif => Format::Sarif,
+        });
+        Findings {
+            report,
+            out: Box::new(BufWriter::new(anstream::stdout())),
+            objects: 0,
+            errors: 0,
+            warnings: 0,
+            notes: 0,
+            unread: 0,
+            yaml: (format == FindingFormat::Yaml).then(Vec::new),
+        }
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let head = self.report.head(&lint::sarif_rules(), env!("CARGO_PKG_VERSION"));
+        Ok(self.out.write_all(head.as_bytes())?)
+    }
+
+    fn add(&mut self, finding: &Diagnostic) -> Result<()> {
+        match finding.severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Info => self.notes += 1,
+        }
+        let about_input = finding.code.starts_with("IN") && finding.severity == Severity::Error;
+        self.unread += usize::from(about_input);
+        if let Some(all) = &mut self.yaml {
+            all.push(finding.clone());
+            return Ok(());
+        }
+        let text = self.report.item(finding);
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    fn end(mut self) -> Result<Exit> {
+        let tail = match &self.yaml {
+            Some(all) => serde_saphyr::to_string(all).context("cannot be written as YAML")?,
+            None => self.report.tail(),
+        };
+        self.out.write_all(tail.as_bytes())?;
+        self.out.flush()?;
+        let count = |number: usize, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+        anstream::eprintln!(
+            "{} checked: {}, {}, {}",
+            count(self.objects, "object"),
+            count(self.errors, "error"),
+            count(self.warnings, "warning"),
+            count(self.notes, "note"),
+        );
+        if self.unread > 0 {
+            anstream::eprintln!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
+        } else if self.objects == 0 {
+            anstream::eprintln!("there was nothing to check");
+        }
+        Ok(match (self.unread, self.errors + self.warnings) {
+            (0, 0) => Exit::Yes,
+            (0, _) => Exit::No,
+            _ => Exit::CouldNotRun,
+        })
+    }
+}

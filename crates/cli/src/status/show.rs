@@ -1,0 +1,139 @@
+//! `clearway status show`: the health of objects, a line each, or as a tree of owners.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use clearway_conditions::ObjectId;
+use clearway_conditions::health::{State, Tally, Tree, Verdict, forest};
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Diagnostic, Severity, Timestamp, humanize};
+use clearway_sources::clock;
+use serde_json::{Value, json};
+
+use super::family::{Family, Schemas};
+use super::live::{Fetched, Live};
+use crate::arguments::{DataFormat, Show};
+use crate::exit::Exit;
+use crate::output;
+
+/// Kinds that others own, looked at for a tree of live objects.
+const OWNED_KINDS: [(&str, &str); 4] =
+    [("apps", "ReplicaSet"), ("batch", "Job"), ("", "Pod"), ("", "PersistentVolumeClaim")];
+
+/// The columns of the table.
+pub(crate) const HEAD: [&str; 6] = ["HEALTH", "SINCE", "REASON", "BASIS", "OBJECT", "MESSAGE"];
+
+/// Runs the command.
+pub(super) async fn run(options: &Show) -> Result<Exit> {
+    let now = options.now.unwrap_or_else(clock::now);
+    let (family, problems) = if options.selection.files.is_empty() {
+        (from_cluster(options, now).await?, Vec::new())
+    } else {
+        from_files(options, now)?
+    };
+    let judged = family.judge();
+    let tally: Tally = judged.iter().map(|object| object.value.state).collect();
+    if options.tree {
+        let trees = forest(judged);
+        let data: Vec<Value> = trees.iter().map(tree_data).collect();
+        output::print_data(options.output, &data, || {
+            output::table(&HEAD, trees.iter().flat_map(|tree| tree_rows(tree, now)))
+        })?;
+    } else {
+        let data: Vec<Value> = judged.iter().map(|object| data(&object.id, &object.value)).collect();
+        output::print_data(options.output, &data, || {
+            output::table(&HEAD, judged.iter().map(|object| row(object.id.to_string(), &object.value, now)))
+        })?;
+    }
+    for problem in &problems {
+        anstream::eprintln!("{}\n", terminal::render(problem, output::colour()));
+    }
+    if options.output == DataFormat::Table {
+        anstream::eprintln!("{tally}");
+    }
+    let unread = problems.iter().any(|problem| problem.severity == Severity::Error);
+    Ok(match tally.state() {
+        _ if unread => Exit::CouldNotRun,
+        State::Current | State::Suspended => Exit::Yes,
+        State::Failed => Exit::No,
+        _ => Exit::Unknown,
+    })
+}
+
+fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>)> {
+    let mut family = Family::new(now, Schemas::new());
+    let mut problems = Vec::new();
+    super::read_files(
+        &options.selection,
+        |_, _| true,
+        |object| {
+            family.add(object);
+            Ok(())
+        },
+        |problem| {
+            problems.push(problem);
+            Ok(())
+        },
+    )?;
+    Ok((family, problems))
+}
+
+async fn from_cluster(options: &Show, now: Timestamp) -> Result<Family> {
+    let selection = &options.selection;
+    let live = Live::open(selection).await?;
+    let groups = live.groups(selection)?;
+    let mut family = Family::new(now, live.schemas(&groups).await);
+    let mut known = BTreeSet::new();
+    live.fetch(&groups, selection.selector.as_deref(), |fetched| {
+        match fetched {
+            Fetched::Object(object) => {
+                known.extend(object["metadata"]["uid"].as_str().map(str::to_owned));
+                family.add_value(&object);
+            }
+            Fetched::Missing { resource, namespace, name } => {
+                family.add_missing(ObjectId { group: resource.group, kind: resource.kind, namespace, name });
+            }
+            Fetched::Failed(error) => return Err(error.into()),
+        }
+        Ok(())
+    })
+    .await?;
+    if options.tree {
+        let namespaces = groups.iter().map(|group| group.namespace.clone()).collect();
+        live.add_owned(&OWNED_KINDS, &namespaces, known, &mut family).await?;
+    }
+    Ok(family)
+}
+
+/// One line of the table.
+pub(crate) fn row(name: String, verdict: &Verdict, now: Timestamp) -> Vec<String> {
+    let since = verdict.since.map_or_else(|| "-".to_owned(), |since| humanize(now.since(since)));
+    let basis = if verdict.proven { verdict.basis.to_string() } else { format!("{} (unproven)", verdict.basis) };
+    vec![verdict.state.to_string(), since, verdict.reason.clone(), basis, name, verdict.message.clone()]
+}
+
+/// The lines of a tree, each indented below its owner.
+pub(crate) fn tree_rows(tree: &Tree<Verdict>, now: Timestamp) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    tree.walk(&mut |depth, node| {
+        let indent = if depth == 0 { String::new() } else { "  ".repeat(depth - 1) + "└ " };
+        rows.push(row(format!("{indent}{}", node.id), &node.value, now));
+    });
+    rows
+}
+
+fn data(id: &ObjectId, verdict: &Verdict) -> Value {
+    let mut data = json!({"object": id});
+    if let (Some(data), Value::Object(verdict)) = (data.as_object_mut(), json!(verdict)) {
+        data.extend(verdict);
+    }
+    data
+}
+
+fn tree_data(tree: &Tree<Verdict>) -> Value {
+    let mut node = data(&tree.id, &tree.value);
+    if let (Some(node), false) = (node.as_object_mut(), tree.owned.is_empty()) {
+        node.insert("owns".to_owned(), tree.owned.iter().map(tree_data).collect());
+    }
+    node
+}

@@ -1,0 +1,278 @@
+//! `clearway status wait`: follows objects until they are current, have failed, or a clock runs out.
+//!
+//! The deciding is done by [`wait::Wait`], which has neither a clock nor a connection; here is the loop that feeds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clearway_conditions::health::wait::{Clocks, Decision, Observation, Outcome, Progress, Wait};
+use clearway_conditions::health::{State, progress_token};
+use clearway_conditions::{Object, ObjectId};
+use clearway_core::Timestamp;
+use clearway_sources::clock;
+use clearway_sources::kubernetes::{Resource, Seen};
+use clearway_yaml::{Source, Tape};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::family::{Family, Schemas};
+use super::live::{Fetched, Group, Live};
+use super::show;
+use crate::arguments::{self, DataFormat};
+use crate::exit::Exit;
+use crate::output::{self, LiveLine};
+
+/// How often a workload on its way is looked at again: its pods may fail without a word in its own status.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// The kinds a workload's own pods are found through.
+const POD_KINDS: [(&str, &str); 2] = [("apps", "ReplicaSet"), ("", "Pod")];
+/// How often something is printed although nothing changed, where there is no live line.
+const HEARTBEAT: Duration = Duration::from_mins(1);
+
+/// Runs the command.
+pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
+    let live = Live::open(&options.selection).await?;
+    let groups = targets(&live, options).await?;
+    let ids = groups.iter().flat_map(|group| group.names.iter().map(|name| id(group, name)));
+    let clocks = Clocks {
+        total: options.timeout,
+        per_object: options.per_object,
+        no_progress: options.no_progress,
+        settle: options.settle,
+        fail_fast: options.fail_fast,
+        ..Clocks::default()
+    };
+    let wait = Wait::new(ids, clocks, clock::now());
+    let (sender, seen) = mpsc::channel(256);
+    for group in &groups {
+        let namespace = group.namespace.clone().unwrap_or_default();
+        let names: BTreeSet<String> = group.names.iter().cloned().collect();
+        let mut one = live.cluster.follow(&group.resource, &namespace, names);
+        let (sender, group) = (sender.clone(), group.clone());
+        tokio::spawn(async move {
+            while let Some(seen) = one.recv().await {
+                if sender.send((group.clone(), seen)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    drop(sender);
+    let schemas = live.schemas(&groups).await;
+    let display = Display::new(options.output);
+    let outcome = Watcher { live, schemas, wait, seen, objects: BTreeMap::new(), display }.run().await?;
+    finish(&outcome, options.output)
+}
+
+/// What is waited for: what the command line names, or the objects in files.
+async fn targets(live: &Live, options: &arguments::Wait) -> Result<Vec<Group>> {
+    let selection = &options.selection;
+    if selection.files.is_empty() {
+        let mut groups = live.groups(selection)?;
+        for group in groups.iter_mut().filter(|group| group.names.is_empty()) {
+            // A kind without names means those that are there now.
+            let mut names = Vec::new();
+            let wanted = Group { names: Vec::new(), ..group.clone() };
+            live.fetch(&[wanted], selection.selector.as_deref(), |fetched| match fetched {
+                Fetched::Object(object) => {
+                    names.extend(object["metadata"]["name"].as_str().map(str::to_owned));
+                    Ok(())
+                }
+                Fetched::Failed(error) => Err(error.into()),
+                Fetched::Missing { .. } => Ok(()),
+            })
+            .await?;
+            if group.namespace.is_none() && group.resource.namespaced {
+                bail!("name a namespace with -n: `wait` follows objects of one namespace");
+            }
+            if names.is_empty() {
+                bail!("there are no {} to wait for", group.resource);
+            }
+            group.names = names;
+        }
+        return Ok(groups);
+    }
+    from_files(live, selection)
+}
+
+fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group>> {
+    let mut wanted: BTreeMap<(Resource, Option<String>), Vec<String>> = BTreeMap::new();
+    super::read_files(
+        selection,
+        |_, field| field != "spec",
+        |object| {
+            let Some(resource) = live.catalog.of(object.group(), object.kind()) else {
+                bail!("the cluster serves no {} in {}", object.kind(), object.api_version());
+            };
+            let namespace = resource.namespaced.then(|| match object.namespace() {
+                "" => live.cluster.default_namespace().to_owned(),
+                namespace => namespace.to_owned(),
+            });
+            wanted.entry((resource.clone(), namespace)).or_default().push(object.name().to_owned());
+            Ok(())
+        },
+        |problem| bail!("{}", clearway_core::diagnostic::terminal::render(&problem, output::colour())),
+    )?;
+    Ok(wanted.into_iter().map(|((resource, namespace), names)| Group { resource, namespace, names }).collect())
+}
+
+fn id(group: &Group, name: &str) -> ObjectId {
+    ObjectId {
+        group: group.resource.group.clone(),
+        kind: group.resource.kind.clone(),
+        namespace: group.namespace.clone().unwrap_or_default(),
+        name: name.to_owned(),
+    }
+}
+
+/// The loop between the cluster and the machine that decides.
+struct Watcher {
+    live: Live,
+    schemas: Schemas,
+    wait: Wait,
+    seen: mpsc::Receiver<(Group, Seen)>,
+    /// Every target as it was last seen: some verdicts change with time alone.
+    objects: BTreeMap<ObjectId, Value>,
+    display: Display,
+}
+
+impl Watcher {
+    async fn run(mut self) -> Result<Outcome> {
+        let stop = tokio::signal::ctrl_c();
+        tokio::pin!(stop);
+        let mut look_again = clock::now().plus(LOOK_AGAIN);
+        loop {
+            let now = clock::now();
+            let until = match self.wait.step(now) {
+                Decision::Done(outcome) => return Ok(outcome),
+                Decision::Wait { until } => until,
+            };
+            self.display.show(self.wait.progress(now), now);
+            let due = until.min(look_again);
+            let pause = due.since(now).max(Duration::from_secs(1));
+            let pause = if self.display.is_live() { pause.min(Duration::from_secs(1)) } else { pause };
+            tokio::select! {
+                next = self.seen.recv() => match next {
+                    Some((group, seen)) => self.take_in(&group, seen).await,
+                    None => bail!("the connection to the cluster ended"),
+                },
+                () = tokio::time::sleep(pause) => if clock::now() >= due {
+                    look_again = clock::now().plus(LOOK_AGAIN);
+                    self.judge_again().await;
+                },
+                _ = &mut stop => bail!("stopped while waiting; nothing was changed"),
+            }
+        }
+    }
+
+    async fn take_in(&mut self, group: &Group, seen: Seen) {
+        let now = clock::now();
+        match seen {
+            Seen::Object(object) => {
+                let id = id(group, object["metadata"]["name"].as_str().unwrap_or_default());
+                self.judge(&id, &object, now).await;
+                self.objects.insert(id, *object);
+            }
+            Seen::Gone { name } => {
+                let id = id(group, &name);
+                self.objects.remove(&id);
+                self.wait.observe(&id, Observation::NotFound, now);
+            }
+            Seen::Trouble { error } => {
+                for name in &group.names {
+                    self.wait.observe(&id(group, name), Observation::Unreachable { why: error.to_string() }, now);
+                }
+            }
+        }
+    }
+
+    async fn judge_again(&mut self) {
+        let now = clock::now();
+        for (id, object) in std::mem::take(&mut self.objects) {
+            self.judge(&id, &object, now).await;
+            self.objects.insert(id, object);
+        }
+    }
+
+    async fn judge(&mut self, id: &ObjectId, value: &Value, now: Timestamp) {
+        let mut family = Family::new(now, self.schemas.clone());
+        family.add_value(value);
+        let workload = matches!(id.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet");
+        if workload && family.any(State::InProgress) {
+            let known = value["metadata"]["uid"].as_str().map(str::to_owned).into_iter().collect();
+            // Who may not read pods still sees what the workload says of itself.
+            let _ = self.live.add_owned(&POD_KINDS, &[Some(id.namespace.clone())].into(), known, &mut family).await;
+        }
+        let verdict = family.judge().into_iter().find(|member| member.id == *id).map(|member| member.value);
+        let tape = Tape::from_json(value);
+        let object = tape.root().and_then(|root| Object::new(root, Source::default(), None).ok());
+        if let (Some(verdict), Some(object)) = (verdict, object) {
+            let progress_token = progress_token(&object);
+            self.wait.observe(id, Observation::Verdict { verdict, progress_token }, now);
+        }
+    }
+}
+
+/// Says how far it is: a live line on a terminal, a line per change elsewhere, or a stream of JSON events.
+struct Display {
+    output: DataFormat,
+    line: LiveLine,
+    shown: Option<(Progress, Timestamp)>,
+}
+
+impl Display {
+    fn new(output: DataFormat) -> Self {
+        Display { output, line: LiveLine::new(), shown: None }
+    }
+
+    fn is_live(&self) -> bool {
+        self.output == DataFormat::Table && self.line.is_live()
+    }
+
+    fn show(&mut self, progress: Progress, now: Timestamp) {
+        if self.is_live() {
+            self.line.set(&progress.headline());
+        }
+        let news = self.shown.as_ref().is_none_or(|(shown, _)| progress.is_news_after(shown));
+        let quiet = self.shown.as_ref().is_some_and(|(_, at)| now.since(*at) >= HEARTBEAT);
+        if !news && (!quiet || self.is_live()) {
+            return;
+        }
+        self.line.clear();
+        match self.output {
+            DataFormat::Table => anstream::eprintln!("{progress}"),
+            DataFormat::Json => {
+                anstream::println!("{}", json!({"event": "progress", "time": now, "progress": progress}));
+            }
+            DataFormat::Yaml => {}
+        }
+        self.shown = Some((progress, now));
+    }
+}
+
+fn finish(outcome: &Outcome, format: DataFormat) -> Result<Exit> {
+    let now = clock::now();
+    match format {
+        // The end of a stream of events is one more event.
+        DataFormat::Json => anstream::println!("{}", json!({"event": "end", "time": now, "result": outcome})),
+        _ => output::print_data(format, outcome, || {
+            let rows = outcome.report().iter().map(|object| show::row(object.id.to_string(), &object.verdict, now));
+            output::table(&show::HEAD, rows)
+        })?,
+    }
+    Ok(match outcome {
+        Outcome::Current { .. } => Exit::Yes,
+        Outcome::Failed { .. } => Exit::No,
+        Outcome::TimedOut { clock, .. } => {
+            anstream::eprintln!("not yet: the {clock} clock ran out");
+            Exit::Unknown
+        }
+        Outcome::CouldNotObserve { report } => {
+            let why =
+                report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("nothing was seen of it");
+            anstream::eprintln!("error: could not observe: {why}");
+            Exit::CouldNotRun
+        }
+    })
+}
