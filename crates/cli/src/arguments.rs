@@ -119,8 +119,8 @@ pub(crate) struct Selection {
     /// Only live objects with these labels
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files")]
     pub(crate) selector: Option<String>,
-    /// The kubeconfig file
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG", hide_env_values = true)]
+    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
+    #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// The context in the kubeconfig
     #[arg(long, value_name = "NAME")]
