@@ -1,6 +1,6 @@
 //! `clearway status wait`: follows objects until they are current, have failed, or a clock runs out.
 //!
-//! The deciding is done by [`wait::Wait`], which has neither a clock nor a connection; here is the loop that feeds it.
+//! The deciding is done by [`Wait`], which has neither a clock nor a connection; here is the loop that feeds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
