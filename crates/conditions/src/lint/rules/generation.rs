@@ -15,7 +15,8 @@ pub(crate) fn condition(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
     let (code, severity, message, help, refs) = match (condition.generation, out.generation) {
         (Some(observed), Some(generation)) if observed > generation => (
             "SC008",
-            Severity::Error,
+            // A part may hold the status of another object, with the generations of that one.
+            if list.site == Site::Part { Severity::Warning } else { Severity::Error },
             format!(
                 "condition {} has observed generation {observed}, but the object is at {generation}",
                 condition.title()
@@ -68,7 +69,8 @@ pub(crate) fn whole_status(out: &mut Out<'_, '_>) {
         ),
         (Some(node), None, _) => (
             "SC007",
-            Severity::Error,
+            // Only who committed to the conventions has the field at all.
+            if out.declared { Severity::Error } else { Severity::Warning },
             format!("status.observedGeneration is {}, not a whole number", node.describe()),
             "write it as a number: kstatus stops at anything else, and waits until its time is over",
             "A23",

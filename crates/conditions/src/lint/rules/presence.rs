@@ -37,7 +37,7 @@ pub(crate) fn absent(out: &mut Out<'_, '_>) {
         let path = "status.conditions".to_owned();
         if !missing.is_empty() {
             out.report_at(node, path, finding(&missing, Severity::Error));
-        } else if out.profile == Profile::Knative && !out.object.group().ends_with("internal.knative.dev") {
+        } else if out.profile == Profile::Knative && owes_conditions(out) {
             out.report_at(node, path, silent(Severity::Error));
         }
     }
@@ -57,6 +57,16 @@ pub(crate) fn absent(out: &mut Out<'_, '_>) {
             }
         }
     }
+}
+
+/// Whether an object of Knative's conventions must report something at all (KN1).
+///
+/// A kind that only describes, such as Tekton's Task, never has a status; of Knative's own kinds only internal ones may
+/// do without.
+fn owes_conditions(out: &Out<'_, '_>) -> bool {
+    let group = out.object.group();
+    let own = group.ends_with(".knative.dev") && !group.ends_with("internal.knative.dev");
+    own || (out.status.is_some_and(Node::is_mapping) && !group.ends_with(".knative.dev"))
 }
 
 fn missing(site: Site, has: &dyn Fn(&str) -> bool, out: &Out<'_, '_>) -> Vec<&'static str> {

@@ -179,6 +179,27 @@ fn kn24_a_knative_service_reports_its_parts() {
 }
 
 #[test]
+fn kn1_only_what_reports_at_all_owes_conditions() {
+    let bare = |api_version: &str, kind: &str, status: &str| {
+        let head = "metadata: {name: a, creationTimestamp: 2025-06-01T08:00:00Z}";
+        codes(&found(&format!("apiVersion: {api_version}\nkind: {kind}\n{head}\n{status}"), &policy())).join(" ")
+    };
+    assert_eq!(bare("sources.knative.dev/v1", "PingSource", ""), "SC013");
+    assert_eq!(bare("caching.internal.knative.dev/v1alpha1", "Image", "status: {}\n"), "");
+    assert_eq!(bare("tekton.dev/v1", "Task", ""), "");
+    assert_eq!(bare("tekton.dev/v1", "TaskRun", "status: {podName: a}\n"), "SC013");
+}
+
+#[test]
+fn a_part_may_hold_the_status_of_another_object() {
+    let part = condition("Ready", T, "observedGeneration: 9");
+    let yaml = database(&[&condition("Ready", T, "")]) + &format!("  members:\n  - conditions: [{{{part}}}]\n");
+    let findings = found(&yaml, &policy());
+    assert_eq!(places(&findings), ["SC008 status.members[0].conditions[type=Ready].observedGeneration"]);
+    assert_eq!(findings[0].severity, Severity::Warning);
+}
+
+#[test]
 fn sc025_definitions_are_checked_at_any_depth() {
     let good = super::super::rule("SC025").unwrap().good;
     let errors = |yaml: &str| {
