@@ -26,7 +26,11 @@ pub(crate) fn pages(directory: Option<&Path>) -> Result<Exit> {
             clap_mangen::generate_to(Arguments::command(), directory)
                 .with_context(|| format!("cannot write into {}", directory.display()))?;
         }
-        None => clap_mangen::Man::new(Arguments::command()).render(&mut std::io::stdout())?,
+        // The page names only pages that exist: there is none of `help`.
+        None => {
+            let command = Arguments::command().disable_help_subcommand(true);
+            clap_mangen::Man::new(command).render(&mut std::io::stdout())?;
+        }
     }
     Ok(Exit::Yes)
 }

@@ -307,6 +307,15 @@ impl<'s> Pass<'s> {
                 self.at_the_tab(problem, at).with_help(format!("indent with spaces; {PASSED_OVER}"))
             }
             kind => {
+                let ended = at
+                    .byte_offset()
+                    .and_then(|at| self.source.text.get(at..))
+                    .is_none_or(|rest| rest.trim().is_empty());
+                let kind = match kind {
+                    // At the end of the text it is not the indentation that is wrong.
+                    ErrorKind::InvalidQuotedScalarIndent if ended => &ErrorKind::UnclosedQuotedScalar,
+                    kind => kind,
+                };
                 let json = self.source.file.is_some_and(|file| file.ends_with(".json"));
                 let message = format!("not {}: {kind}", if json { "JSON" } else { "YAML" });
                 self.problem(codes::SYNTAX, Severity::Error, message, at).with_help(PASSED_OVER)
