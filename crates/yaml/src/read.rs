@@ -116,23 +116,18 @@ pub fn read_fields(
                     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                     // What is passed over may hold an anchor that an alias elsewhere names.
                     let keep = if text.contains('&') { |_: Option<&str>, _: &str| true } else { keep };
-                    let (mut text, mut line) = (text, line);
-                    loop {
-                        let mut pass = Pass::new(text, file, line, limits, keep, capacity);
-                        let stop = pass.run(&mut count);
-                        capacity = pass.builder.tape.entries.capacity().min(4_096);
-                        lists += pass.lists;
+                    let mut pass = Pass::new(text, file, line, limits, keep, capacity);
+                    while let Err(stop) = pass.run(&mut count) {
                         match stop {
-                            Ok(()) => break,
-                            Err(Stop::Problem(problem)) => {
+                            Stop::Problem(problem) => {
                                 count(Found::Problem(*problem));
                                 break;
                             }
-                            Err(Stop::NextValue { at, line: next }) => {
-                                (text, line) = (text.get(at..).unwrap_or(""), next)
-                            }
+                            Stop::NextValue { at, line } => pass.go_on(at, line),
                         }
                     }
+                    lists += pass.lists;
+                    capacity = pass.builder.tape.entries.capacity().min(4_096);
                 }
                 Err(error) => count(Found::Problem(not_utf8(bytes, error, file, line))),
             },
@@ -186,6 +181,14 @@ impl<'s> Pass<'s> {
             streamed: false,
             lists: 0,
         }
+    }
+
+    /// Parses the rest of the text anew, from the line that begins at byte `at` on.
+    fn go_on(&mut self, at: usize, line: usize) {
+        let text = self.source.text.get(at..).unwrap_or("");
+        let file = self.source.file.unwrap_or("-");
+        let lists = self.lists;
+        *self = Pass { lists, ..Pass::new(text, file, line, self.limits, self.keep, 64) };
     }
 
     fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Stop> {
@@ -316,7 +319,7 @@ impl<'s> Pass<'s> {
                     ErrorKind::InvalidQuotedScalarIndent if ended => &ErrorKind::UnclosedQuotedScalar,
                     kind => kind,
                 };
-                let json = self.source.file.is_some_and(|file| file.ends_with(".json"));
+                let json = self.source.file.and_then(|file| file.rsplit('.').next()) == Some("json");
                 let message = format!("not {}: {kind}", if json { "JSON" } else { "YAML" });
                 self.problem(codes::SYNTAX, Severity::Error, message, at).with_help(PASSED_OVER)
             }

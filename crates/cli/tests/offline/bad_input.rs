@@ -10,7 +10,7 @@ use super::{Answer, FINE, Place, WIDGET};
 /// `fault` is what is said of the first, as `CODE line:column`, and `code` how the command ends.
 fn one_fault(document: impl AsRef<[u8]>, fault: &str, code: i32) -> String {
     let mut stream = document.as_ref().to_vec();
-    let lines = stream.iter().filter(|byte| **byte == b'\n').count();
+    let lines = stream.split(|byte| *byte == b'\n').count() - 1;
     assert_eq!(stream.last(), Some(&b'\n'));
     stream.extend_from_slice(b"---\n");
     stream.extend_from_slice(WIDGET.as_bytes());
@@ -224,6 +224,27 @@ fn a_file_that_is_missing_does_not_keep_the_others_from_being_checked() {
     assert!(shown.out.contains("Widget.example.com later") && shown.code == 3, "{shown:?}");
     assert!(shown.err.contains("cannot be read: No such file or directory"), "{shown:?}");
     assert!(shown.err.contains("--> nope.yaml\n"), "{shown:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let path = place.write("dir/a.yaml", WIDGET);
+    place.write("dir/b.yaml", WIDGET);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    let answer = place.run(&["status", "lint", "-o", "json", "-f", "dir"]);
+    // The superuser may read everything.
+    if std::fs::File::open(&path).is_err() {
+        assert_eq!(answer.places(), ["IN006 dir/a.yaml", "SC002 dir/b.yaml:6:27"]);
+        assert_eq!(answer.code, 3);
+    } else {
+        assert_eq!(answer.places(), ["SC002 dir/a.yaml:6:27", "SC002 dir/b.yaml:6:27"]);
+    }
+    // A directory in the place of a file is one of its manifests, or of none.
+    std::fs::create_dir(place.path().join("dir/c.yaml")).unwrap();
+    assert_eq!(place.run(&["status", "lint", "-o", "json", "-f", "dir/c.yaml"]).places(), ["IN006 dir/c.yaml"]);
 }
 
 #[cfg(unix)]
