@@ -233,7 +233,7 @@ fn a_file_that_may_not_be_read() {
     let place = Place::new();
     let path = place.write("dir/a.yaml", WIDGET);
     place.write("dir/b.yaml", WIDGET);
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     let answer = place.run(&["status", "lint", "-o", "json", "-f", "dir"]);
     // The superuser may read everything.
     if std::fs::File::open(&path).is_err() {
