@@ -158,7 +158,7 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "PROFILE", default_value = "auto", value_parser = parse_profile)]
     pub(crate) profile: ProfileChoice,
     /// The files are snapshots of the same objects, in order: check how they changed as well
-    #[arg(long, requires = "files")]
+    #[arg(long, requires = "files", conflicts_with_all = ["targets", "all"])]
     pub(crate) history: bool,
     /// Follow live objects for this long and check how they change, such as 90s or 5m
     #[arg(long, value_name = "DURATION", conflicts_with = "files", value_parser = parse_duration)]

@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
                 let path = directory.join(name);
                 std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
             }
-            let shown = directory.display();
+            let shown = quoted(&directory.display().to_string());
             writeln!(out, "  clearway status show --tree -f {shown} --now {MORNING}")?;
             writeln!(out, "  clearway status lint -f {shown} --now {MORNING}")?;
         }
@@ -88,6 +88,12 @@ fn judge(now: Timestamp) -> (Family, Vec<Diagnostic>) {
         });
     }
     (family, findings)
+}
+
+/// A word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%~".contains(letter);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn heading(text: &str) -> String {

@@ -31,8 +31,8 @@ impl From<Exit> for ExitCode {
 pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
-        // The reader of a pipe went away (`| head`): there is nobody left to tell.
-        Err(error) if is_broken_pipe(&error) => Exit::Yes.into(),
+        // The reader of a pipe went away (`| head`): there is nobody left to tell, and the answer was not given.
+        Err(error) if is_broken_pipe(&error) => Exit::Unknown.into(),
         Err(error) => {
             anstream::eprintln!("error: {error:#}");
             Exit::CouldNotRun.into()

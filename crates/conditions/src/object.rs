@@ -35,27 +35,37 @@ pub struct ObjectId {
 impl<'a> Object<'a> {
     /// The object a document (or the item of a `list`) holds, or what keeps it from being one.
     pub fn new(root: Node<'a>, source: Source<'a>, list: Option<Node<'a>>) -> Result<Self, Box<Diagnostic>> {
-        let refuse = |message: String| {
+        let refuse_at = |node: Node<'_>, message: String| {
             Err(Box::new(
                 Diagnostic::new(NOT_AN_OBJECT, Severity::Error, message)
-                    .at(source.place(root))
-                    .with_excerpt(source.excerpt(root))
+                    .at(source.place(node))
+                    .with_excerpt(source.excerpt(node))
                     .with_help("a Kubernetes object has apiVersion, kind and metadata.name; it is passed over"),
             ))
         };
+        let refuse = |message: String| refuse_at(root, message);
         if !root.is_mapping() {
             return refuse(format!("not a Kubernetes object but {}", root.describe()));
         }
         // The items of a typed list carry neither kind nor apiVersion: the list does, with `List` behind the kind.
         let from_list = |key: &str| list.and_then(|list| list.get(key)).and_then(Node::as_text);
         let own = |key: &str| root.get(key).and_then(Node::as_text).filter(|text| !text.is_empty());
+        for key in ["apiVersion", "kind"] {
+            if let Some(value) = root.get(key).filter(|value| !value.is_null() && value.as_text().is_none()) {
+                return refuse_at(value, format!("{key} is {}, not a text", value.describe()));
+            }
+        }
         let kind = own("kind").or_else(|| from_list("kind")?.strip_suffix("List")).filter(|kind| !kind.is_empty());
         let Some(kind) = kind else { return refuse("an object without a kind".to_owned()) };
         let Some(api_version) = own("apiVersion").or_else(|| from_list("apiVersion")) else {
             return refuse(format!("a {kind} without an apiVersion"));
         };
-        if !root.get("metadata").is_some_and(Node::is_mapping) {
-            return refuse(format!("a {kind} without metadata"));
+        match root.get("metadata").filter(|metadata| !metadata.is_null()) {
+            Some(metadata) if metadata.is_mapping() => {}
+            Some(metadata) => {
+                return refuse_at(metadata, format!("metadata is {}, not an object", metadata.describe()));
+            }
+            None => return refuse(format!("a {kind} without metadata")),
         }
         Ok(Object { root, source, api_version, kind })
     }
@@ -166,7 +176,10 @@ mod tests {
             (json!({"apiVersion": "v1"}), "an object without a kind"),
             (json!({"kind": "Pod"}), "a Pod without an apiVersion"),
             (json!({"apiVersion": "v1", "kind": "Pod"}), "a Pod without metadata"),
-            (json!({"apiVersion": "v1", "kind": "Pod", "metadata": 3}), "a Pod without metadata"),
+            (json!({"apiVersion": "v1", "kind": "Pod", "metadata": 3}), "metadata is a number, not an object"),
+            (json!({"apiVersion": "v1", "kind": "Pod", "metadata": []}), "metadata is a list, not an object"),
+            (json!({"apiVersion": "v1", "kind": 3, "metadata": {}}), "kind is a number, not a text"),
+            (json!({"apiVersion": 1, "kind": "Pod", "metadata": {}}), "apiVersion is a number, not a text"),
         ] {
             assert_eq!(id(&value), Err(want.to_owned()));
         }

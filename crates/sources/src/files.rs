@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// Directories below a named one that are followed; more is a loop of links or a mistake.
 const MAX_DEPTH: usize = 64;
 
-/// Why a named file is not read.
+/// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
     /// It does not exist or may not be read.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot be read: {error}")]
     Io {
         /// What was named, or what was found below it.
         path: PathBuf,
@@ -19,17 +19,26 @@ pub enum FilesError {
         error: io::Error,
     },
     /// A directory without one manifest.
-    #[error("{}: no .yaml, .yml or .json file in this directory", path.display())]
+    #[error("no .yaml, .yml or .json file in this directory")]
     Empty {
         /// The directory.
         path: PathBuf,
     },
     /// Directories nested without end.
-    #[error("{}: more than {MAX_DEPTH} directories deep", path.display())]
+    #[error("more than {MAX_DEPTH} directories deep")]
     TooDeep {
         /// Where it was given up.
         path: PathBuf,
     },
+}
+
+impl FilesError {
+    /// What is not read.
+    pub fn path(&self) -> &Path {
+        match self {
+            FilesError::Io { path, .. } | FilesError::Empty { path } | FilesError::TooDeep { path } => path,
+        }
+    }
 }
 
 /// One stream of documents.
@@ -50,6 +59,14 @@ impl Input {
         }
     }
 
+    /// What is the same for two names of one file.
+    pub fn identity(&self) -> PathBuf {
+        match self {
+            Input::Stdin => PathBuf::from("-"),
+            Input::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+        }
+    }
+
     /// Opens it for reading.
     pub fn open(&self) -> Result<Box<dyn BufRead>, FilesError> {
         match self {
@@ -62,56 +79,59 @@ impl Input {
     }
 }
 
-/// What the named paths stand for: `-` is standard input, a file is itself whatever its name, a directory is every
-/// manifest below it in the order of their names.
-pub fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, FilesError> {
-    let mut inputs = Vec::new();
-    for path in paths {
-        if path.as_os_str() == "-" {
-            inputs.push(Input::Stdin);
-        } else if metadata(path)?.is_dir() {
-            let before = inputs.len();
-            manifests_below(path, 0, &mut inputs)?;
-            if inputs.len() == before {
-                return Err(FilesError::Empty { path: path.clone() });
-            }
-        } else {
-            inputs.push(Input::File(path.clone()));
-        }
+/// What a named path stands for: `-` is standard input, a file is itself whatever its name, a directory is every
+/// manifest below it in the order of their names. What cannot be read stands in its place among the others.
+pub fn inputs(path: &Path) -> Vec<Result<Input, FilesError>> {
+    if path.as_os_str() == "-" {
+        return vec![Ok(Input::Stdin)];
     }
-    Ok(inputs)
+    let mut inputs = Vec::new();
+    match metadata(path) {
+        Ok(found) if found.is_dir() => {
+            manifests_below(path, 0, &mut inputs);
+            if inputs.is_empty() {
+                inputs.push(Err(FilesError::Empty { path: path.to_owned() }));
+            }
+        }
+        Ok(_) => inputs.push(Ok(Input::File(path.to_owned()))),
+        Err(error) => inputs.push(Err(error)),
+    }
+    inputs
 }
 
 fn metadata(path: &Path) -> Result<fs::Metadata, FilesError> {
     fs::metadata(path).map_err(|error| FilesError::Io { path: path.to_owned(), error })
 }
 
-fn manifests_below(directory: &Path, depth: usize, inputs: &mut Vec<Input>) -> Result<(), FilesError> {
+fn manifests_below(directory: &Path, depth: usize, inputs: &mut Vec<Result<Input, FilesError>>) {
     if depth > MAX_DEPTH {
-        return Err(FilesError::TooDeep { path: directory.to_owned() });
+        inputs.push(Err(FilesError::TooDeep { path: directory.to_owned() }));
+        return;
     }
     let failed = |error| FilesError::Io { path: directory.to_owned(), error };
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
-        .map_err(failed)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .map_err(failed)?;
+    let listed: Result<Vec<PathBuf>, io::Error> =
+        fs::read_dir(directory).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut paths = match listed {
+        Ok(paths) => paths,
+        Err(error) => return inputs.push(Err(failed(error))),
+    };
     paths.sort();
     for path in paths {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let manifest = || {
+            path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
+        };
         if hidden {
             continue;
         }
-        if metadata(&path)?.is_dir() {
-            manifests_below(&path, depth + 1, inputs)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
-        {
-            inputs.push(Input::File(path));
+        match metadata(&path) {
+            Ok(found) if found.is_dir() => manifests_below(&path, depth + 1, inputs),
+            Ok(_) if manifest() => inputs.push(Ok(Input::File(path))),
+            // A link to nowhere matters if it has the name of a manifest.
+            Err(error) if manifest() => inputs.push(Err(error)),
+            _ => {}
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -126,11 +146,10 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let given = [root.path().to_owned(), PathBuf::from("-"), root.path().join("a/notes.txt")];
-        let names: Vec<String> = inputs(&given)
-            .unwrap()
-            .iter()
-            .map(|input| input.name().replace(root.path().to_str().unwrap(), ""))
+        let names: Vec<String> = [root.path(), Path::new("-"), &root.path().join("a/notes.txt")]
+            .into_iter()
+            .flat_map(inputs)
+            .map(|input| input.unwrap().name().replace(root.path().to_str().unwrap(), ""))
             .collect();
         assert_eq!(names, ["/a/z.json", "/b.yaml", "/c.yml", "-", "/a/notes.txt"]);
     }
@@ -138,9 +157,24 @@ mod tests {
     #[test]
     fn what_is_not_there_and_what_is_empty_is_said() {
         let root = tempfile::tempdir().unwrap();
-        let empty = inputs(&[root.path().to_owned()]).unwrap_err().to_string();
-        assert!(empty.ends_with("no .yaml, .yml or .json file in this directory"), "{empty}");
-        let missing = inputs(&[root.path().join("nope")]).unwrap_err().to_string();
-        assert!(missing.contains("nope: No such file"), "{missing}");
+        let said = |path: &Path| match inputs(path).pop() {
+            Some(Err(error)) => (error.path().to_owned(), error.to_string()),
+            other => panic!("{other:?}"),
+        };
+        let (path, empty) = said(root.path());
+        assert_eq!((path.as_path(), empty.as_str()), (root.path(), "no .yaml, .yml or .json file in this directory"));
+        let (path, missing) = said(&root.path().join("nope"));
+        assert!(path.ends_with("nope") && missing.starts_with("cannot be read: No such file"), "{missing}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nowhere_does_not_hide_its_neighbours() {
+        let root = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/nonexistent", root.path().join("a.yaml")).unwrap();
+        std::os::unix::fs::symlink("/nonexistent", root.path().join("notes")).unwrap();
+        fs::write(root.path().join("b.yaml"), "").unwrap();
+        let found: Vec<bool> = inputs(root.path()).iter().map(Result::is_ok).collect();
+        assert_eq!(found, [false, true]);
     }
 }

@@ -23,8 +23,10 @@ pub mod codes {
     pub const STRUCTURE: &str = "IN004";
     /// A list is unusually long.
     pub const LONG_LIST: &str = "IN005";
-    /// The stream cannot be read on.
+    /// A file or stream cannot be opened or read on.
     pub const UNREADABLE: &str = "IN006";
+    /// Nothing stands in what was named.
+    pub const EMPTY: &str = "IN009";
 }
 
 /// The text an object was read from.
@@ -58,6 +60,15 @@ pub struct Summary {
     pub objects: usize,
     /// Problems handed over.
     pub problems: usize,
+    /// Lists gone through, also those without items.
+    pub lists: usize,
+}
+
+impl Summary {
+    /// Whether the stream held nothing at all: no document but empty ones.
+    pub fn is_empty(&self) -> bool {
+        self.objects + self.problems + self.lists == 0
+    }
 }
 
 impl Source<'_> {
@@ -97,6 +108,7 @@ pub fn read_fields(
     };
     let mut splitter = Splitter::new(input, limits.clone());
     let mut capacity = 64;
+    let mut lists = 0;
     while let Some(next) = splitter.next_document() {
         match next {
             Ok((bytes, line)) => match std::str::from_utf8(bytes) {
@@ -105,9 +117,16 @@ pub fn read_fields(
                     // What is passed over may hold an anchor that an alias elsewhere names.
                     let keep = if text.contains('&') { |_: Option<&str>, _: &str| true } else { keep };
                     let mut pass = Pass::new(text, file, line, limits, keep, capacity);
-                    if let Err(problem) = pass.run(&mut count) {
-                        count(Found::Problem(*problem));
+                    while let Err(stop) = pass.run(&mut count) {
+                        match stop {
+                            Stop::Problem(problem) => {
+                                count(Found::Problem(*problem));
+                                break;
+                            }
+                            Stop::NextValue { at, line } => pass.go_on(at, line),
+                        }
                     }
+                    lists += pass.lists;
                     capacity = pass.builder.tape.entries.capacity().min(4_096);
                 }
                 Err(error) => count(Found::Problem(not_utf8(bytes, error, file, line))),
@@ -115,7 +134,22 @@ pub fn read_fields(
             Err((error, line)) => count(Found::Problem(passed_over(&error, file, line))),
         }
     }
+    summary.lists = lists;
     summary
+}
+
+/// Why the parser does not go on in a text.
+enum Stop {
+    /// What stands there cannot be read.
+    Problem(Box<Diagnostic>),
+    /// Another JSON value begins on a line of its own, as `jq` writes them, without a separator between.
+    NextValue { at: usize, line: usize },
+}
+
+impl From<Box<Diagnostic>> for Stop {
+    fn from(problem: Box<Diagnostic>) -> Self {
+        Stop::Problem(problem)
+    }
 }
 
 /// One stretch of text on its way through the parser.
@@ -128,6 +162,7 @@ struct Pass<'s> {
     builder: Builder<'s>,
     /// Whether the items of the document at hand were handed over already.
     streamed: bool,
+    lists: usize,
 }
 
 impl<'s> Pass<'s> {
@@ -144,12 +179,22 @@ impl<'s> Pass<'s> {
             keep,
             builder: Builder::new(first_line, limits.nodes, keep, capacity),
             streamed: false,
+            lists: 0,
         }
     }
 
-    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Box<Diagnostic>> {
+    /// Parses the rest of the text anew, from the line that begins at byte `at` on.
+    fn go_on(&mut self, at: usize, line: usize) {
+        let text = self.source.text.get(at..).unwrap_or("");
+        let file = self.source.file.unwrap_or("-");
+        let lists = self.lists;
+        *self = Pass { lists, ..Pass::new(text, file, line, self.limits, self.keep, 64) };
+    }
+
+    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Stop> {
         while let Some(next) = self.parser.next_event() {
-            let (event, span) = next.map_err(|error| self.syntax(&error))?;
+            let (event, span) =
+                next.map_err(|error| self.next_value(&error).unwrap_or_else(|| self.syntax(&error).into()))?;
             match event {
                 Event::DocumentStart(..) => {
                     self.builder.next_document();
@@ -207,6 +252,7 @@ impl<'s> Pass<'s> {
         start: Marker,
         visit: &mut dyn FnMut(Found<'_>),
     ) -> Result<(), Box<Diagnostic>> {
+        self.lists += 1;
         let mut item = Builder::new(self.first_line, self.limits.nodes, self.keep, 64);
         let mut count = 0_usize;
         while let Some(next) = self.parser.next_event() {
@@ -232,15 +278,69 @@ impl<'s> Pass<'s> {
         Ok(())
     }
 
+    /// Where the next value begins, if an error means no more than that.
+    fn next_value(&self, error: &ScanError) -> Option<Stop> {
+        let marker = error.marker();
+        let at = marker.byte_offset().filter(|at| *at > 0)?;
+        let text = self.source.text;
+        let before = text.get(..at)?;
+        let alone = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+        let between_values = matches!(error.kind(), ErrorKind::ExpectedDocumentStart)
+            && alone
+            && before.trim_end().ends_with(['}', ']'])
+            && text.get(at..)?.starts_with(['{', '[']);
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        between_values.then(|| Stop::NextValue { at: start, line: self.first_line + marker.line() - 1 })
+    }
+
     fn syntax(&self, error: &ScanError) -> Box<Diagnostic> {
-        let too_deep = matches!(error.kind(), ErrorKind::RecursionLimitExceeded);
-        let (code, help) = if too_deep {
-            (codes::STRUCTURE, format!("no object nests deeper than {} levels", self.limits.depth))
-        } else {
-            (codes::SYNTAX, "this document is passed over; the others are still read".to_owned())
-        };
-        let message = format!("not YAML: {}", error.kind());
-        Box::new(self.problem(code, Severity::Error, message, *error.marker()).with_help(help))
+        const PASSED_OVER: &str = "this document is passed over; the others are still read";
+        let at = *error.marker();
+        Box::new(match error.kind() {
+            ErrorKind::RecursionLimitExceeded => {
+                let message = format!("lists and objects nest deeper than {} levels", self.limits.depth);
+                self.problem(codes::STRUCTURE, Severity::Error, message, at).with_help(PASSED_OVER)
+            }
+            ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar => {
+                let message = "not YAML: a tab where only spaces may indent";
+                let problem = self.problem(codes::SYNTAX, Severity::Error, message.to_owned(), at);
+                self.at_the_tab(problem, at).with_help(format!("indent with spaces; {PASSED_OVER}"))
+            }
+            kind => {
+                let ended = at
+                    .byte_offset()
+                    .and_then(|at| self.source.text.get(at..))
+                    .is_none_or(|rest| rest.trim().is_empty());
+                let kind = match kind {
+                    // At the end of the text it is not the indentation that is wrong.
+                    ErrorKind::InvalidQuotedScalarIndent if ended => &ErrorKind::UnclosedQuotedScalar,
+                    kind => kind,
+                };
+                let json = self.source.file.and_then(|file| file.rsplit('.').next()) == Some("json");
+                let message = format!("not {}: {kind}", if json { "JSON" } else { "YAML" });
+                self.problem(codes::SYNTAX, Severity::Error, message, at).with_help(PASSED_OVER)
+            }
+        })
+    }
+
+    /// The scanner names a value near the tab; a person looks for the first line that is indented with one.
+    fn at_the_tab(&self, problem: Diagnostic, from: Marker) -> Diagnostic {
+        let text = self.source.text;
+        let before = from.byte_offset().and_then(|from| text.get(..from)).unwrap_or("");
+        let mut start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        for (number, line) in text.get(start..).unwrap_or("").split_inclusive('\n').enumerate() {
+            let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if let Some(at) = line.get(..indent).and_then(|indent| indent.find('\t')) {
+                let position = Position { line: self.first_line + from.line() - 1 + number, column: at + 1 };
+                let excerpt = Excerpt::of(text, start + at..start + at + 1);
+                return problem.at(in_file(self.source.file, position)).with_excerpt(excerpt);
+            }
+            start += line.len();
+        }
+        problem
     }
 
     fn structure(&self, error: BuildError, at: Marker) -> Box<Diagnostic> {

@@ -14,6 +14,7 @@ use clearway_sources::kubernetes::Seen;
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
+use super::Repeats;
 use super::live::{Fetched, Live};
 use crate::arguments::{FindingFormat, Lint};
 use crate::exit::Exit;
@@ -37,6 +38,9 @@ struct Findings {
 /// Runs the command.
 pub(super) async fn run(options: &Lint) -> Result<Exit> {
     let selection = &options.selection;
+    if !options.all {
+        super::require_named(selection)?;
+    }
     let policy = policy(options)?;
     let mut findings = Findings::new(options.output);
     findings.begin()?;
@@ -51,6 +55,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
         let findings = std::cell::RefCell::new(&mut findings);
         super::read_files(
             selection,
+            if options.history { Repeats::EachTime } else { Repeats::Once },
             lint::keeps,
             |object| checker.check(object, &mut findings.borrow_mut()),
             |problem| findings.borrow_mut().add(&problem),
@@ -91,13 +96,14 @@ fn policy(options: &Lint) -> Result<Policy> {
     policy.profile = options.profile.0;
     if let Some(path) = &options.suppressions {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("the suppressions in {name} cannot be read"))?;
         policy.suppressions = Suppressions::parse(&text, &name).map_err(|problems| {
             let rendered: Vec<String> = problems
                 .iter()
                 .map(|problem| clearway_core::diagnostic::terminal::render(problem, output::colour()))
                 .collect();
-            anyhow::anyhow!("the suppressions cannot be used\n{}", rendered.join("\n"))
+            anyhow::anyhow!("the suppressions in {name} cannot be used\n\n{}", rendered.join("\n\n"))
         })?;
     }
     Ok(policy)

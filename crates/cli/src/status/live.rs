@@ -52,7 +52,7 @@ impl Live {
     pub(super) fn groups(&self, selection: &Selection) -> Result<Vec<Group>> {
         let mut wanted: BTreeMap<Resource, Vec<String>> = BTreeMap::new();
         match selection.targets.as_slice() {
-            [] => bail!("nothing named: give a KIND, KIND/NAME, or files with -f; see --help"),
+            [] => {}
             targets if targets.iter().any(|target| target.contains('/')) => {
                 for target in targets {
                     let Some((kind, name)) = target.split_once('/').filter(|(_, name)| !name.is_empty()) else {

@@ -7,11 +7,14 @@ mod live;
 pub(crate) mod show;
 mod wait;
 
-use anyhow::{Context as _, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
 use clearway_conditions::Object;
-use clearway_core::{Diagnostic, Limits};
+use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_sources::files;
-use clearway_yaml::{Found, Keep, read_fields};
+use clearway_yaml::{Found, Keep, codes, read_fields};
 
 use crate::arguments::{Selection, Status};
 use crate::exit::Exit;
@@ -32,30 +35,90 @@ fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     runtime.block_on(work)
 }
 
+/// Whether a file that is named twice is read twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeats {
+    /// Once is enough: its objects are the same.
+    Once,
+    /// Each time: the files are snapshots.
+    EachTime,
+}
+
+/// Refuses a command line that names no objects, before a cluster is asked for.
+fn require_named(selection: &Selection) -> Result<()> {
+    if selection.files.is_empty() && selection.targets.is_empty() {
+        bail!("no objects named: give a KIND, KIND/NAME, or files with -f; see --help");
+    }
+    Ok(())
+}
+
 /// Hands each object in the named files to `visit`, and each problem to `complain`, in order.
+///
+/// What cannot be read is a problem like any other: the rest is still read.
 fn read_files(
     selection: &Selection,
+    repeats: Repeats,
     keep: Keep,
     mut visit: impl FnMut(&Object<'_>) -> Result<()>,
     mut complain: impl FnMut(Diagnostic) -> Result<()>,
 ) -> Result<()> {
     let limits = Limits { file_bytes: selection.max_file_size, ..Limits::default() };
-    for input in files::inputs(&selection.files)? {
-        let stream = input.open()?;
-        let mut outcome = Ok(());
-        read_fields(stream, &input.name(), &limits, keep, |found| {
-            // The reader cannot be stopped; after the first failure to write there is nothing left to do.
-            if outcome.is_ok() {
-                outcome = match found {
-                    Found::Object { root, source, list } => match Object::new(root, source, list) {
-                        Ok(object) => visit(&object),
-                        Err(problem) => complain(*problem),
-                    },
-                    Found::Problem(problem) => complain(problem),
-                };
+    let mut known = BTreeSet::new();
+    for path in &selection.files {
+        let mut is_empty = true;
+        for input in files::inputs(path) {
+            let opened = input.and_then(|input| Ok((input.name(), input.identity(), input.open()?)));
+            let (name, identity, stream) = match opened {
+                Ok(opened) => opened,
+                Err(error) => {
+                    is_empty = false;
+                    complain(not_read(&error))?;
+                    continue;
+                }
+            };
+            if repeats == Repeats::Once && !known.insert(identity) {
+                is_empty = false;
+                continue;
             }
-        });
-        outcome?;
+            let mut outcome = Ok(());
+            let summary = read_fields(stream, &name, &limits, keep, |found| {
+                // The reader cannot be stopped; after the first failure to write there is nothing left to do.
+                if outcome.is_ok() {
+                    outcome = match found {
+                        Found::Object { root, source, list } => match Object::new(root, source, list) {
+                            Ok(object) => visit(&object),
+                            Err(problem) => complain(*problem),
+                        },
+                        Found::Problem(problem) => complain(problem),
+                    };
+                }
+            });
+            outcome?;
+            is_empty &= summary.is_empty();
+        }
+        if is_empty {
+            complain(nothing_in(path))?;
+        }
     }
     Ok(())
+}
+
+fn not_read(error: &files::FilesError) -> Diagnostic {
+    let help = match error {
+        files::FilesError::Io { .. } => "correct the name or the permissions; the other files are still read",
+        files::FilesError::Empty { .. } => "name a file of any name itself; the other files are still read",
+        files::FilesError::TooDeep { .. } => "a link may lead back up; name the directories below it one by one",
+    };
+    Diagnostic::new(codes::UNREADABLE, Severity::Error, error.to_string()).at(in_file(error.path())).with_help(help)
+}
+
+/// A yes about nothing would be a lie: whatever should have written the objects may have failed.
+fn nothing_in(path: &Path) -> Diagnostic {
+    Diagnostic::new(codes::EMPTY, Severity::Error, "there is no object in it")
+        .at(in_file(path))
+        .with_help("see whether the command that should have written the objects failed")
+}
+
+fn in_file(path: &Path) -> Place {
+    Place { file: Some(path.display().to_string()), ..Place::default() }
 }

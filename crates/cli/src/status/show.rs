@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Tally, Tree, Verdict, forest};
+use clearway_conditions::lint;
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use serde_json::{Value, json};
 
+use super::Repeats;
 use super::family::{Family, Schemas};
 use super::live::{Fetched, Live};
 use crate::arguments::{DataFormat, Show};
@@ -25,6 +27,7 @@ pub(crate) const HEAD: [&str; 6] = ["HEALTH", "SINCE", "REASON", "BASIS", "OBJEC
 
 /// Runs the command.
 pub(super) async fn run(options: &Show) -> Result<Exit> {
+    super::require_named(&options.selection)?;
     let now = options.now.unwrap_or_else(clock::now);
     let (family, problems) = if options.selection.files.is_empty() {
         (from_cluster(options, now).await?, Vec::new())
@@ -62,20 +65,22 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
 
 fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>)> {
     let mut family = Family::new(now, Schemas::new());
-    let mut problems = Vec::new();
+    let problems = std::cell::RefCell::new(Vec::new());
     super::read_files(
         &options.selection,
+        Repeats::Once,
         |_, _| true,
         |object| {
+            problems.borrow_mut().extend(lint::unreadable_status(object));
             family.add(object);
             Ok(())
         },
         |problem| {
-            problems.push(problem);
+            problems.borrow_mut().push(problem);
             Ok(())
         },
     )?;
-    Ok((family, problems))
+    Ok((family, problems.into_inner()))
 }
 
 async fn from_cluster(options: &Show, now: Timestamp) -> Result<Family> {

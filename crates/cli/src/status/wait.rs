@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clearway_conditions::health::wait::{Clocks, Decision, Observation, Outcome, Progress, Wait};
 use clearway_conditions::health::{State, progress_token};
 use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_core::{Severity, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{Resource, Seen};
 use clearway_yaml::{Source, Tape};
@@ -32,6 +32,7 @@ const HEARTBEAT: Duration = Duration::from_mins(1);
 
 /// Runs the command.
 pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
+    super::require_named(&options.selection)?;
     let live = Live::open(&options.selection).await?;
     let groups = targets(&live, options).await?;
     let ids = groups.iter().flat_map(|group| group.names.iter().map(|name| id(group, name)));
@@ -100,6 +101,7 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
     let mut wanted: BTreeMap<(Resource, Option<String>), Vec<String>> = BTreeMap::new();
     super::read_files(
         selection,
+        super::Repeats::Once,
         |_, field| field != "spec",
         |object| {
             let Some(resource) = live.catalog.of(object.group(), object.kind()) else {
@@ -112,7 +114,10 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
             wanted.entry((resource.clone(), namespace)).or_default().push(object.name().to_owned());
             Ok(())
         },
-        |problem| bail!("{}", clearway_core::diagnostic::terminal::render(&problem, output::colour())),
+        |problem| match problem.severity {
+            Severity::Info => Ok(()),
+            _ => bail!("{}", clearway_core::diagnostic::terminal::render(&problem, output::colour())),
+        },
     )?;
     Ok(wanted.into_iter().map(|((resource, namespace), names)| Group { resource, namespace, names }).collect())
 }

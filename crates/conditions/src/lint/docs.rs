@@ -36,6 +36,8 @@ pub struct RuleDoc {
     pub code: &'static str,
     /// One line: what the rule asks for.
     pub title: &'static str,
+    /// Why it asks for it: the first part of the page.
+    pub why: &'static str,
     /// The gravest severity of its findings.
     pub severity: Severity,
     /// What it needs to see.
@@ -53,11 +55,13 @@ macro_rules! rules {
         &[$({
             const PAGE: &str = include_str!(concat!("pages/", $code, ".md"));
             const TITLE: &str = between(PAGE, concat!("# ", $code, ": "), "\n");
+            const WHY: &str = between(PAGE, "\n## Why\n\n", "\n\n## ");
             const BAD: &str = between(PAGE, "\n## Fails\n\n```yaml\n", "```");
             const GOOD: &str = between(PAGE, "\n## Passes\n\n```yaml\n", "```");
             RuleDoc {
                 code: $code,
                 title: TITLE,
+                why: WHY,
                 severity: Severity::$severity,
                 scope: Scope::$scope,
                 page: PAGE,
@@ -105,7 +109,10 @@ pub fn rule(code: &str) -> Option<&'static RuleDoc> {
 
 /// The rules as a SARIF log lists them.
 pub fn sarif_rules() -> Vec<sarif::Rule> {
-    RULES.iter().map(|rule| sarif::Rule { code: rule.code, title: rule.title, text: rule.page }).collect()
+    RULES
+        .iter()
+        .map(|rule| sarif::Rule { code: rule.code, title: rule.title, why: rule.why, text: rule.page })
+        .collect()
 }
 
 /// The text between two marks; the whole text if either is missing, which the tests notice.

@@ -57,7 +57,8 @@ pub fn lint(object: &Object<'_>, policy: &Policy, findings: &mut Vec<Diagnostic>
         }
         Some(status) if !status.is_null() => {
             let message = format!("status is {}, not an object", status.describe());
-            let finding = unreadable(Severity::Error, message);
+            let help = "a status is an object, such as `status: {conditions: []}`".into();
+            let finding = Finding { help, ..unreadable(Severity::Error, message) };
             out.report_at(status, "status".to_owned(), finding);
         }
         _ => {}
@@ -66,6 +67,23 @@ pub fn lint(object: &Object<'_>, policy: &Policy, findings: &mut Vec<Diagnostic>
     rules::schema::definition(&mut out);
     rules::ownership::owners(&mut out);
     out.finish();
+}
+
+/// What keeps the status of an object from being read at all: it is no object, or its conditions are no list.
+pub fn unreadable_status(object: &Object<'_>) -> Option<Diagnostic> {
+    let status = object.root.get("status").filter(|status| !status.is_null())?;
+    let conditions = status.get("conditions").filter(|conditions| !conditions.is_null());
+    let (node, path, message) = match conditions {
+        _ if !status.is_mapping() => (status, "status", format!("status is {}, not an object", status.describe())),
+        Some(list) if !list.is_sequence() => {
+            (list, "status.conditions", format!("`conditions` is {}, not a list", list.describe()))
+        }
+        _ => return None,
+    };
+    let diagnostic = Diagnostic::new(ABOUT_THE_CHECK, Severity::Warning, message)
+        .at(object.place(node, path))
+        .with_help("it is judged as if this were absent; the controller that wrote it must be mended");
+    Some(diagnostic.with_excerpt(object.source.excerpt(node)))
 }
 
 fn check(list: &List<'_, '_>, out: &mut Out<'_, '_>) {

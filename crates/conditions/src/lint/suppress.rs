@@ -18,7 +18,7 @@ pub const ABOUT_THE_CHECK: &str = "SC000";
 ///
 /// ```yaml
 /// - rule: SC010            # which rule; required
-///   kind: Certificate      # only objects of this kind
+///   kind: Certificate      # only objects of this kind, or Certificate.cert-manager.io
 ///   type: Ready            # only conditions of this type
 ///   namespace: shop        # only objects in this namespace
 ///   name: web              # only the object of this name
@@ -86,11 +86,20 @@ impl Suppressions {
         self.entries.iter().any(|entry| {
             entry.rule == rule
                 && entry.until >= now
-                && fits(&entry.kind, object.kind())
+                && entry.kind.as_deref().is_none_or(|kind| is_kind(kind, object))
                 && fits(&entry.type_, type_)
                 && fits(&entry.namespace, object.namespace())
                 && fits(&entry.name, object.name())
         })
+    }
+}
+
+/// A kind may be named alone or with its group, as findings show it.
+fn is_kind(wanted: &str, object: &Object<'_>) -> bool {
+    match wanted.strip_prefix(object.kind()) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('.') == Some(object.group()),
+        None => false,
     }
 }
 

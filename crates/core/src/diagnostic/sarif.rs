@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Position, Severity};
 
 /// What a linter says about one of its rules, whatever was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,9 @@ pub struct Rule {
     pub code: &'static str,
     /// One line: what the rule asks for.
     pub title: &'static str,
-    /// The whole page.
+    /// Why it asks for it, in at most a thousand characters, which is what code hosting takes.
+    pub why: &'static str,
+    /// The whole page, in Markdown.
     pub text: &'static str,
 }
 
@@ -20,7 +22,12 @@ pub fn head(rules: &[Rule], tool_version: &str) -> String {
     let rules: Vec<Value> = rules
         .iter()
         .map(|rule| {
-            json!({"id": rule.code, "shortDescription": {"text": rule.title}, "fullDescription": {"text": rule.text}})
+            json!({
+                "id": rule.code,
+                "shortDescription": {"text": rule.title},
+                "fullDescription": {"text": rule.why},
+                "help": {"text": rule.text, "markdown": rule.text},
+            })
         })
         .collect();
     let driver = json!({
@@ -42,11 +49,15 @@ pub fn result(diagnostic: &Diagnostic) -> Value {
     let place = &diagnostic.place;
     let mut location = Map::new();
     if let Some(file) = &place.file {
-        let mut physical = json!({"artifactLocation": {"uri": uri(file)}});
-        if let (Some(position), Some(physical)) = (place.position, physical.as_object_mut()) {
-            let region = json!({"startLine": position.line, "startColumn": position.column});
-            physical.insert("region".to_owned(), region);
+        // Code hosting refuses a whole log for one result without a line, so a file as such is told by its first.
+        let start = place.position.unwrap_or(Position { line: 1, column: 1 });
+        let mut region = json!({"startLine": start.line, "startColumn": start.column});
+        let shown = diagnostic.excerpt.as_ref().and_then(|excerpt| excerpt.text.get(excerpt.start..excerpt.end));
+        if let (Some(shown), Some(region)) = (shown, region.as_object_mut()) {
+            region.insert("endLine".to_owned(), json!(start.line));
+            region.insert("endColumn".to_owned(), json!(start.column + shown.chars().count()));
         }
+        let physical = json!({"artifactLocation": {"uri": uri(file)}, "region": region});
         location.insert("physicalLocation".to_owned(), physical);
     }
     let logical: Vec<Value> = [&place.object, &place.path]
@@ -76,6 +87,8 @@ pub fn result(diagnostic: &Diagnostic) -> Value {
 /// A file name as a relative URI: what a URI reserves is percent-encoded.
 fn uri(file: &str) -> String {
     use std::fmt::Write as _;
+    // Code hosting compares it with the paths of a repository, which do not begin with a dot.
+    let file = file.strip_prefix("./").unwrap_or(file);
     file.bytes().fold(String::with_capacity(file.len()), |mut uri, byte| {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
             uri.push(char::from(byte));
@@ -88,19 +101,22 @@ fn uri(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Place, Position};
+    use super::super::{Excerpt, Place};
     use super::*;
 
     #[test]
     fn head_results_and_tail_make_one_valid_log() {
         let place = Place {
-            file: Some("dir/a b.yaml".into()),
+            file: Some("./dir/a b.yaml".into()),
             position: Some(Position { line: 3, column: 7 }),
             object: Some("Gateway shop/web".into()),
             path: None,
         };
-        let diagnostic = Diagnostic::new("SC002", Severity::Info, "bad").at(place).with_help("mend it");
-        let rule = Rule { code: "SC002", title: "status is one of three words", text: "…" };
+        let diagnostic = Diagnostic::new("SC002", Severity::Info, "bad")
+            .at(place)
+            .with_help("mend it")
+            .with_excerpt(Excerpt::of("a: [é]", 3..7));
+        let rule = Rule { code: "SC002", title: "status is one of three words", why: "…", text: "…" };
         let log: Value =
             serde_json::from_str(&format!("{}{}{TAIL}", head(&[rule], "0.1.0"), result(&diagnostic))).unwrap();
         let run = &log["runs"][0];
@@ -114,7 +130,7 @@ mod tests {
                 "locations": [{
                     "physicalLocation": {
                         "artifactLocation": {"uri": "dir/a%20b.yaml"},
-                        "region": {"startLine": 3, "startColumn": 7},
+                        "region": {"startLine": 3, "startColumn": 7, "endLine": 3, "endColumn": 10},
                     },
                     "logicalLocations": [{"fullyQualifiedName": "Gateway shop/web", "kind": "member"}],
                 }],

@@ -140,6 +140,32 @@ fn tabs_and_escapes_of_json_are_read() {
     assert_eq!(gist(text, &Limits::default()), ["a<b/c@1"]);
 }
 
+#[test]
+fn json_values_in_a_row_are_read_one_after_the_other() {
+    let row = "{\"metadata\": {\"name\": \"a\"}}\n  {\n \"metadata\": {\"name\": \"b\"}\n}\n[{\"metadata\": {\"name\": \"c\"}}]\n{\"x\": ]}\n";
+    assert_eq!(gist(row, &Limits::default()), ["a@1", "b@2", "c@5", "IN001 6:1"]);
+    // On one line, or after what is no JSON, it is a mistake.
+    assert_eq!(gist("{} {}\n", &Limits::default()), ["@1", "IN001 1:4"]);
+    assert_eq!(gist("\"a\"\n{}\n", &Limits::default()), ["a@1", "IN001 2:1"]);
+}
+
+#[test]
+fn a_tab_is_shown_where_it_stands() {
+    assert_eq!(gist("a: b\n\tc: d\n", &Limits::default()), ["IN001 2:1"]);
+    assert_eq!(gist("a:\n\t- b\n---\nkind: B\n", &Limits::default()), ["IN001 2:1", "@4"]);
+}
+
+#[test]
+fn a_stream_of_nothing_is_told_from_an_empty_list() {
+    let summary = |text: &str| read(text.as_bytes(), "x", &Limits::default(), |_| {});
+    for nothing in ["", "\n# a\n", "---\n---\nnull\n", "\u{feff}"] {
+        assert!(summary(nothing).is_empty(), "{nothing:?}");
+    }
+    for something in ["[]", "kind: List\nitems: []\n", "a", "]", "{}"] {
+        assert!(!summary(something).is_empty(), "{something:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic_or_stop_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -28,7 +28,16 @@ fn a_suppression_covers_what_it_names() {
     assert_eq!(remaining(&format!("- {{rule: SC020, {tail}")), word);
     assert_eq!(remaining(&format!("- {{rule: SC020, type: Ready, {tail}")), format!("{migrated}, {word}"));
     assert_eq!(remaining(&format!("- {{rule: SC020, kind: Database, namespace: b, name: a, {tail}")), word);
-    for other in ["kind: Other", "namespace: c", "name: z", "type: Other"] {
+    assert_eq!(remaining(&format!("- {{rule: SC020, kind: Database.example.com, {tail}")), word);
+    for other in [
+        "kind: Other",
+        "kind: Data",
+        "kind: Database.other.example.com",
+        "kind: Database.",
+        "namespace: c",
+        "name: z",
+        "type: Other",
+    ] {
         assert_eq!(remaining(&format!("- {{rule: SC020, {other}, {tail}")), all, "{other}");
     }
 }
