@@ -117,14 +117,8 @@ pub fn read_fields(
                     // What is passed over may hold an anchor that an alias elsewhere names.
                     let keep = if text.contains('&') { |_: Option<&str>, _: &str| true } else { keep };
                     let mut pass = Pass::new(text, file, line, limits, keep, capacity);
-                    while let Err(stop) = pass.run(&mut count) {
-                        match stop {
-                            Stop::Problem(problem) => {
-                                count(Found::Problem(*problem));
-                                break;
-                            }
-                            Stop::NextValue { at, line } => pass.go_on(at, line),
-                        }
+                    if let Err(problem) = pass.run(&mut count) {
+                        count(Found::Problem(*problem));
                     }
                     lists += pass.lists;
                     capacity = pass.builder.tape.entries.capacity().min(4_096);
@@ -136,20 +130,6 @@ pub fn read_fields(
     }
     summary.lists = lists;
     summary
-}
-
-/// Why the parser does not go on in a text.
-enum Stop {
-    /// What stands there cannot be read.
-    Problem(Box<Diagnostic>),
-    /// Another JSON value begins on a line of its own, as `jq` writes them, without a separator between.
-    NextValue { at: usize, line: usize },
-}
-
-impl From<Box<Diagnostic>> for Stop {
-    fn from(problem: Box<Diagnostic>) -> Self {
-        Stop::Problem(problem)
-    }
 }
 
 /// One stretch of text on its way through the parser.
@@ -183,18 +163,9 @@ impl<'s> Pass<'s> {
         }
     }
 
-    /// Parses the rest of the text anew, from the line that begins at byte `at` on.
-    fn go_on(&mut self, at: usize, line: usize) {
-        let text = self.source.text.get(at..).unwrap_or("");
-        let file = self.source.file.unwrap_or("-");
-        let lists = self.lists;
-        *self = Pass { lists, ..Pass::new(text, file, line, self.limits, self.keep, 64) };
-    }
-
-    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Stop> {
+    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Box<Diagnostic>> {
         while let Some(next) = self.parser.next_event() {
-            let (event, span) =
-                next.map_err(|error| self.next_value(&error).unwrap_or_else(|| self.syntax(&error).into()))?;
+            let (event, span) = next.map_err(|error| self.syntax(&error))?;
             match event {
                 Event::DocumentStart(..) => {
                     self.builder.next_document();
@@ -276,21 +247,6 @@ impl<'s> Pass<'s> {
             )));
         }
         Ok(())
-    }
-
-    /// Where the next value begins, if an error means no more than that.
-    fn next_value(&self, error: &ScanError) -> Option<Stop> {
-        let marker = error.marker();
-        let at = marker.byte_offset().filter(|at| *at > 0)?;
-        let text = self.source.text;
-        let before = text.get(..at)?;
-        let alone = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-        let between_values = matches!(error.kind(), ErrorKind::ExpectedDocumentStart)
-            && alone
-            && before.trim_end().ends_with(['}', ']'])
-            && text.get(at..)?.starts_with(['{', '[']);
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        between_values.then(|| Stop::NextValue { at: start, line: self.first_line + marker.line() - 1 })
     }
 
     fn syntax(&self, error: &ScanError) -> Box<Diagnostic> {

@@ -1,7 +1,9 @@
 //! Cuts a stream into documents before anything is parsed.
 //!
 //! A line that begins with `---` ends a YAML document wherever it stands, even inside quotes, so cutting there is exact.
-//! It bounds memory by the largest document instead of the file, and keeps one broken document from taking the
+//! JSON values may follow each other without a separator, as `jq` writes them: behind a closing bracket, a line that
+//! begins with an opening one is the next value, since inside of one a comma or a colon would stand between.
+//! Cutting first bounds memory by the largest document instead of the file, and keeps one broken document from taking the
 //! following ones with it.
 
 use std::io::{self, BufRead};
@@ -73,7 +75,7 @@ impl<R: BufRead> Splitter<R> {
         let mut scanned = self.start;
         let mut too_large = false;
         self.end = loop {
-            if let Some(at) = self.separator_from(scanned) {
+            if let Some(at) = self.boundary_from(scanned) {
                 if too_large || has_content(self.buffer.get(self.start..at).unwrap_or(&[])) {
                     break at;
                 }
@@ -111,6 +113,33 @@ impl<R: BufRead> Splitter<R> {
             return Some(Err((SplitError::DocumentTooLarge { limit: self.limits.document_bytes }, first_line)));
         }
         if document.is_empty() { None } else { Some(Ok((document, first_line))) }
+    }
+
+    /// Where the next document begins.
+    fn boundary_from(&self, from: usize) -> Option<usize> {
+        let separator = self.separator_from(from);
+        let value = if self.is_json() { self.value_from(from) } else { None };
+        separator.into_iter().chain(value).min()
+    }
+
+    fn is_json(&self) -> bool {
+        let text = self.buffer.get(self.start..).unwrap_or(&[]);
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
+    }
+
+    /// The start of the next line that begins another JSON value.
+    fn value_from(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            at += memchr::memchr(b'\n', self.buffer.get(at..)?)? + 1;
+            let line = self.buffer.get(at..)?.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+            if matches!(line, Some(b'{' | b'['))
+                && matches!(self.buffer.get(self.start..at)?.trim_ascii_end().last(), Some(b'}' | b']'))
+            {
+                return Some(at);
+            }
+        }
     }
 
     /// The start of the next line that begins with `---`, other than the document's own.
@@ -221,6 +250,14 @@ mod tests {
             }
             assert_eq!(documents, want, "in pieces of {size}");
         }
+    }
+
+    #[test]
+    fn json_values_in_a_row_are_documents_and_the_items_of_one_are_not() {
+        let documents = split("{\"a\": 1}\n\n{\n  \"b\": [\n{\"c\": 2},\n[3]\n]\n}\n[4]\n", Limits::default());
+        let lines: Vec<usize> = documents.iter().flatten().map(|(_, line)| *line).collect();
+        assert_eq!(lines, [1, 3, 9], "{documents:?}");
+        assert_eq!(split("a: {b: 1}\n{c: 2}\n", Limits::default()).len(), 1, "YAML needs its separators");
     }
 
     #[test]
