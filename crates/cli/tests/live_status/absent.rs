@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, deployment};
 
-fn job(name: &str, labels: Value) -> Value {
+fn job(name: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -38,12 +38,12 @@ async fn what_is_created_while_one_waits_is_waited_for() {
 #[tokio::test]
 async fn jobs_end_well_or_badly() {
     let Some(lab) = Lab::open().await else { return };
-    lab.create(job("good", json!({}))).await;
-    lab.create(job("bad", json!({"clearway.dev/simulate": "crash"}))).await;
+    lab.create(job("good", &json!({}))).await;
+    lab.create(job("bad", &json!({"clearway.dev/simulate": "crash"}))).await;
     let run = lab.run("status wait job/good --timeout 1m --settle 1s").await;
     run.exits(0).prints(&["Current", "JobComplete", "succeeded: 1/1"]);
     let run = lab.run("status wait job/bad --timeout 1m").await;
-    run.exits(1).prints(&["Failed", "JobFailed", "BackoffLimitExceeded"]).says(&["1 failed"]);
+    run.exits(1).prints(&["Failed", "JobFailed", "BackoffLimitExceeded"]).says(&["1 object: 1 Failed"]);
     let run = lab.run("status show jobs").await;
     run.exits(1).prints(&["/good", "/bad"]).says(&["1 Failed", "1 Current"]);
 }

@@ -245,11 +245,12 @@ impl Running {
 
     /// Waits until it has said this on standard error.
     pub(crate) async fn until_says(&mut self, text: &str) {
-        let said = tokio::time::timeout(SOON, self.err.0.wait_for(|said| said.contains(text))).await;
-        if !matches!(said, Ok(Ok(_))) {
-            drop(said);
-            panic!("`clearway {}` did not say `{text}` but:\n{}", self.command, *self.err.0.borrow());
-        }
+        until_contains(&mut self.err.0, text, &self.command).await;
+    }
+
+    /// Waits until it has printed this on standard output.
+    pub(crate) async fn until_prints(&mut self, text: &str) {
+        until_contains(&mut self.out.0, text, &self.command).await;
     }
 
     /// Waits for its end.
@@ -266,6 +267,14 @@ impl Running {
         let run = Run { command: self.command, status: status.unwrap(), out, err, took };
         println!("{run}\n");
         run
+    }
+}
+
+async fn until_contains(all: &mut watch::Receiver<String>, text: &str, command: &str) {
+    let said = tokio::time::timeout(SOON, all.wait_for(|all| all.contains(text))).await;
+    if !matches!(said, Ok(Ok(_))) {
+        drop(said);
+        panic!("`clearway {command}` did not say `{text}` but:\n{}", *all.borrow());
     }
 }
 

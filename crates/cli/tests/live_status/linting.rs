@@ -22,7 +22,7 @@ async fn a_cluster_with_workloads_has_no_errors() {
 }
 
 /// A definition of a kind with any status at all.
-fn definition(group: &str, conditions: Value) -> Value {
+fn definition(group: &str, conditions: &Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -46,7 +46,7 @@ fn definition(group: &str, conditions: Value) -> Value {
 /// Defines a kind and makes one object of it; gives the group.
 async fn widget(lab: &Lab, conditions: Value) -> String {
     let group = format!("{}.example.dev", unique_name("widgets"));
-    lab.create_global(definition(&group, conditions)).await;
+    lab.create_global(definition(&group, &conditions)).await;
     let (api, name) = (lab.api(&format!("{group}/v1"), "Widget"), "one");
     wait_until(SOON, "the kind is served", async || api.list(&kube::api::ListParams::default()).await.is_ok())
         .await
@@ -69,7 +69,7 @@ async fn a_bad_schema_of_conditions_is_found() {
     run.exits(1).prints(&[
         "error[SC025]: the list of conditions is not a map by type",
         &format!("CustomResourceDefinition.apiextensions.k8s.io widgets.{group}"),
-        "spec.versions[0].schema.openAPIV3Schema.properties.status.properties.conditions",
+        "spec.versions[name=v1].schema.openAPIV3Schema.properties.status.properties.conditions",
         "does not describe reason, message, lastTransitionTime",
     ]);
     run.says(&["1 object checked: 1 error"]);
@@ -87,16 +87,18 @@ async fn a_bad_status_is_found_where_it_is() {
     let run = lab.run(&format!("status lint widgets.{group} one")).await;
     run.exits(1).prints(&[
         &format!("Widget.{group} {}/one", lab.ns()),
-        "status.conditions[0].status",
-        "status.conditions[0].reason",
-        "status.conditions[0].lastTransitionTime",
-        "status.conditions[1]",
+        "error[SC001]: the list has 2 conditions of type `Ready`",
+        "status.conditions[1].type",
+        "error[SC002]: the status of condition `Ready` is `true`",
+        "status.conditions[type=Ready].status",
+        "error[SC004]: the reason of condition `Ready` is not one word: `all good`",
+        "error[SC005]: the lastTransitionTime of condition `Ready` is not a time: `yesterday`",
     ]);
     run.says(&["1 object checked: "]);
     let data = lab.run(&format!("status lint widgets.{group} -o json")).await;
     let findings = data.exits(1).json();
     let codes: Vec<&str> = findings.as_array().unwrap().iter().filter_map(|one| one["code"].as_str()).collect();
-    for code in ["SC001", "SC002", "SC005"] {
+    for code in ["SC001", "SC002", "SC004", "SC005", "SC007", "SC020"] {
         assert!(codes.contains(&code), "{code} is not among {codes:?}");
     }
     let sarif = lab.run(&format!("status lint widgets.{group} -o sarif")).await;
@@ -118,9 +120,12 @@ async fn a_time_that_moves_alone_is_seen_while_following() {
     let api = format!("{group}/v1");
     lab.patch_status(&api, "Widget", "one", status("2025-01-01T00:00:00Z")).await;
     let mut watching = lab.start(&format!("status lint widgets.{group} one --watch 6s"));
-    watching.until_says("following").await;
+    // The first state has a finding of its own, which is told once and when it is seen.
+    watching.until_prints("SC007").await;
     lab.patch_status(&api, "Widget", "one", status("2025-01-01T00:01:00Z")).await;
     lab.patch_status(&api, "Widget", "one", status("2025-01-01T00:02:00Z")).await;
     let run = watching.end().await;
-    run.exits(1).prints(&["SC021", &format!("Widget.{group} {}/one", lab.ns())]).says(&["3 objects checked"]);
+    run.exits(1).prints(&["error[SC021]", &format!("Widget.{group} {}/one", lab.ns())]).says(&["following for 6s"]);
+    run.says(&["3 states of 1 object checked: 1 error, 1 warning"]);
+    assert_eq!(run.out.matches("SC007").count(), 1, "{run}");
 }

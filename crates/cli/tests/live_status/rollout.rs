@@ -16,7 +16,7 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     let name = format!("Deployment.apps {}/web", lab.ns());
 
     let run = lab.run("status wait deploy/web --timeout 2m --settle 1s").await;
-    run.exits(0).prints(&["HEALTH", "Current", &name, "Replicas: 3"]).says(&["/1 current"]);
+    run.exits(0).prints(&["HEALTH", "Current", &name, "Replicas: 3"]).says(&["1 object: 1 Current"]);
     let run = lab.run("status show deploy web").await;
     run.exits(0).prints(&["Current", &name]).says(&["1 object: 1 Current"]);
 
@@ -48,7 +48,7 @@ async fn a_crash_loop_is_a_failure_when_it_lasts() {
         .await;
 
     let run = lab.run("status wait deploy/web --timeout 1m --patience 2s").await;
-    run.exits(1).prints(&["Failed", "PodsFailed", "2 pods have failed", "CrashLoop"]).says(&["1 failed"]);
+    run.exits(1).prints(&["Failed", "PodsFailed", "2 pods have failed", "CrashLoop"]).says(&["1 object: 1 Failed"]);
     // A deployment that did not crash for long may still find its database.
     let run = lab.run("status wait deploy/web --timeout 3s").await;
     run.exits(2).prints(&["Failed", "PodsFailed"]).says(&["not yet: ", "failing"]);
@@ -68,7 +68,9 @@ async fn a_missed_progress_deadline_is_a_failure() {
     web["spec"]["progressDeadlineSeconds"] = 5.into();
     lab.create(web).await;
     let run = lab.run("status wait deploy/web --timeout 50s").await;
-    run.exits(1).prints(&["Failed", "ProgressDeadlineExceeded", "has timed out progressing"]).says(&["1 failed"]);
+    run.exits(1)
+        .prints(&["Failed", "ProgressDeadlineExceeded", "has timed out progressing"])
+        .says(&["1 object: 1 Failed"]);
     lab.run("status show deploy/web").await.exits(1).prints(&["ProgressDeadlineExceeded"]);
 }
 
