@@ -67,9 +67,19 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     drop(sender);
     let schemas = live.schemas(&groups).await;
     let display = Display::new(options.output);
-    let end = started.plus(options.timeout);
-    let (objects, judged) = (BTreeMap::new(), BTreeSet::new());
-    let watcher = Watcher { live, schemas, wait, seen, started, end, objects, judged, heard: false, display };
+    let watcher = Watcher {
+        live,
+        schemas,
+        wait,
+        seen,
+        started,
+        end: started.plus(options.timeout),
+        targets: groups.iter().map(|group| group.names.len()).sum(),
+        objects: BTreeMap::new(),
+        judged: BTreeSet::new(),
+        heard: BTreeSet::new(),
+        display,
+    };
     finish(&watcher.run().await?, options)
 }
 
@@ -146,8 +156,10 @@ struct Watcher {
     objects: BTreeMap<ObjectId, Value>,
     /// The targets that were judged at least once.
     judged: BTreeSet<ObjectId>,
-    /// Whether anything was heard of any target.
-    heard: bool,
+    /// The targets of which anything was heard.
+    heard: BTreeSet<ObjectId>,
+    /// How many targets there are.
+    targets: usize,
     display: Display,
 }
 
@@ -162,8 +174,8 @@ impl Watcher {
                 Decision::Done(outcome) => return Ok(outcome),
                 Decision::Wait { until } => until,
             };
-            // That nothing was heard in the first moment is no news.
-            if self.heard || now.since(self.started) >= FIRST_WORD {
+            // That not all were heard of in the first moment is no news.
+            if self.heard.len() >= self.targets || now.since(self.started) >= FIRST_WORD {
                 self.display.show(self.wait.progress(now), now);
             }
             let due = until.min(look_again);
@@ -185,17 +197,18 @@ impl Watcher {
 
     async fn take_in(&mut self, group: &Group, seen: Seen) -> Result<()> {
         let now = clock::now();
-        self.heard = true;
         match seen {
             Seen::Object(object) => {
                 let id = id(group, object["metadata"]["name"].as_str().unwrap_or_default());
                 self.judge(&id, &object, now).await;
+                self.heard.insert(id.clone());
                 self.objects.insert(id, *object);
             }
             Seen::Gone { name } => {
                 let id = id(group, &name);
                 self.objects.remove(&id);
                 self.wait.observe(&id, Observation::NotFound, now);
+                self.heard.insert(id);
             }
             // Whoever may not look at the start will not be allowed to by waiting.
             Seen::Trouble { error: error @ ClusterError::Forbidden { .. } }
@@ -204,8 +217,9 @@ impl Watcher {
                 return Err(error.into());
             }
             Seen::Trouble { error } => {
-                for name in &group.names {
-                    self.wait.observe(&id(group, name), Observation::Unreachable { why: error.to_string() }, now);
+                for id in group.names.iter().map(|name| id(group, name)) {
+                    self.wait.observe(&id, Observation::Unreachable { why: error.to_string() }, now);
+                    self.heard.insert(id);
                 }
             }
         }

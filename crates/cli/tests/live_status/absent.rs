@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, deployment};
+use clearway_testbed::wait_until;
+
+use crate::lab::{Lab, SOON, deployment, resource};
 
 fn job(name: &str, labels: &Value) -> Value {
     json!({
@@ -64,6 +66,19 @@ async fn what_is_being_deleted_is_terminating() {
     run.exits(2).prints(&["Terminating", "held by example.dev/hold"]).says(&["1 Terminating"]);
     let run = lab.run("status wait cm/held --timeout 2s").await;
     run.exits(2).prints(&["Terminating"]).says(&["not yet: "]);
+
+    // A namespace says what keeps it.
+    let namespaces: kube::Api<kube::core::DynamicObject> =
+        kube::Api::all_with(lab.client.clone(), &resource("v1", "Namespace"));
+    namespaces.delete(lab.ns(), &kube::api::DeleteParams::default()).await.unwrap();
+    let command = format!("status show ns {}", lab.ns());
+    wait_until(SOON, "the namespace says what keeps it", async || {
+        let run = lab.run_anywhere(&command).await;
+        run.exits(2).prints(&["Terminating", lab.ns()]);
+        run.out.contains("finalizers remaining: example.dev/hold")
+    })
+    .await
+    .unwrap();
     lab.patch("v1", "ConfigMap", "held", json!({"metadata": {"finalizers": null}})).await;
     lab.run("status show cm held").await.exits(2).prints(&["NotFound"]);
 }

@@ -96,7 +96,12 @@ impl Lab {
 
     /// Runs a command on the whole cluster: `--kubeconfig` is added.
     pub(crate) async fn run_anywhere(&self, arguments: &str) -> Run {
-        Running::start(arguments, self.cluster.kubeconfig()).end().await
+        self.start_anywhere(arguments).end().await
+    }
+
+    /// Starts a command on the whole cluster and leaves it running.
+    pub(crate) fn start_anywhere(&self, arguments: &str) -> Running {
+        Running::start(arguments, self.cluster.kubeconfig())
     }
 
     /// Grants a new user rights in the namespace, and gives the user's kubeconfig.
@@ -133,7 +138,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
 }
 
-/// A Deployment; its pods have the label `clearway.dev/simulate` with this value, which may be null.
+/// A Deployment whose pods are simulated to be well, or in this kind of trouble.
 pub(crate) fn deployment(name: &str, replicas: u32, simulate: Option<&str>) -> Value {
     let mut labels = json!({"app": name});
     if let Some(simulate) = simulate {
@@ -293,7 +298,7 @@ fn collect(from: impl AsyncRead + Unpin + Send + 'static) -> (watch::Receiver<St
     (receiver, reader)
 }
 
-/// The kubeconfig of a user of a cluster that one test owns.
+/// Starts a command on a cluster that one test owns.
 pub(crate) fn start_on(cluster: &Cluster, command: &str) -> Running {
     Running::start(command, cluster.kubeconfig())
 }

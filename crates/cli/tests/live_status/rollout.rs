@@ -33,6 +33,9 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     let run = lab.run("status wait deploy/web --timeout 60s --no-progress 3s").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--no-progress"]);
 
+    let run = lab.run("status wait deploy/web --timeout 60s --per-object 2s").await;
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--per-object"]);
+
     // Who waited all along sees the roll-back end well.
     let mut waiting = lab.start("status wait deploy/web --timeout 1m --settle 1s");
     waiting.until_says("1/3").await;
@@ -72,6 +75,51 @@ async fn a_missed_progress_deadline_is_a_failure() {
         .prints(&["Failed", "ProgressDeadlineExceeded", "has timed out progressing"])
         .says(&["1 object: 1 Failed"]);
     lab.run("status show deploy/web").await.exits(1).prints(&["ProgressDeadlineExceeded"]);
+}
+
+#[tokio::test]
+async fn the_objects_of_a_file_are_waited_for_together() {
+    let Some(lab) = Lab::open().await else { return };
+    let template = json!({
+        "metadata": {"labels": {"app": "all"}},
+        "spec": {"containers": [{"name": "main", "image": "example.dev/app:1"}]},
+    });
+    let selector = json!({"matchLabels": {"app": "all"}});
+    let set = json!({"serviceName": "all", "replicas": 2, "selector": selector, "template": template});
+    let everywhere = json!({"selector": selector, "template": template});
+    let mut job = json!({"template": template});
+    job["template"]["spec"]["restartPolicy"] = "Never".into();
+    let objects = [
+        ("apps/v1", "StatefulSet", set),
+        ("apps/v1", "DaemonSet", everywhere),
+        ("batch/v1", "CronJob", json!({"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}})),
+        ("policy/v1", "PodDisruptionBudget", json!({"minAvailable": 1, "selector": selector})),
+        ("v1", "Service", json!({"selector": {"app": "all"}, "ports": [{"port": 80}]})),
+    ];
+    let objects: Vec<Value> = objects
+        .into_iter()
+        .map(|(api_version, kind, spec)| {
+            let metadata = json!({"name": "all", "namespace": lab.ns()});
+            json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
+        })
+        .collect();
+    let path = lab.cluster.dir().join(format!("{}.json", lab.ns()));
+    std::fs::write(&path, json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()).unwrap();
+
+    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 50s --settle 1s", path.display()));
+    waiting.until_says("0/5 current, 5 waiting").await;
+    for object in objects {
+        lab.create(object).await;
+    }
+    let run = waiting.end().await;
+    run.exits(0).says(&["5 objects: 5 Current"]);
+    run.prints(&["StatefulSet.apps", "DaemonSet.apps", "CronJob.batch", "PodDisruptionBudget.policy", "Service "]);
+
+    // The newest pods of a StatefulSet decide as those of a Deployment do.
+    lab.patch("apps/v1", "StatefulSet", "all", simulate(Some("crash"))).await;
+    let run = lab.run("status wait sts/all --timeout 50s --patience 1s").await;
+    run.exits(1).prints(&["Failed", "PodsFailed", "1 pod has failed: all-1"]);
+    lab.run_anywhere("status show nodes").await.exits(0).prints(&["Node node-0", "Current"]);
 }
 
 #[tokio::test]
