@@ -1,8 +1,7 @@
 //! What is not there yet, what ends, and what is being deleted.
 
-use serde_json::{Value, json};
-
 use clearway_testbed::wait_until;
+use serde_json::{Value, json};
 
 use crate::lab::{Lab, SOON, deployment, resource};
 
@@ -71,14 +70,14 @@ async fn what_is_being_deleted_is_terminating() {
     let namespaces: kube::Api<kube::core::DynamicObject> =
         kube::Api::all_with(lab.client.clone(), &resource("v1", "Namespace"));
     namespaces.delete(lab.ns(), &kube::api::DeleteParams::default()).await.unwrap();
-    let command = format!("status show ns {}", lab.ns());
     wait_until(SOON, "the namespace says what keeps it", async || {
-        let run = lab.run_anywhere(&command).await;
-        run.exits(2).prints(&["Terminating", lab.ns()]);
-        run.out.contains("finalizers remaining: example.dev/hold")
+        let namespace = serde_json::to_value(namespaces.get(lab.ns()).await.unwrap()).unwrap();
+        namespace.to_string().contains("example.dev/hold in 1 resource")
     })
     .await
     .unwrap();
+    let run = lab.run_anywhere(&format!("status show ns {}", lab.ns())).await;
+    run.exits(2).prints(&["Terminating", lab.ns(), "finalizers remaining: example.dev/hold"]);
     lab.patch("v1", "ConfigMap", "held", json!({"metadata": {"finalizers": null}})).await;
     lab.run("status show cm held").await.exits(2).prints(&["NotFound"]);
 }

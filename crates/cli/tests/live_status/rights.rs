@@ -1,9 +1,9 @@
 //! Users who may do less than everything.
 
+use clearway_testbed::{unique_name, wait_until};
 use serde_json::json;
 
 use crate::lab::{Lab, Running, SOON, deployment};
-use clearway_testbed::{unique_name, wait_until};
 
 #[tokio::test]
 async fn who_may_see_nothing_is_told_so_in_one_sentence() {
