@@ -114,6 +114,7 @@ async fn the_objects_of_a_file_are_waited_for_together() {
     let run = waiting.end().await;
     run.exits(0).says(&["5 objects: 5 Current"]);
     run.prints(&["StatefulSet.apps", "DaemonSet.apps", "CronJob.batch", "PodDisruptionBudget.policy", "Service "]);
+    assert!(run.line("StatefulSet").contains("ReplicasReady"), "{run}");
 
     // The newest pods of a StatefulSet decide as those of a Deployment do.
     lab.patch("apps/v1", "StatefulSet", "all", simulate(Some("crash"))).await;
