@@ -191,6 +191,9 @@ pub(crate) struct Wait {
     /// Believe "current" only after it held for this long
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     pub(crate) settle: Duration,
+    /// Believe a failure that may heal by itself, such as a crash loop, only after it held for this long [default: 2m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) patience: Option<Duration>,
     /// Stop at the first failure instead of hearing the others out
     #[arg(long)]
     pub(crate) fail_fast: bool,

@@ -105,6 +105,19 @@ fn a_failure_that_often_heals_has_to_last() {
 }
 
 #[test]
+fn who_asks_for_it_hears_of_a_failure_sooner() {
+    let mut hasty = wait(&["web"], Clocks { patience: Some(secs(3)), ..Clocks::default() });
+    let crash = || seen(Verdict { hold: Some(secs(120)), ..verdict(State::Failed) }, 1);
+    assert_eq!(see(&mut hasty, "web", crash(), 10), until(13));
+    assert_eq!(done(see(&mut hasty, "web", crash(), 13)).exit_code(), 1);
+
+    let mut patient = wait(&["web"], Clocks { patience: Some(secs(300)), ..Clocks::default() });
+    assert_eq!(see(&mut patient, "web", crash(), 10), until(310));
+    // What cannot heal needs no patience.
+    assert_eq!(done(see(&mut patient, "web", state(State::Failed), 20)).exit_code(), 1);
+}
+
+#[test]
 fn after_a_failure_the_others_are_heard_for_the_drain_unless_the_first_is_to_end_it() {
     let mut patient = wait(&["bad", "slow"], Clocks::default());
     see(&mut patient, "slow", state(State::InProgress), 0);
@@ -284,12 +297,13 @@ fn any_observation() -> impl Strategy<Value = Observation> {
 
 fn any_clocks() -> impl Strategy<Value = Clocks> {
     let limit = || prop::option::of(1..60_u64);
-    (1..90_u64, limit(), limit(), 0..10_u64, any::<bool>(), any::<bool>()).prop_map(
-        |(total, per_object, no_progress, settle, fail_fast, wait_for_suspended)| Clocks {
+    (1..90_u64, limit(), limit(), 0..10_u64, limit(), any::<bool>(), any::<bool>()).prop_map(
+        |(total, per_object, no_progress, settle, patience, fail_fast, wait_for_suspended)| Clocks {
             total: secs(total),
             per_object: per_object.map(secs),
             no_progress: no_progress.map(secs),
             settle: secs(settle),
+            patience: patience.map(secs),
             drain: secs(10),
             fail_fast,
             wait_for_suspended,

@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_conditions::Object;
 use clearway_conditions::lint::{self, History, Policy, Suppressions};
+use clearway_conditions::{Object, ObjectId};
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::{Diagnostic, Place, Severity};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::Seen;
+use clearway_sources::kubernetes::{ClusterError, Seen};
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
@@ -33,6 +33,10 @@ struct Findings {
     notes: usize,
     unread: usize,
     yaml: Option<Vec<Diagnostic>>,
+    /// What was told already, where objects are looked at again and again.
+    told: Option<BTreeSet<String>>,
+    /// The objects, where several states of each are looked at.
+    distinct: Option<BTreeSet<ObjectId>>,
 }
 
 /// Runs the command.
@@ -43,12 +47,14 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
     }
     let policy = policy(options)?;
     let mut findings = Findings::new(options.output);
+    findings.told = options.watch.map(|_| BTreeSet::new());
     findings.begin()?;
     for expired in policy.suppressions.expired(policy.now) {
         findings.add(&expired)?;
     }
-    let mut checker =
-        Checker { policy, history: (options.history || options.watch.is_some()).then(History::new), found: Vec::new() };
+    let several = options.history || options.watch.is_some();
+    findings.distinct = several.then(BTreeSet::new);
+    let mut checker = Checker { policy, history: several.then(History::new), found: Vec::new() };
     if selection.files.is_empty() {
         check_cluster(options, &mut checker, &mut findings).await?;
     } else {
@@ -116,6 +122,9 @@ async fn watch(
     findings: &mut Findings,
 ) -> Result<()> {
     let mut line = LiveLine::new();
+    if !line.is_live() {
+        anstream::eprintln!("following for {}", clearway_core::humanize(duration));
+    }
     let end = tokio::time::Instant::now() + duration;
     let stop = tokio::signal::ctrl_c();
     tokio::pin!(stop);
@@ -134,7 +143,14 @@ async fn watch(
                     checker.check_value(&object, findings)?;
                 }
                 Some(Seen::Gone { .. }) => {}
-                Some(Seen::Trouble { error }) => { line.clear(); findings.add(&not_seen(error.to_string()))?; }
+                Some(Seen::Trouble { error }) => {
+                    line.clear();
+                    findings.add(&not_seen(error.to_string()))?;
+                    // Waiting does not bring rights.
+                    if matches!(error, ClusterError::Forbidden { .. }) {
+                        return Ok(());
+                    }
+                }
                 None => return Ok(()),
             },
             () = tokio::time::sleep(left.min(Duration::from_secs(1))) => if left.is_zero() { return Ok(()) },
@@ -153,6 +169,9 @@ struct Checker {
 impl Checker {
     fn check(&mut self, object: &Object<'_>, findings: &mut Findings) -> Result<()> {
         findings.objects += 1;
+        if let Some(distinct) = &mut findings.distinct {
+            distinct.insert(object.id());
+        }
         lint::lint(object, &self.policy, &mut self.found);
         if let Some(history) = &mut self.history {
             history.push(object, &self.policy, &mut self.found);
@@ -186,6 +205,8 @@ impl Findings {
             notes: 0,
             unread: 0,
             yaml: (format == FindingFormat::Yaml).then(Vec::new),
+            told: None,
+            distinct: None,
         }
     }
 
@@ -195,6 +216,11 @@ impl Findings {
     }
 
     fn add(&mut self, finding: &Diagnostic) -> Result<()> {
+        if let Some(told) = &mut self.told
+            && !told.insert(serde_json::to_string(finding)?)
+        {
+            return Ok(());
+        }
         match finding.severity {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
@@ -207,7 +233,9 @@ impl Findings {
             return Ok(());
         }
         let text = self.report.item(finding);
-        Ok(self.out.write_all(text.as_bytes())?)
+        self.out.write_all(text.as_bytes())?;
+        // Who follows wants to see it when it happens.
+        if self.told.is_some() { Ok(self.out.flush()?) } else { Ok(()) }
     }
 
     fn end(mut self) -> Result<Exit> {
@@ -218,9 +246,12 @@ impl Findings {
         self.out.write_all(tail.as_bytes())?;
         self.out.flush()?;
         let count = |number: usize, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+        let checked = match &self.distinct {
+            Some(distinct) => format!("{} of {}", count(self.objects, "state"), count(distinct.len(), "object")),
+            None => count(self.objects, "object"),
+        };
         anstream::eprintln!(
-            "{} checked: {}, {}, {}",
-            count(self.objects, "object"),
+            "{checked} checked: {}, {}, {}",
             count(self.errors, "error"),
             count(self.warnings, "warning"),
             count(self.notes, "note"),

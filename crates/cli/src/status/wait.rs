@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clearway_conditions::health::wait::{Clocks, Decision, Observation, Outcome, Progress, Wait};
-use clearway_conditions::health::{State, progress_token};
+use clearway_conditions::health::wait::{Clock, Clocks, Decision, Observation, Outcome, Progress, Wait};
+use clearway_conditions::health::{State, Tally, progress_token};
 use clearway_conditions::{Object, ObjectId};
-use clearway_core::{Severity, Timestamp};
+use clearway_core::{Severity, Timestamp, humanize};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::{Resource, Seen};
+use clearway_sources::kubernetes::{ClusterError, Resource, Seen};
 use clearway_yaml::{Source, Tape};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -27,6 +27,10 @@ use crate::output::{self, LiveLine};
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The kinds a workload's own pods are found through.
 const POD_KINDS: [(&str, &str); 2] = [("apps", "ReplicaSet"), ("", "Pod")];
+/// How long a workload's own pods may take to be found, before it is judged by what it says of itself.
+const PODS_WITHIN: Duration = Duration::from_secs(5);
+/// How long after the start nothing need be heard of anything.
+const FIRST_WORD: Duration = Duration::from_secs(2);
 /// How often something is printed although nothing changed, where there is no live line.
 const HEARTBEAT: Duration = Duration::from_mins(1);
 
@@ -41,10 +45,12 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
         per_object: options.per_object,
         no_progress: options.no_progress,
         settle: options.settle,
+        patience: options.patience,
         fail_fast: options.fail_fast,
         ..Clocks::default()
     };
-    let wait = Wait::new(ids, clocks, clock::now());
+    let started = clock::now();
+    let wait = Wait::new(ids, clocks, started);
     let (sender, seen) = mpsc::channel(256);
     for group in &groups {
         let namespace = group.namespace.clone().unwrap_or_default();
@@ -62,8 +68,20 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     drop(sender);
     let schemas = live.schemas(&groups).await;
     let display = Display::new(options.output);
-    let outcome = Watcher { live, schemas, wait, seen, objects: BTreeMap::new(), display }.run().await?;
-    finish(&outcome, options.output)
+    let watcher = Watcher {
+        live,
+        schemas,
+        wait,
+        seen,
+        started,
+        end: started.plus(options.timeout),
+        targets: groups.iter().map(|group| group.names.len()).sum(),
+        objects: BTreeMap::new(),
+        judged: BTreeSet::new(),
+        heard: BTreeSet::new(),
+        display,
+    };
+    finish(&watcher.run().await?, options)
 }
 
 /// What is waited for: what the command line names, or the objects in files.
@@ -137,8 +155,16 @@ struct Watcher {
     schemas: Schemas,
     wait: Wait,
     seen: mpsc::Receiver<(Group, Seen)>,
+    started: Timestamp,
+    end: Timestamp,
     /// Every target as it was last seen: some verdicts change with time alone.
     objects: BTreeMap<ObjectId, Value>,
+    /// The targets that were judged at least once.
+    judged: BTreeSet<ObjectId>,
+    /// The targets of which anything was heard.
+    heard: BTreeSet<ObjectId>,
+    /// How many targets there are.
+    targets: usize,
     display: Display,
 }
 
@@ -153,13 +179,16 @@ impl Watcher {
                 Decision::Done(outcome) => return Ok(outcome),
                 Decision::Wait { until } => until,
             };
-            self.display.show(self.wait.progress(now), now);
+            // That not all were heard of in the first moment is no news.
+            if self.heard.len() >= self.targets || now.since(self.started) >= FIRST_WORD {
+                self.display.show(self.wait.progress(now), now);
+            }
             let due = until.min(look_again);
             let pause = due.since(now).max(Duration::from_secs(1));
             let pause = if self.display.is_live() { pause.min(Duration::from_secs(1)) } else { pause };
             tokio::select! {
                 next = self.seen.recv() => match next {
-                    Some((group, seen)) => self.take_in(&group, seen).await,
+                    Some((group, seen)) => self.take_in(&group, seen).await?,
                     None => bail!("the connection to the cluster ended"),
                 },
                 () = tokio::time::sleep(pause) => if clock::now() >= due {
@@ -171,25 +200,35 @@ impl Watcher {
         }
     }
 
-    async fn take_in(&mut self, group: &Group, seen: Seen) {
+    async fn take_in(&mut self, group: &Group, seen: Seen) -> Result<()> {
         let now = clock::now();
         match seen {
             Seen::Object(object) => {
                 let id = id(group, object["metadata"]["name"].as_str().unwrap_or_default());
                 self.judge(&id, &object, now).await;
+                self.heard.insert(id.clone());
                 self.objects.insert(id, *object);
             }
             Seen::Gone { name } => {
                 let id = id(group, &name);
                 self.objects.remove(&id);
                 self.wait.observe(&id, Observation::NotFound, now);
+                self.heard.insert(id);
+            }
+            // Whoever may not look at the start will not be allowed to by waiting.
+            Seen::Trouble { error: error @ ClusterError::Forbidden { .. } }
+                if !group.names.iter().any(|name| self.objects.contains_key(&id(group, name))) =>
+            {
+                return Err(error.into());
             }
             Seen::Trouble { error } => {
-                for name in &group.names {
-                    self.wait.observe(&id(group, name), Observation::Unreachable { why: error.to_string() }, now);
+                for id in group.names.iter().map(|name| id(group, name)) {
+                    self.wait.observe(&id, Observation::Unreachable { why: error.to_string() }, now);
+                    self.heard.insert(id);
                 }
             }
         }
+        Ok(())
     }
 
     async fn judge_again(&mut self) {
@@ -206,9 +245,22 @@ impl Watcher {
         let workload = matches!(id.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet");
         if workload && family.any(State::InProgress) {
             let known = value["metadata"]["uid"].as_str().map(str::to_owned).into_iter().collect();
-            // Who may not read pods still sees what the workload says of itself.
-            let _ = self.live.add_owned(&POD_KINDS, &[Some(id.namespace.clone())].into(), known, &mut family).await;
+            let namespaces = [Some(id.namespace.clone())].into();
+            let pods = self.live.add_owned(&POD_KINDS, &namespaces, known, &mut family);
+            // The clocks go on meanwhile, so nobody waits here for long.
+            let limit = PODS_WITHIN.min(self.end.since(now)).max(Duration::from_secs(1));
+            let seen = match tokio::time::timeout(limit, pods).await {
+                Ok(Ok(())) => true,
+                // Who may not read pods still sees what the workload says of itself.
+                Ok(Err(error)) => matches!(error.downcast_ref(), Some(ClusterError::Forbidden { .. })),
+                Err(_) => false,
+            };
+            // Without its pods a failed workload would look as if it had recovered.
+            if !seen && self.judged.contains(id) {
+                return;
+            }
         }
+        self.judged.insert(id.clone());
         let verdict = family.judge().into_iter().find(|member| member.id == *id).map(|member| member.value);
         let tape = Tape::from_json(value);
         let object = tape.root().and_then(|root| Object::new(root, Source::default(), None).ok());
@@ -256,28 +308,53 @@ impl Display {
     }
 }
 
-fn finish(outcome: &Outcome, format: DataFormat) -> Result<Exit> {
+fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
     let now = clock::now();
-    match format {
+    let report = outcome.report();
+    match options.output {
         // The end of a stream of events is one more event.
         DataFormat::Json => anstream::println!("{}", json!({"event": "end", "time": now, "result": outcome})),
-        _ => output::print_data(format, outcome, || {
-            let rows = outcome.report().iter().map(|object| show::row(object.id.to_string(), &object.verdict, now));
+        format => output::print_data(format, outcome, || {
+            let rows = report.iter().map(|object| show::row(object.id.to_string(), &object.verdict, now));
             output::table(&show::HEAD, rows)
         })?,
+    }
+    if options.output == DataFormat::Table {
+        let tally: Tally = report.iter().map(|object| object.verdict.state).collect();
+        anstream::eprintln!("{tally}");
     }
     Ok(match outcome {
         Outcome::Current { .. } => Exit::Yes,
         Outcome::Failed { .. } => Exit::No,
         Outcome::TimedOut { clock, .. } => {
-            anstream::eprintln!("not yet: the {clock} clock ran out");
+            anstream::eprintln!("not yet: {}", ran_out(*clock, options));
+            let failing = report.iter().filter(|object| object.verdict.state == State::Failed).count();
+            if failing > 0 {
+                anstream::eprintln!("{failing} failing, but not for long enough to be sure; --patience says how long");
+            }
+            for object in report {
+                if let (Some(why), Some(age)) = (&object.unreachable, object.age_seconds) {
+                    let age = humanize(Duration::from_secs(age));
+                    anstream::eprintln!("{} was last seen {age} ago: {}", object.id, output::printable(why));
+                }
+            }
             Exit::Unknown
         }
-        Outcome::CouldNotObserve { report } => {
+        Outcome::CouldNotObserve { .. } => {
             let why =
                 report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("nothing was seen of it");
-            anstream::eprintln!("error: could not observe: {why}");
+            anstream::eprintln!("error: could not observe: {}", output::printable(why));
             Exit::CouldNotRun
         }
     })
+}
+
+/// Which clock ran out, by the name of its option.
+fn ran_out(clock: Clock, options: &arguments::Wait) -> String {
+    let limit = |limit: Option<Duration>| humanize(limit.unwrap_or_default());
+    match clock {
+        Clock::Total => format!("{} passed (--timeout)", limit(Some(options.timeout))),
+        Clock::PerObject => format!("an object took longer than {} (--per-object)", limit(options.per_object)),
+        Clock::NoProgress => format!("nothing changed for {} (--no-progress)", limit(options.no_progress)),
+    }
 }

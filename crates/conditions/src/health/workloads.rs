@@ -107,9 +107,17 @@ pub(super) fn stateful_set(facts: &Facts<'_>) -> Verdict {
     if let Some(verdict) = counted {
         return verdict;
     }
+    let done = || {
+        let message = format!("All replicas scheduled as expected. Replicas: {have}");
+        settled(facts, facts.current("ReplicasReady", message))
+    };
     if let Some(partition) = facts.spec_int(&["updateStrategy", "rollingUpdate", "partition"]) {
         let above = want.saturating_sub(partition);
         return shortfall(facts, &[(updated, above, "PartitionRollout", "updated")]).unwrap_or_else(|| {
+            // The API server writes a partition of 0 into every StatefulSet, which is to say none.
+            if partition == 0 {
+                return done();
+            }
             let message = format!("Partition rollout complete. updated: {updated}");
             settled(facts, facts.current("PartitionRolledOut", message))
         });
@@ -119,10 +127,7 @@ pub(super) fn stateful_set(facts: &Facts<'_>) -> Verdict {
             (facts.status_text("currentRevision") != facts.status_text("updateRevision"))
                 .then(|| facts.in_progress("RevisionMismatch", "Waiting for updated revision to match current"))
         })
-        .unwrap_or_else(|| {
-            let message = format!("All replicas scheduled as expected. Replicas: {have}");
-            settled(facts, facts.current("ReplicasReady", message))
-        })
+        .unwrap_or_else(done)
 }
 
 pub(super) fn daemon_set(facts: &Facts<'_>) -> Verdict {

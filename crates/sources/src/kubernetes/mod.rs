@@ -19,6 +19,10 @@ pub use watch::Seen;
 
 /// Objects asked for in one page of a list.
 const PAGE: u32 = 500;
+/// How long one object may take; a server that takes longer is as good as gone.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long a page of objects, or the kinds, may take.
+const LONG_ANSWER: Duration = Duration::from_secs(30);
 
 /// Why a cluster did not give what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -112,10 +116,13 @@ impl Cluster {
         // Every TLS user of the process shares one provider. A second call finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let why = |error: &dyn std::error::Error| ClusterError::Config { why: chain(error) };
+        let unread = |path: &std::path::Path, error: &(dyn std::error::Error + 'static)| ClusterError::Config {
+            why: format!("the kubeconfig {} cannot be read: {}", path.display(), innermost(error)),
+        };
         let options = KubeConfigOptions { context: connection.context.clone(), ..KubeConfigOptions::default() };
         let mut config = match &connection.kubeconfig {
             Some(path) => {
-                let kubeconfig = Kubeconfig::read_from(path).map_err(|error| why(&error))?;
+                let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unread(path, &error))?;
                 kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| why(&error))?
             }
             None if connection.context.is_some() => {
@@ -139,8 +146,8 @@ impl Cluster {
     /// The kinds the cluster serves.
     pub async fn catalog(&self) -> Result<Catalog, ClusterError> {
         let failed = |error| self.error("discover", "the kinds the cluster serves", "", error);
-        let core = self.client.list_core_api_versions_aggregated().await.map_err(failed)?;
-        let groups = self.client.list_api_groups_aggregated().await.map_err(failed)?;
+        let core = self.within(ANSWER, self.client.list_core_api_versions_aggregated(), failed).await?;
+        let groups = self.within(LONG_ANSWER, self.client.list_api_groups_aggregated(), failed).await?;
         Ok(Catalog::new(core.items.into_iter().chain(groups.items)))
     }
 
@@ -150,8 +157,8 @@ impl Cluster {
         let request = Request::new(resource.path(Some(namespace)))
             .get(name, &kube::api::GetParams::default())
             .map_err(|error| self.error("get", &resource.to_string(), &shown, kube::Error::BuildRequest(error)))?;
-        let object = self.client.request::<Value>(request).await;
-        object.map_err(|error| self.error("get", &resource.to_string(), &shown, error))
+        let failed = |error| self.error("get", &resource.to_string(), &shown, error);
+        self.within(ANSWER, self.client.request::<Value>(request), failed).await
     }
 
     /// The next page of the objects of a kind; `token` is where the page before ended. `namespace` of none means all.
@@ -172,7 +179,7 @@ impl Cluster {
         let request = Request::new(resource.path(namespace))
             .list(&parameters)
             .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
-        let mut list = self.client.request::<Value>(request).await.map_err(failed)?;
+        let mut list = self.within(LONG_ANSWER, self.client.request::<Value>(request), failed).await?;
         let next = list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()).map(str::to_owned);
         let items = match list["items"].take() {
             Value::Array(items) => items,
@@ -182,6 +189,20 @@ impl Cluster {
         Ok(Page { items, next })
     }
 
+    /// The answer, if it comes in time: a server that hangs takes requests and never says a word.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        answer: impl Future<Output = kube::Result<T>>,
+        failed: impl Fn(kube::Error) -> ClusterError,
+    ) -> Result<T, ClusterError> {
+        let silent = || ClusterError::Unreachable {
+            server: self.server.clone(),
+            why: format!("no answer within {} seconds", limit.as_secs()),
+        };
+        tokio::time::timeout(limit, answer).await.map_err(|_| silent())?.map_err(failed)
+    }
+
     /// Tells the errors a person can act on apart.
     fn error(&self, verb: &'static str, resource: &str, name: &str, error: kube::Error) -> ClusterError {
         match error {
@@ -189,7 +210,9 @@ impl Cluster {
                 ClusterError::NotFound { resource: resource.to_owned(), name: name.to_owned() }
             }
             kube::Error::Api(status) if status.code == 401 || status.code == 403 => {
-                ClusterError::Forbidden { verb, resource: resource.to_owned(), why: status.message.clone() }
+                // The server begins with what the sentence says already: `pods "web" is forbidden: User "jane" cannot ...`.
+                let why = status.message.split_once(" is forbidden: ").map_or(status.message.as_str(), |(_, why)| why);
+                ClusterError::Forbidden { verb, resource: resource.to_owned(), why: why.to_owned() }
             }
             kube::Error::Api(status) => ClusterError::Api {
                 verb,
@@ -201,7 +224,7 @@ impl Cluster {
                 resource: resource.to_owned(),
                 why: format!("the answer is not JSON: {error}"),
             },
-            error => ClusterError::Unreachable { server: self.server.clone(), why: chain(&error) },
+            error => ClusterError::Unreachable { server: self.server.clone(), why: innermost(&error) },
         }
     }
 }
@@ -215,7 +238,21 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// The innermost cause, which is the one a person can act on, behind the outermost, which says what was tried.
+/// The innermost cause, which is the one a person can act on: those around it name layers of the client.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(cause) = error.source() {
+        error = cause;
+    }
+    // "deadline has elapsed" says nothing to whoever set no deadline.
+    let late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+    if error.is::<tokio::time::error::Elapsed>() || error.downcast_ref().is_some_and(late) {
+        return "no answer in time".to_owned();
+    }
+    error.to_string()
+}
+
+/// All causes, from what was tried to what went wrong.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut causes = vec![error.to_string()];
     let mut source = error.source();

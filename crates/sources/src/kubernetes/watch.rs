@@ -1,6 +1,6 @@
 //! Following objects as they change: by a watch where it is allowed, by asking again where it is not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::stream::StreamExt as _;
@@ -13,8 +13,12 @@ use tokio::sync::mpsc;
 
 use super::{Cluster, ClusterError, Resource};
 
-/// How often objects are asked for that cannot be watched.
+/// How often objects are asked for that cannot be watched, or that were lost from sight.
 const POLL: Duration = Duration::from_secs(2);
+/// After how much silence objects are asked for although they are watched.
+const SILENCE: Duration = Duration::from_secs(5);
+/// Up to how many named objects are asked for one by one; more are listed.
+const ONE_BY_ONE: usize = 5;
 
 /// What is seen of an object that is followed.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ struct Followed {
     namespace: String,
     names: BTreeSet<String>,
     report: mpsc::Sender<Seen>,
+    /// The version each object had when it was reported last, by namespace and name; nothing since the last trouble.
+    told: BTreeMap<(String, String), String>,
 }
 
 /// Nobody listens any more.
@@ -47,15 +53,17 @@ struct Closed;
 
 impl Cluster {
     /// Follows objects of a kind in a namespace (in all, if it is empty) until the receiver is dropped. Each is reported
-    /// once at the start, and then whenever it changes. No names means all objects.
+    /// once at the start, and then whenever it changes; after trouble, each is reported again. No names means all
+    /// objects.
     pub fn follow(&self, resource: &Resource, namespace: &str, names: BTreeSet<String>) -> mpsc::Receiver<Seen> {
         let (report, seen) = mpsc::channel(64);
-        let followed = Followed {
+        let mut followed = Followed {
             cluster: self.clone(),
             resource: resource.clone(),
             namespace: namespace.to_owned(),
             names,
             report,
+            told: BTreeMap::new(),
         };
         tokio::spawn(async move {
             // A user who may get but not watch is common; asking again serves as well.
@@ -69,7 +77,11 @@ impl Cluster {
 
 impl Followed {
     /// Watches; ends when watching is not allowed.
-    async fn watch(&self) -> Result<(), Closed> {
+    ///
+    /// A watch alone would not do. A connection may be dead without a word (a server that hangs, a proxy that forgot
+    /// it), and one that was made anew tells only of changes, not that what was lost from sight is as it was. So
+    /// silence makes us ask.
+    async fn watch(&mut self) -> Result<(), Closed> {
         let kind = self.resource.api_resource();
         let client = self.cluster.client.clone();
         let api: Api<DynamicObject> = if self.resource.namespaced && !self.namespace.is_empty() {
@@ -84,34 +96,55 @@ impl Followed {
         // What the list at the start of a watch does not bring is not there.
         let mut missing = self.names.clone();
         let mut events = watcher(api, config).default_backoff().boxed();
-        while let Some(event) = events.next().await {
+        let mut patience = SILENCE;
+        loop {
+            let Ok(event) = tokio::time::timeout(patience, events.next()).await else {
+                patience = match self.ask().await? {
+                    // Who may watch but not get has the watch alone.
+                    Ok(()) | Err(ClusterError::Forbidden { .. }) => SILENCE,
+                    Err(error) => {
+                        self.tell(Seen::Trouble { error }).await?;
+                        POLL
+                    }
+                };
+                continue;
+            };
             match event {
-                Ok(Event::Init) => missing.clone_from(&self.names),
-                Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                    let name = object.metadata.name.clone().unwrap_or_default();
-                    missing.remove(&name);
-                    if self.follows(&name) {
-                        let object = serde_json::to_value(&object).unwrap_or_default();
-                        self.tell(Seen::Object(Box::new(self.resource.stamp(object)))).await?;
-                    }
+                None => return Ok(()),
+                Some(Ok(event)) => {
+                    self.take_in(event, &mut missing).await?;
+                    patience = SILENCE;
                 }
-                Ok(Event::InitDone) => {
-                    for name in std::mem::take(&mut missing) {
-                        self.tell(Seen::Gone { name }).await?;
+                // The server has forgotten where we were; the watch begins anew by itself.
+                Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => patience = SILENCE,
+                Some(Err(error)) => match self.error(error) {
+                    ClusterError::Forbidden { .. } => return Ok(()),
+                    error => {
+                        self.tell(Seen::Trouble { error }).await?;
+                        patience = POLL;
                     }
+                },
+            }
+        }
+    }
+
+    async fn take_in(&mut self, event: Event<DynamicObject>, missing: &mut BTreeSet<String>) -> Result<(), Closed> {
+        match event {
+            Event::Init => missing.clone_from(&self.names),
+            Event::InitApply(object) | Event::Apply(object) => {
+                missing.remove(object.metadata.name.as_deref().unwrap_or_default());
+                self.see(serde_json::to_value(&object).unwrap_or_default()).await?;
+            }
+            Event::InitDone => {
+                for name in std::mem::take(missing) {
+                    self.tell(Seen::Gone { name }).await?;
                 }
-                Ok(Event::Delete(object)) => {
-                    let name = object.metadata.name.unwrap_or_default();
-                    if self.follows(&name) {
-                        self.tell(Seen::Gone { name }).await?;
-                    }
-                }
-                Err(error) => {
-                    let error = self.error(error);
-                    if matches!(error, ClusterError::Forbidden { .. }) {
-                        return Ok(());
-                    }
-                    self.tell(Seen::Trouble { error }).await?;
+            }
+            Event::Delete(object) => {
+                let name = object.metadata.name.unwrap_or_default();
+                if self.follows(&name) {
+                    self.told.remove(&(object.metadata.namespace.unwrap_or_default(), name.clone()));
+                    self.tell(Seen::Gone { name }).await?;
                 }
             }
         }
@@ -122,22 +155,68 @@ impl Followed {
         self.names.is_empty() || self.names.contains(name)
     }
 
-    async fn poll(&self) -> Result<(), Closed> {
+    async fn poll(&mut self) -> Result<(), Closed> {
         let mut ticks = tokio::time::interval(POLL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            for name in &self.names {
-                let seen = match self.cluster.get(&self.resource, &self.namespace, name).await {
-                    Ok(object) => Seen::Object(Box::new(object)),
-                    Err(ClusterError::NotFound { .. }) => Seen::Gone { name: name.clone() },
-                    Err(error) => Seen::Trouble { error },
-                };
-                self.tell(seen).await?;
+            if let Err(error) = self.ask().await? {
+                self.tell(Seen::Trouble { error }).await?;
             }
         }
     }
 
-    async fn tell(&self, seen: Seen) -> Result<(), Closed> {
+    /// Asks for the objects as they are now.
+    async fn ask(&mut self) -> Result<Result<(), ClusterError>, Closed> {
+        if !self.names.is_empty() && self.names.len() <= ONE_BY_ONE {
+            for name in self.names.clone() {
+                match self.cluster.get(&self.resource, &self.namespace, &name).await {
+                    Ok(object) => self.see(object).await?,
+                    Err(ClusterError::NotFound { .. }) => self.tell(Seen::Gone { name }).await?,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            return Ok(Ok(()));
+        }
+        let mut missing = self.names.clone();
+        let mut token = None;
+        loop {
+            let page = self.cluster.list(&self.resource, Some(&self.namespace), None, token.as_deref()).await;
+            let page = match page {
+                Ok(page) => page,
+                Err(error) => return Ok(Err(error)),
+            };
+            for object in page.items {
+                missing.remove(object["metadata"]["name"].as_str().unwrap_or_default());
+                self.see(object).await?;
+            }
+            token = page.next;
+            if token.is_none() {
+                break;
+            }
+        }
+        for name in missing {
+            self.tell(Seen::Gone { name }).await?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Reports an object that is followed, unless it was reported as it is, or newer.
+    async fn see(&mut self, object: Value) -> Result<(), Closed> {
+        let word = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let (id, version) = ((word("namespace"), word("name")), word("resourceVersion"));
+        if !self.follows(&id.1) || self.told.get(&id).is_some_and(|told| !is_newer(&version, told)) {
+            return Ok(());
+        }
+        self.told.insert(id, version);
+        let object = self.resource.stamp(object);
+        self.tell(Seen::Object(Box::new(object))).await
+    }
+
+    async fn tell(&mut self, seen: Seen) -> Result<(), Closed> {
+        if matches!(seen, Seen::Trouble { .. }) {
+            self.told.clear();
+        }
         self.report.send(seen).await.map_err(|_| Closed)
     }
 
@@ -152,5 +231,27 @@ impl Followed {
                 ClusterError::Api { verb: "watch", resource, why: "the list has no resourceVersion".to_owned() }
             }
         }
+    }
+}
+
+/// Whether one version of an object is newer than another. Kubernetes' own are numbers that grow; of any others only
+/// the same is not newer.
+fn is_newer(version: &str, than: &str) -> bool {
+    match (version.parse::<u64>(), than.parse::<u64>()) {
+        (Ok(version), Ok(than)) => version > than,
+        _ => version != than,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_newer;
+
+    #[test]
+    fn versions_are_compared_as_numbers_where_they_are_some() {
+        assert!(is_newer("1000", "999"));
+        assert!(!is_newer("999", "1000"));
+        assert!(!is_newer("7", "7"));
+        assert!(is_newer("b", "a") && is_newer("a", "b") && !is_newer("a", "a"));
     }
 }

@@ -39,6 +39,9 @@ pub struct Clocks {
     pub no_progress: Option<Duration>,
     /// How long an object must be current without a break, unless its verdict says otherwise (`minReadySeconds`).
     pub settle: Duration,
+    /// How long a failure that may heal by itself (a crash loop, a pod without a node) must last, in place of what its
+    /// verdict says. One that is final counts at once all the same.
+    pub patience: Option<Duration>,
     /// How long to go on after the first failure, so that the report tells of the others too.
     pub drain: Duration,
     /// Whether to end with the first failure instead.
@@ -123,6 +126,7 @@ impl Default for Clocks {
             per_object: None,
             no_progress: None,
             settle: Duration::from_secs(5),
+            patience: None,
             drain: Duration::from_secs(30),
             fail_fast: false,
             wait_for_suspended: false,
@@ -150,7 +154,7 @@ impl Wait {
     /// Takes in what was seen of a target; what is said of any other object is ignored.
     pub fn observe(&mut self, id: &ObjectId, observation: Observation, now: Timestamp) {
         let Some(target) = self.targets.get_mut(id) else { return };
-        if target.observe(observation, now) {
+        if target.observe(observation, &self.clocks, now) {
             self.progressed = self.progressed.max(now);
         }
     }

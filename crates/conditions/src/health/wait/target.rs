@@ -82,17 +82,17 @@ impl Sight {
     }
 
     /// From when on a failure is believed: at once, unless the verdict asks for time.
-    fn failure_believed(&self) -> Timestamp {
-        self.believed(Duration::ZERO)
+    fn failure_believed(&self, clocks: &Clocks) -> Timestamp {
+        self.steady.plus(self.verdict.hold.map_or(Duration::ZERO, |hold| clocks.patience.unwrap_or(hold)))
     }
 }
 
 impl Target {
     /// Takes in what was seen, and answers whether anything moved.
-    pub(super) fn observe(&mut self, observation: Observation, now: Timestamp) -> bool {
+    pub(super) fn observe(&mut self, observation: Observation, clocks: &Clocks, now: Timestamp) -> bool {
         let (verdict, mark) = match observation {
             Observation::Unreachable { why } => {
-                self.phase = std::mem::take(&mut self.phase).lose(why, now);
+                self.phase = std::mem::take(&mut self.phase).lose(why, clocks, now);
                 return false;
             }
             Observation::NotFound => (self.vanished(), Mark::NotFound),
@@ -145,7 +145,7 @@ impl Target {
     pub(super) fn standing(&self, clocks: &Clocks, now: Timestamp) -> Standing {
         let missed = self.deadline(clocks).filter(|deadline| now >= *deadline);
         let standing = match &self.phase {
-            Phase::Lost { last, failed: true, .. } => Standing::Failed { believed: last.failure_believed() },
+            Phase::Lost { last, failed: true, .. } => Standing::Failed { believed: last.failure_believed(clocks) },
             Phase::Unseen { .. } | Phase::Lost { .. } => Standing::Unknown,
             Phase::Seen(sight) => match sight.verdict.state {
                 // What became current in time is not late, though it still has to last.
@@ -154,7 +154,7 @@ impl Target {
                     until if now < until => Standing::Settling { until },
                     _ => Standing::Current,
                 },
-                State::Failed => match sight.failure_believed() {
+                State::Failed => match sight.failure_believed(clocks) {
                     until if now < until => Standing::Failing { until },
                     believed => Standing::Failed { believed },
                 },
@@ -197,12 +197,12 @@ impl Target {
 }
 
 impl Phase {
-    fn lose(self, why: String, now: Timestamp) -> Self {
+    fn lose(self, why: String, clocks: &Clocks, now: Timestamp) -> Self {
         match self {
             Phase::Unseen { .. } => Phase::Unseen { why: Some(why) },
             Phase::Lost { last, failed, .. } => Phase::Lost { last, why, failed },
             Phase::Seen(last) => {
-                let failed = last.verdict.state == State::Failed && now >= last.failure_believed();
+                let failed = last.verdict.state == State::Failed && now >= last.failure_believed(clocks);
                 Phase::Lost { last, why, failed }
             }
         }
