@@ -31,6 +31,8 @@ const POD_KINDS: [(&str, &str); 2] = [("apps", "ReplicaSet"), ("", "Pod")];
 const PODS_WITHIN: Duration = Duration::from_secs(5);
 /// How long after the start nothing need be heard of anything.
 const FIRST_WORD: Duration = Duration::from_secs(2);
+/// The kind that defines others.
+const DEFINITION: &str = "CustomResourceDefinition";
 /// How often something is printed although nothing changed, where there is no live line.
 const HEARTBEAT: Duration = Duration::from_mins(1);
 
@@ -115,21 +117,19 @@ async fn targets(live: &Live, options: &arguments::Wait) -> Result<Vec<Group>> {
     from_files(live, selection)
 }
 
+/// The objects in files. A kind that is not served yet is waited for if its definition is among them.
 fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group>> {
-    let mut wanted: BTreeMap<(Resource, Option<String>), Vec<String>> = BTreeMap::new();
+    let mut objects: Vec<(ObjectId, String)> = Vec::new();
+    let mut definitions: Vec<Value> = Vec::new();
     super::read_files(
         selection,
         super::Repeats::Once,
-        |_, field| field != "spec",
+        |kind, field| field != "spec" || kind.is_none_or(|kind| kind == DEFINITION),
         |object| {
-            let Some(resource) = live.catalog.of(object.group(), object.kind()) else {
-                bail!("the cluster serves no {} in {}", object.kind(), object.api_version());
-            };
-            let namespace = resource.namespaced.then(|| match object.namespace() {
-                "" => live.cluster.default_namespace().to_owned(),
-                namespace => namespace.to_owned(),
-            });
-            wanted.entry((resource.clone(), namespace)).or_default().push(object.name().to_owned());
+            objects.push((object.id(), object.api_version().to_owned()));
+            if object.kind() == DEFINITION {
+                definitions.push(object.root.to_json());
+            }
             Ok(())
         },
         |problem| match problem.severity {
@@ -137,6 +137,24 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
             _ => bail!("{}", clearway_core::diagnostic::terminal::render(&problem, output::colour())),
         },
     )?;
+    let mut wanted: BTreeMap<(Resource, Option<String>), Vec<String>> = BTreeMap::new();
+    for (id, api_version) in objects {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let defined = || definitions.iter().filter_map(|definition| Resource::defined_by(definition, version));
+        let resource = live
+            .catalog
+            .of(&id.group, &id.kind)
+            .cloned()
+            .or_else(|| defined().find(|resource| resource.group == id.group && resource.kind == id.kind));
+        let Some(resource) = resource else {
+            bail!("the cluster serves no {} in {api_version}, and the files do not define it", id.kind);
+        };
+        let namespace = resource.namespaced.then(|| match id.namespace.as_str() {
+            "" => live.cluster.default_namespace().to_owned(),
+            namespace => namespace.to_owned(),
+        });
+        wanted.entry((resource, namespace)).or_default().push(id.name);
+    }
     Ok(wanted.into_iter().map(|((resource, namespace), names)| Group { resource, namespace, names }).collect())
 }
 
@@ -220,6 +238,13 @@ impl Watcher {
                 if !group.names.iter().any(|name| self.objects.contains_key(&id(group, name))) =>
             {
                 return Err(error.into());
+            }
+            // The definition of the kind is still to come.
+            Seen::Trouble { error: ClusterError::NoSuchKind { .. } } => {
+                for id in group.names.iter().map(|name| id(group, name)) {
+                    self.wait.observe(&id, Observation::NotFound, now);
+                    self.heard.insert(id);
+                }
             }
             Seen::Trouble { error } => {
                 for id in group.names.iter().map(|name| id(group, name)) {

@@ -1,9 +1,10 @@
 //! What is not there yet, what ends, and what is being deleted.
 
-use clearway_testbed::wait_until;
+use clearway_testbed::{unique_name, wait_until};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, SOON, deployment, resource};
+use crate::linting::definition;
 
 fn job(name: &str, labels: &Value) -> Value {
     json!({
@@ -34,6 +35,35 @@ async fn what_is_created_while_one_waits_is_waited_for() {
     run.exits(2).prints(&["NotFound", "/never", "Current", "/late"]).says(&["1 NotFound"]);
     let run = lab.run("status wait deployments -l app=nobody").await;
     run.exits(3).says_only(&["there are no deployments.apps to wait for"]);
+}
+
+#[tokio::test]
+async fn a_kind_that_the_same_files_define_is_waited_for() {
+    let Some(lab) = Lab::open().await else { return };
+    let group = format!("{}.example.dev", unique_name("later"));
+    let definition = definition(&group, &json!({}));
+    let widget = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "one", "namespace": lab.ns()},
+    });
+    let path = lab.cluster.dir().join(format!("{}-later.json", lab.ns()));
+    std::fs::write(&path, json!([widget, definition]).to_string()).unwrap();
+    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 50s --settle 1s", path.display()));
+    waiting.until_says("0/2 current, 2 waiting").await;
+    lab.create_global(definition).await;
+    let widgets = lab.api(&format!("{group}/v1"), "Widget");
+    wait_until(SOON, "the kind is served", async || widgets.list(&kube::api::ListParams::default()).await.is_ok())
+        .await
+        .unwrap();
+    lab.create(widget.clone()).await;
+    waiting.end().await.exits(0).says(&["2 objects: 2 Current"]);
+
+    std::fs::write(
+        &path,
+        json!([{"apiVersion": "never.example.dev/v1", "kind": "Never", "metadata": {"name": "x"}}]).to_string(),
+    )
+    .unwrap();
+    let run = lab.run_anywhere(&format!("status wait -f {}", path.display())).await;
+    run.exits(3).says_only(&["the cluster serves no Never in never.example.dev/v1, and the files do not define it"]);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn a_cluster_with_workloads_has_no_errors() {
 }
 
 /// A definition of a kind with any status at all.
-fn definition(group: &str, conditions: &Value) -> Value {
+pub(crate) fn definition(group: &str, conditions: &Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -39,6 +39,23 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// The kind that a `CustomResourceDefinition` defines, whether it is served yet or not.
+    pub fn defined_by(definition: &Value, version: &str) -> Option<Self> {
+        let spec = &definition["spec"];
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (plural, kind) = (text(&spec["names"]["plural"])?, text(&spec["names"]["kind"])?);
+        Some(Resource {
+            group: text(&spec["group"])?,
+            version: version.to_owned(),
+            names: vec![plural.clone(), kind.to_lowercase()],
+            plural,
+            kind,
+            namespaced: spec["scope"] == "Namespaced",
+            listable: true,
+            watchable: true,
+        })
+    }
+
     /// The path of its collection; `namespace` of none or empty means all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
         let base = if self.group.is_empty() { "/api" } else { "/apis" };
@@ -190,6 +207,16 @@ mod tests {
             assert_eq!(catalog().find(name).unwrap().to_string(), want);
         }
         assert_eq!(catalog().find("deploy").unwrap().version, "v1");
+    }
+
+    #[test]
+    fn a_definition_tells_of_its_kind_before_it_is_served() {
+        let definition = json!({"spec": {
+            "group": "db.example.com", "scope": "Namespaced", "names": {"plural": "databases", "kind": "Database"},
+        }});
+        let resource = Resource::defined_by(&definition, "v1").unwrap();
+        assert_eq!(resource.path(Some("shop")), "/apis/db.example.com/v1/namespaces/shop/databases");
+        assert_eq!(Resource::defined_by(&json!({}), "v1"), None);
     }
 
     #[test]

@@ -209,6 +209,10 @@ impl Cluster {
             kube::Error::Api(status) if status.code == 404 && !name.is_empty() => {
                 ClusterError::NotFound { resource: resource.to_owned(), name: name.to_owned() }
             }
+            // A collection that is not there is a kind that is not served (any more, or yet).
+            kube::Error::Api(status) if status.code == 404 => {
+                ClusterError::NoSuchKind { name: resource.to_owned(), hint: String::new() }
+            }
             kube::Error::Api(status) if status.code == 401 || status.code == 403 => {
                 // The server begins with what the sentence says already: `pods "web" is forbidden: User "jane" cannot ...`.
                 let why = status.message.split_once(" is forbidden: ").map_or(status.message.as_str(), |(_, why)| why);
