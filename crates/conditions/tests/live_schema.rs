@@ -76,7 +76,8 @@ fn stored(database: &Database) -> Conditions {
 }
 
 fn pass(stored: &Conditions, generation: i64, now: &str) -> clearway_conditions::model::Outcome {
-    let mut pass = Pass::<Store>::begin(stored, Generation::new(generation).unwrap(), now.parse::<Timestamp>().unwrap());
+    let mut pass =
+        Pass::<Store>::begin(stored, Generation::new(generation).unwrap(), now.parse::<Timestamp>().unwrap());
     pass.report(Aspect::Reachable, Verdict::bad(reason!("DbDown"), "Connection refused."));
     pass.report(Aspect::Idle, Verdict::ok());
     pass.finish()
