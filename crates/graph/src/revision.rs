@@ -10,6 +10,7 @@ use clearway_core::{Arch, Digest, Position, Version};
 
 use crate::block::Block;
 use crate::channel::Channel;
+use crate::declaration::Declaration;
 use crate::edges::{Table, rank};
 use crate::graph::{Edge, Graph, Group, Node};
 use crate::releases::Listed;
@@ -41,6 +42,7 @@ pub struct Revision {
     pub(crate) table: Table,
     pub(crate) judged: Judged,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) declarations: Vec<Declaration>,
     pub(crate) channels: BTreeMap<String, Channel>,
     /// The versions that `raw/metadata.json` speaks of.
     pub(crate) raw_versions: BTreeSet<Version>,
@@ -148,7 +150,12 @@ impl Revision {
         &self.releases
     }
 
-    /// Every block, by file.
+    /// Every declared risk, by file.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
+    }
+
+    /// Every block: by file, and then those that the declared risks stand for.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }

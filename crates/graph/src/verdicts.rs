@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clearway_core::Version;
 
-use crate::block::{Block, Effect};
+use crate::block::{Block, Effect, Sources};
 use crate::codes;
 use crate::edges::{Table, by, rank};
 use crate::pattern::Pattern;
@@ -94,11 +94,19 @@ fn touches(pattern: &Pattern, number: u32, from: u32, full: &[String], known: &m
 
 /// The distinct patterns with the blocks that use them; a `from` that is no expression blocks every source.
 fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, Vec<u32>)> {
-    let mut users: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut users: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let mut held: BTreeMap<String, (Pattern, Vec<u32>)> = BTreeMap::new();
     for (at, block) in (0..).zip(blocks.iter()) {
-        users.entry(block.from.clone()).or_default().push(at);
+        match &block.from {
+            Sources::Expression(text) => users.entry(text).or_default().push(at),
+            Sources::Ranges(ranges) => {
+                let entry = held.entry(ranges.to_string());
+                entry.or_insert_with(|| (Pattern::Held(ranges.clone()), Vec::new())).1.push(at);
+            }
+        }
     }
-    let mut patterns = Vec::with_capacity(users.len());
+    let users: Vec<_> = users.into_iter().map(|(text, users)| (text.to_owned(), users)).collect();
+    let mut patterns: Vec<_> = held.into_values().collect();
     for (text, users) in users {
         let pattern = Pattern::new(&text).unwrap_or_else(|why| {
             for at in &users {
@@ -108,7 +116,7 @@ fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, V
                 let message = format!("`from: {text}` is not an expression: {why}; every source is blocked");
                 let finding = codes::BLOCK_SOURCE.finding(message).at(place);
                 findings.push(finding.with_help("a dot is written [.] and a plus sign [+]"));
-                ".*".clone_into(&mut block.from);
+                block.from = Sources::Expression(".*".to_owned());
             }
             Pattern::Any
         });
