@@ -1,0 +1,137 @@
+//! What can be wrong with graph-data or a graph on the wire: one table of codes, titles and texts.
+//!
+//! The reader of this crate uses `GD0nn`; a linter adds its own above them. Start at [`CODES`].
+
+use clearway_core::diagnostic::sarif;
+use clearway_core::{Diagnostic, Severity};
+
+/// What there is to say about a code, whatever was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// The stable code, such as `GD021`.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// One line: what is wrong.
+    pub title: &'static str,
+    /// What is done about it, and why.
+    pub text: &'static str,
+}
+
+impl Code {
+    /// A finding of this code.
+    pub(crate) fn finding(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.code, self.severity, message)
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident $code:literal $severity:ident $title:literal $text:literal)*) => {
+        $(
+            #[doc = $title]
+            pub const $name: Code =
+                Code { code: $code, severity: Severity::$severity, title: $title, text: $text };
+        )*
+        /// Every code, in order.
+        pub const CODES: &[Code] = &[$($name),*];
+    };
+}
+
+codes! {
+    VERSION_UNREADABLE "GD001" Error "The `version` file is missing or unreadable"
+        "Without it nobody can tell whether the files mean what this program takes them for, so the revision is refused."
+    VERSION_OTHER_MAJOR "GD002" Error "The `version` file names another major version"
+        "Another major version may change what a block means, so the revision is refused."
+    VERSION_NEWER_MINOR "GD003" Warning "The `version` file names a newer minor version"
+        "The files are read; what the newer minor version added is passed over."
+    FILE_NAME "GD004" Warning "A file name that services treat differently"
+        "Cincinnati reads `.yaml` files directly in a directory. A `.yml` file is read here and passed over there; any other name is passed over by both."
+    UNKNOWN_KEY "GD005" Warning "An unknown key"
+        "It has no effect. A misspelt key is the usual cause."
+    REPEATED_KEY "GD006" Error "A key that stands twice"
+        "Nobody can tell which was meant. A repeated `from` blocks every source; a repeated `to`, `name` or `versions` makes the file unreadable; of any other the last counts."
+    NOT_ONE_DOCUMENT "GD007" Error "A file that does not hold exactly one object"
+        "What the file was to block or to list cannot be told, so the revision is refused."
+    CHANNEL_UNREADABLE "GD010" Error "A channel file that cannot be read"
+        "Serving the channel without it would make clusters disappear from their own graph, so the revision is refused."
+    CHANNEL_VERSION "GD011" Error "An entry of a channel that is not a version"
+        "The entry is passed over; the others are served."
+    CHANNEL_TWICE "GD012" Warning "Two files declare one channel"
+        "The channel holds the versions of both."
+    CHANNEL_TOMBSTONE "GD013" Info "A tombstoned version is still listed"
+        "It stays served, because taking it away would strand the clusters that run it. Edges to and from a tombstoned version were never supported."
+    CHANNEL_NAME "GD014" Warning "A channel name that no client can ask for"
+        "Update services accept lower-case letters, digits, `-` and `.` only."
+    BLOCK_TARGET "GD020" Error "A block whose `to` cannot be read"
+        "Which edges it was to block cannot be told, so the revision is refused."
+    BLOCK_SOURCE "GD021" Error "A block whose `from` cannot be read"
+        "It counts as `.*`: every source is blocked. A service that skips the file would leave the edges open."
+    BLOCK_INCOMPLETE "GD022" Error "A risk without all of `url`, `name` and `message`"
+        "It cannot be shown to anybody, so the edges are removed."
+    BLOCK_NO_RULES "GD023" Warning "A risk without `matchingRules`"
+        "It is served with the rule `Always`: no cluster is recommended the update."
+    BLOCK_RULES "GD024" Error "`matchingRules` that cannot be read"
+        "The risk is served with the rule `Always`: no cluster is recommended the update."
+    RULE_TYPE "GD025" Info "A rule type that this program does not know"
+        "It is carried through unchanged with its parameters; a cluster that does not know it either goes on with the next rule."
+    BLOCK_FIXED_IN "GD026" Warning "A `fixedIn` that is not a version"
+        "It has no effect on the graph."
+    RISK_NAME "GD027" Warning "Two different risks of one name"
+        "Both are served where both apply. Clients tell risks apart by name, so only one of them may be shown."
+    RAW_UNREADABLE "GD030" Error "`raw/metadata.json` cannot be read"
+        "It may remove edges, so the revision is refused."
+    EDGE_METADATA "GD031" Error "Metadata that adds or removes edges cannot be read"
+        "What was to be added is not; what was to be removed is removed together with all its kin."
+    RELEASES_UNREADABLE "GD040" Error "A file of releases that cannot be read"
+        "Serving the graph without its releases would strand clusters, so the revision is refused."
+    RELEASE_UNREADABLE "GD041" Error "A release that cannot be read"
+        "It is not served; the others are."
+    RELEASE_NEIGHBOUR "GD042" Error "An entry of `previous` or `next` that is not a version"
+        "The entry is passed over: no edge comes of it."
+    RELEASE_ORDER "GD043" Error "An update that does not lead to a newer version"
+        "An entry of `previous` must be older than the release, one of `next` newer. The entry is passed over: no edge comes of it."
+    RELEASE_TWICE "GD044" Error "One release is listed twice"
+        "With one payload, the entries are joined. With two payloads nobody can tell which is meant, and none is served."
+    RELEASE_METADATA "GD045" Warning "Metadata of a release that is not text"
+        "The key is passed over."
+    DECLARED_TARGET "GD050" Error "A declared risk whose `to` cannot be read"
+        "Which edges it is on cannot be told, so the revision is refused."
+    DECLARED_SOURCE "GD051" Error "A declared risk whose `from` cannot be read"
+        "It counts as `*`: the risk is on the edges from every source."
+    WIRE_UNREADABLE "GD060" Error "A graph that cannot be read"
+        "The text is not JSON, or has no list of nodes."
+    WIRE_NODE "GD061" Error "A node that cannot be read"
+        "It is passed over with its edges; every other node keeps its place."
+    WIRE_EDGE "GD062" Error "An edge that cannot be read"
+        "It is passed over."
+    WIRE_RISK "GD063" Error "A risk that cannot be read"
+        "Its edges stay, with a rule that no cluster can evaluate: they are never recommended."
+    WIRE_REPEATED "GD064" Warning "An edge that stands in two groups"
+        "It is served with the risks of both."
+    WIRE_BOTH "GD065" Error "An edge that is both recommended and conditional"
+        "It is taken as conditional."
+    WIRE_ORDER "GD066" Error "An update on the wire that does not lead to a newer version"
+        "It is passed over."
+}
+
+/// The entry of a code.
+pub fn code(code: &str) -> Option<&'static Code> {
+    CODES.iter().find(|entry| entry.code == code)
+}
+
+/// The codes as a SARIF log lists them.
+pub fn sarif_rules() -> Vec<sarif::Rule> {
+    CODES.iter().map(|entry| sarif::Rule { code: entry.code, title: entry.title, text: entry.text }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_in_order() {
+        assert!(CODES.windows(2).all(|pair| pair[0].code < pair[1].code));
+        assert_eq!(code("GD021"), Some(&BLOCK_SOURCE));
+        assert_eq!(sarif_rules().len(), CODES.len());
+    }
+}

@@ -1,0 +1,107 @@
+//! Everything that had a say in one edge, by file.
+//!
+//! Start at [`Revision::explain`].
+
+use std::sync::Arc;
+
+use clearway_core::{Arch, Version};
+
+use crate::block::Block;
+use crate::edges::by;
+use crate::raw;
+use crate::revision::{Release, Revision};
+use crate::risk::Risk;
+use crate::verdicts::Ruling;
+
+/// One update and what was said about it.
+#[derive(Debug)]
+pub struct Explanation<'r> {
+    /// The source.
+    pub from: &'r Release,
+    /// The target.
+    pub to: &'r Release,
+    /// What is served.
+    pub verdict: Verdict<'r>,
+    /// Who said what: first who lists the edge, then who takes it away or gives it a risk.
+    pub said: Vec<Said<'r>>,
+    /// The channels that hold both releases, and so serve the edge.
+    pub channels: Vec<&'r str>,
+}
+
+/// What became of an edge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict<'r> {
+    /// Nobody lists it.
+    NotListed,
+    /// Offered to every cluster.
+    Recommended,
+    /// Offered to the clusters that none of these risks matches.
+    Conditional(&'r [Arc<Risk>]),
+    /// Offered to nobody.
+    Removed,
+}
+
+/// Something that had a say in an edge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Said<'r> {
+    /// A release lists the other one under `previous` or `next`.
+    Listed {
+        /// The key.
+        key: &'static str,
+        /// The file that lists the release.
+        file: &'r str,
+    },
+    /// Metadata adds or removes the edge. It comes with the release, or from `raw/metadata.json`.
+    Metadata {
+        /// The key.
+        key: &'static str,
+        /// The file that lists the release.
+        file: &'r str,
+    },
+    /// A block removes the edge or gives it a risk.
+    Blocked(&'r Block),
+}
+
+impl Revision {
+    /// Everything that had a say in the update from one version to another; nothing if either has no release.
+    pub fn explain(&self, from: &Version, to: &Version, arch: &Arch) -> Option<Explanation<'_>> {
+        let (source, target) = (self.place(from, arch)?, self.place(to, arch)?);
+        let (from, to) = (self.releases.get(source as usize)?, self.releases.get(target as usize)?);
+        let holds = |name: &str, place: &u32| self.members.of_channel(name).binary_search(place).is_ok();
+        let both = |name: &&str| holds(name, &source) && holds(name, &target);
+        let channels = self.channels.keys().map(String::as_str).filter(both).collect();
+        let Some(at) = self.table.find(source, target) else {
+            return Some(Explanation { from, to, verdict: Verdict::NotListed, said: Vec::new(), channels });
+        };
+        let row = self.table.rows.get(at)?;
+        let mut said = Vec::new();
+        for (bit, key, by_source) in [(by::PREVIOUS, "previous", false), (by::NEXT, "next", true)] {
+            if row.by & bit != 0 {
+                said.push(Said::Listed { key, file: if by_source { &from.file } else { &to.file } });
+            }
+        }
+        for (bit, key, by_source) in [
+            (by::PREVIOUS_ADD, "io.openshift.upgrades.graph.previous.add", false),
+            (by::NEXT_ADD, "io.openshift.upgrades.graph.next.add", true),
+            (by::PREVIOUS_REMOVE, "io.openshift.upgrades.graph.previous.remove", false),
+            (by::NEXT_REMOVE, "io.openshift.upgrades.graph.next.remove", true),
+            (by::REMOVE_REGEX, "io.openshift.upgrades.graph.previous.remove_regex", false),
+        ] {
+            if row.by & bit != 0 {
+                let release = if by_source { from } else { to };
+                let outside = self.raw_versions.contains(release.node.version());
+                said.push(Said::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
+            }
+        }
+        let hits = &self.judged.hits;
+        let first = hits.partition_point(|(row, _)| (*row as usize) < at);
+        let of_row = hits.iter().skip(first).take_while(|(row, _)| *row as usize == at);
+        said.extend(of_row.filter_map(|(_, block)| self.blocks.get(*block as usize)).map(Said::Blocked));
+        let verdict = match row.ruling {
+            Ruling::Plain => Verdict::Recommended,
+            Ruling::Removed => Verdict::Removed,
+            Ruling::Conditional(set) => Verdict::Conditional(self.judged.sets.get(set as usize)?),
+        };
+        Some(Explanation { from, to, verdict, said, channels })
+    }
+}

@@ -1,0 +1,207 @@
+//! One answer: the releases of a channel and an architecture, and the edges among them.
+//!
+//! A [`Graph`] is always in one form: nodes by increasing version, edges by target and then source, each (from, to)
+//! once, in exactly one place, leading to a newer version; risks of a group by name; groups by their first edge. So two
+//! graphs are equal if and only if they say the same, and their bytes are equal then too. Nodes and risks are shared
+//! between the answers of one revision.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use clearway_core::Version;
+
+use crate::risk::{Risk, push_text};
+use crate::versions::id;
+
+/// A release as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    version: Version,
+    payload: String,
+    metadata: BTreeMap<String, String>,
+    /// The version as a JSON string.
+    name: String,
+    json: String,
+}
+
+/// An update, by the places of its releases in [`Graph::nodes`].
+///
+/// The order is that of answers: by target, then by source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The source.
+    pub from: u32,
+    /// The target.
+    pub to: u32,
+}
+
+impl Ord for Edge {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.to, self.from).cmp(&(other.to, other.from))
+    }
+}
+
+impl PartialOrd for Edge {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Edges that carry the same risks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// The risks by name; never empty.
+    pub risks: Arc<[Arc<Risk>]>,
+    /// The edges in order; never empty.
+    pub edges: Vec<Edge>,
+}
+
+/// The releases of one answer and the updates among them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Graph {
+    nodes: Vec<Arc<Node>>,
+    edges: Vec<Edge>,
+    conditional: Vec<Group>,
+}
+
+impl Node {
+    /// A release; its JSON is rendered here, once.
+    pub fn new(version: Version, payload: impl Into<String>, metadata: BTreeMap<String, String>) -> Self {
+        let payload = payload.into();
+        let mut name = String::with_capacity(16);
+        push_text(&mut name, &version.to_string());
+        let mut json = String::with_capacity(160 + 160 * metadata.len());
+        json.push_str("{\"version\":");
+        json.push_str(&name);
+        json.push_str(",\"payload\":");
+        push_text(&mut json, &payload);
+        json.push_str(",\"metadata\":{");
+        for (at, (key, value)) in metadata.iter().enumerate() {
+            if at > 0 {
+                json.push(',');
+            }
+            push_text(&mut json, key);
+            json.push(':');
+            push_text(&mut json, value);
+        }
+        json.push_str("}}");
+        Node { version, payload, metadata, name, json }
+    }
+
+    /// The version, without the architecture.
+    pub fn version(&self) -> &Version {
+        &self.version
+    }
+
+    /// Where the release is: an image reference.
+    pub fn payload(&self) -> &str {
+        &self.payload
+    }
+
+    /// What else is said about it.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The release as it stands on the wire.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The version as it stands on the wire, in quotes.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Graph {
+    /// A graph from parts that are in order already.
+    pub(crate) fn from_ordered(nodes: Vec<Arc<Node>>, edges: Vec<Edge>, conditional: Vec<Group>) -> Self {
+        Graph { nodes, edges, conditional }
+    }
+
+    /// A graph from parts in any order.
+    ///
+    /// `nodes` must have distinct versions; edges name them by their place in it. An edge that stands in both is
+    /// conditional; risks of an edge that comes twice are united. An edge that does not lead from a node to a newer
+    /// one is left out, and so is a conditional edge without risks, which nobody could be recommended.
+    pub fn assemble(
+        nodes: Vec<Arc<Node>>,
+        edges: impl IntoIterator<Item = Edge>,
+        conditional: impl IntoIterator<Item = (Edge, Vec<Arc<Risk>>)>,
+    ) -> Self {
+        let mut order: Vec<(Arc<Node>, u32)> = nodes.into_iter().zip(0..).collect();
+        order.sort_by(|(one, _), (other, _)| one.version.cmp(&other.version));
+        let mut places = vec![0_u32; order.len()];
+        for (place, (_, old)) in (0..).zip(&order) {
+            if let Some(slot) = places.get_mut(*old as usize) {
+                *slot = place;
+            }
+        }
+        let nodes: Vec<_> = order.into_iter().map(|(node, _)| node).collect();
+        let moved = |edge: Edge| -> Option<Edge> {
+            let edge = Edge { from: *places.get(edge.from as usize)?, to: *places.get(edge.to as usize)? };
+            let (from, to) = (nodes.get(edge.from as usize)?, nodes.get(edge.to as usize)?);
+            from.version.precedence(&to.version).is_lt().then_some(edge)
+        };
+        let mut risks: BTreeMap<Edge, Vec<Arc<Risk>>> = BTreeMap::new();
+        for (edge, more) in conditional {
+            if let Some(edge) = moved(edge) {
+                risks.entry(edge).or_default().extend(more);
+            }
+        }
+        let mut plain: Vec<_> = edges.into_iter().filter_map(moved).filter(|edge| !risks.contains_key(edge)).collect();
+        plain.sort_unstable();
+        plain.dedup();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for (edge, mut set) in risks {
+            set.sort_by(|one, other| one.order(other));
+            set.dedup();
+            if set.is_empty() {
+                continue;
+            }
+            let key: String = set.iter().map(|risk| risk.json()).collect();
+            let at = *known.entry(key).or_insert(groups.len());
+            match groups.get_mut(at) {
+                Some(group) => group.edges.push(edge),
+                None => groups.push(Group { risks: set.into(), edges: vec![edge] }),
+            }
+        }
+        Graph { nodes, edges: plain, conditional: groups }
+    }
+
+    /// The releases by increasing version.
+    pub fn nodes(&self) -> &[Arc<Node>] {
+        &self.nodes
+    }
+
+    /// The updates that carry no risk, by target and then source.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The updates that carry risks.
+    pub fn conditional(&self) -> &[Group] {
+        &self.conditional
+    }
+
+    /// The release at a place that an [`Edge`] names.
+    pub fn node(&self, place: u32) -> Option<&Node> {
+        self.nodes.get(place as usize).map(AsRef::as_ref)
+    }
+
+    /// The place of a version.
+    pub fn find(&self, version: &Version) -> Option<u32> {
+        self.nodes.binary_search_by(|node| node.version.cmp(version)).ok().map(id)
+    }
+
+    /// Every update with its risks, which are none for an unconditional one.
+    pub fn updates(&self) -> impl Iterator<Item = (Edge, &[Arc<Risk>])> {
+        let plain = self.edges.iter().map(|edge| (*edge, [].as_slice()));
+        let conditional =
+            self.conditional.iter().flat_map(|group| group.edges.iter().map(|edge| (*edge, group.risks.as_ref())));
+        plain.chain(conditional)
+    }
+}

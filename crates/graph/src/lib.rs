@@ -1,0 +1,59 @@
+//! The update graph: which release may follow which, and what is known to go wrong on the way.
+//!
+//! Graph-data files go in as bytes ([`Inputs`]); [`load`] makes of them one immutable [`Revision`], from which every
+//! answer is cut: [`Revision::graph`] for a channel and an architecture, [`Revision::explain`] for one edge and
+//! everything that had a say in it. A [`Graph`] goes over the wire as Cincinnati's JSON and comes back ([`wire`]).
+//!
+//! What is wrong in the files is a diagnostic with a code of [`codes`], and never opens an edge:
+//!
+//! | in the files | what is served |
+//! |---|---|
+//! | several blocks without a risk on one edge | the edge is gone if any of them matches |
+//! | a block without a risk and one with a risk on one edge | the edge is gone |
+//! | several risks on one edge | one group with all of them, each once, by name |
+//! | a block `to` one architecture's release | that architecture only |
+//! | a risk declared in `risks/` | as its blocks would be: one for each known release in its `to` |
+//! | an unreadable `from` | every source is blocked |
+//! | texts without `matchingRules`, or rules that cannot be read | the risk applies to every cluster (`Always`) |
+//! | rules or texts without all of `url`, `name`, `message` | the edge is gone |
+//! | an unknown rule type | carried through unchanged with its parameters |
+//! | a tombstoned version that a channel still lists | served: taking it away would strand clusters |
+//! | an unreadable release, or two different ones of one name | not served |
+//! | an unreadable `to`, channel file, `risks/` target, `releases/` file or `raw/metadata.json`; another major `version` | nothing: the revision is refused, and the caller keeps its last good one |
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
+mod block;
+mod channel;
+pub mod codes;
+pub mod convert;
+mod declaration;
+mod edges;
+mod explain;
+mod graph;
+mod inputs;
+mod load;
+mod pattern;
+pub mod range;
+mod raw;
+mod record;
+mod releases;
+mod revision;
+mod risk;
+mod schema;
+mod verdicts;
+mod versions;
+pub mod wire;
+
+pub use block::{Block, Effect, Sources};
+pub use channel::Channel;
+pub use declaration::{Declaration, DeclaredEdges};
+pub use explain::{Explanation, Said, Verdict};
+pub use graph::{Edge, Graph, Group, Node};
+pub use inputs::Inputs;
+pub use load::{Outcome, load};
+pub use revision::{Release, Revision};
+pub use risk::{Risk, Rule};

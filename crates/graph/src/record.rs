@@ -1,0 +1,126 @@
+//! One YAML file that holds one object, read with places.
+//!
+//! Every graph-data file but the large lists of releases is such a file. [`read_one`] hands the object over as a
+//! [`Record`]; a file that holds none, several, or no object at all is reported.
+
+use clearway_core::{Diagnostic, Limits, Place, Position};
+use clearway_yaml::{Found, Node, Source};
+
+use crate::codes::{self, Code};
+
+/// What was found wrong so far, and whether it refuses the revision.
+pub(crate) struct Findings<'l> {
+    pub(crate) limits: &'l Limits,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) refused: bool,
+}
+
+impl<'l> Findings<'l> {
+    pub(crate) fn new(limits: &'l Limits) -> Self {
+        Findings { limits, diagnostics: Vec::new(), refused: false }
+    }
+
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// A finding after which the last good revision must stay.
+    pub(crate) fn refuse(&mut self, diagnostic: Diagnostic) {
+        self.refused = true;
+        self.diagnostics.push(diagnostic.with_note("the revision is refused"));
+    }
+}
+
+/// The object of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub(crate) root: Node<'a>,
+    source: Source<'a>,
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn new(root: Node<'a>, source: Source<'a>) -> Self {
+        Record { root, source }
+    }
+
+    /// A finding at a value.
+    pub(crate) fn finding(&self, code: &Code, node: Node<'_>, message: impl Into<String>) -> Diagnostic {
+        code.finding(message).at(self.source.place(node)).with_excerpt(self.source.excerpt(node))
+    }
+
+    /// The line and column of a value.
+    pub(crate) fn position(&self, node: Node<'_>) -> Option<Position> {
+        self.source.place(node).position
+    }
+
+    /// Reports keys that are not known or stand twice, and says which stand twice.
+    pub(crate) fn check_keys(&self, known: &[&str], findings: &mut Findings<'_>) -> Vec<&'a str> {
+        let mut repeated = Vec::new();
+        let mut seen: Vec<&str> = Vec::with_capacity(8);
+        for (key, _) in self.root.fields() {
+            let name = key.raw();
+            if seen.contains(&name) {
+                repeated.push(name);
+                let message = format!("`{name}` stands here a second time");
+                findings.push(self.finding(&codes::REPEATED_KEY, key, message).with_help("keep one of the two"));
+            } else if !known.contains(&name) {
+                let message = format!("`{name}` is not a key of this file, and has no effect");
+                let help = similar(name, known).map_or_else(
+                    || format!("known keys are {}", known.join(", ")),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                findings.push(self.finding(&codes::UNKNOWN_KEY, key, message).with_help(help));
+            }
+            seen.push(name);
+        }
+        repeated
+    }
+}
+
+/// The known key that was probably meant: equal but for case and separators.
+fn similar<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let fold = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    known.iter().find(|key| fold(key) == fold(name)).copied()
+}
+
+/// Reads a file that holds one object; `parse` makes of it what it is. Anything else refuses the revision.
+pub(crate) fn read_one<T>(
+    path: &str,
+    bytes: &[u8],
+    code: &Code,
+    findings: &mut Findings<'_>,
+    mut parse: impl FnMut(Record<'_>, &mut Findings<'_>) -> Option<T>,
+) -> Option<T> {
+    let mut parsed = None;
+    let (mut objects, mut problems) = (0_usize, 0_usize);
+    let limits = findings.limits;
+    clearway_yaml::read(bytes, path, limits, |found| match found {
+        Found::Object { root, source, .. } => {
+            objects += 1;
+            let record = Record { root, source };
+            if objects > 1 {
+                let message = "a second object in this file";
+                findings.refuse(record.finding(&codes::NOT_ONE_DOCUMENT, root, message).with_help("one object a file"));
+            } else if root.is_mapping() {
+                parsed = parse(record, findings);
+            } else {
+                let message = format!("the file holds {} where an object is expected", root.describe());
+                findings.refuse(record.finding(code, root, message));
+            }
+        }
+        Found::Problem(problem) => {
+            problems += 1;
+            findings.refuse(problem);
+        }
+    });
+    if objects + problems == 0 {
+        findings
+            .refuse(code.finding("the file is empty").at(whole(path)).with_help("remove it, or write what it is for"));
+    }
+    if objects == 1 && problems == 0 { parsed } else { None }
+}
+
+/// The place of a whole file.
+pub(crate) fn whole(path: &str) -> Place {
+    Place { file: Some(path.to_owned()), ..Place::default() }
+}

@@ -1,0 +1,196 @@
+//! What the blocks make of each edge: left alone, taken away, or given risks.
+//!
+//! Each distinct `from` is compiled once and searched at most once in each source, and only in sources of edges into
+//! its targets, so the work grows with the edges that blocks touch. Start at [`judge`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use clearway_core::Version;
+
+use crate::block::{Block, Effect, Sources};
+use crate::codes;
+use crate::edges::{Table, by, rank};
+use crate::pattern::Pattern;
+use crate::record::{Findings, whole};
+use crate::risk::Risk;
+use crate::versions::id;
+
+/// What became of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    Plain,
+    Removed,
+    /// With the risks of a set.
+    Conditional(u32),
+}
+
+/// What the blocks came to.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    /// Which block touches which row of the table; in order.
+    pub(crate) hits: Vec<(u32, u32)>,
+    /// The distinct sets of risks.
+    pub(crate) sets: Vec<Arc<[Arc<Risk>]>>,
+}
+
+/// What blocks are matched against.
+pub(crate) struct Targets<'t> {
+    /// By rank.
+    pub(crate) versions: &'t [Version],
+    /// The releases of a version.
+    pub(crate) of_version: &'t dyn Fn(u32) -> &'t [u32],
+    /// `<version>+<arch>` of each release.
+    pub(crate) full: &'t [String],
+}
+
+/// Applies every block to the edges of the table.
+pub(crate) fn judge(
+    blocks: &mut [Block],
+    targets: &Targets<'_>,
+    table: &mut Table,
+    findings: &mut Findings<'_>,
+) -> Judged {
+    let (risks, risk_of) = intern(blocks, findings);
+    let patterns = compile(blocks, findings);
+    let mut hits: Vec<(u32, u32)> = Vec::new();
+    // What is known of each source: twice the number of the pattern that was searched last, and its answer.
+    let mut known: Vec<u32> = vec![0; targets.full.len()];
+    for (number, (pattern, users)) in (1_u32..).zip(&patterns) {
+        for (at, block) in users.iter().filter_map(|at| Some((*at, blocks.get(*at as usize)?))) {
+            let Some(rank) = rank(targets.versions, &block.to) else { continue };
+            for to in (targets.of_version)(rank) {
+                let only = block.to.build();
+                let full = targets.full.get(*to as usize).map_or("", String::as_str);
+                if !only.is_empty() && full.rsplit_once('+').is_none_or(|(_, arch)| arch != only) {
+                    continue;
+                }
+                let range = table.range(*to);
+                for (row, edge) in range.clone().zip(table.rows.get(range).unwrap_or(&[])) {
+                    if touches(pattern, number, edge.from, targets.full, &mut known) {
+                        hits.push((id(row), at));
+                    }
+                }
+            }
+        }
+    }
+    hits.sort_unstable();
+    let sets = rule(&hits, &risks, &risk_of, table);
+    Judged { hits, sets }
+}
+
+/// Whether a pattern is found in a source; searched once for each pair.
+fn touches(pattern: &Pattern, number: u32, from: u32, full: &[String], known: &mut [u32]) -> bool {
+    if matches!(pattern, Pattern::Any) {
+        return true;
+    }
+    let Some(slot) = known.get_mut(from as usize) else { return true };
+    if *slot >> 1 != number {
+        let found = full.get(from as usize).is_none_or(|full| pattern.matches(full));
+        *slot = number << 1 | u32::from(found);
+    }
+    *slot & 1 == 1
+}
+
+/// The distinct patterns with the blocks that use them; a `from` that is no expression blocks every source.
+fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, Vec<u32>)> {
+    let mut users: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let mut held: BTreeMap<String, (Pattern, Vec<u32>)> = BTreeMap::new();
+    for (at, block) in (0..).zip(blocks.iter()) {
+        match &block.from {
+            Sources::Expression(text) => users.entry(text).or_default().push(at),
+            Sources::Ranges(ranges) => {
+                let entry = held.entry(ranges.to_string());
+                entry.or_insert_with(|| (Pattern::Held(ranges.clone()), Vec::new())).1.push(at);
+            }
+        }
+    }
+    let users: Vec<_> = users.into_iter().map(|(text, users)| (text.to_owned(), users)).collect();
+    let mut patterns: Vec<_> = held.into_values().collect();
+    for (text, users) in users {
+        let pattern = Pattern::new(&text).unwrap_or_else(|why| {
+            for at in &users {
+                let Some(block) = blocks.get_mut(*at as usize) else { continue };
+                let mut place = whole(&block.file);
+                place.position = block.from_position;
+                let message = format!("`from: {text}` is not an expression: {why}; every source is blocked");
+                let finding = codes::BLOCK_SOURCE.finding(message).at(place);
+                findings.push(finding.with_help("a dot is written [.] and a plus sign [+]"));
+                block.from = Sources::Expression(".*".to_owned());
+            }
+            Pattern::Any
+        });
+        patterns.push((pattern, users));
+    }
+    patterns
+}
+
+/// The distinct risks in their order, and the one of each block.
+fn intern(blocks: &mut [Block], findings: &mut Findings<'_>) -> (Vec<Arc<Risk>>, Vec<Option<u32>>) {
+    let mut distinct: HashMap<String, (Arc<Risk>, String)> = HashMap::new();
+    for block in blocks.iter_mut() {
+        if let Effect::Condition(risk) = &mut block.effect {
+            match distinct.get(risk.json()) {
+                Some((same, _)) => *risk = Arc::clone(same),
+                None => {
+                    distinct.insert(risk.json().to_owned(), (Arc::clone(risk), block.file.clone()));
+                }
+            }
+        }
+    }
+    let mut risks: Vec<_> = distinct.into_values().collect();
+    risks.sort_by(|(one, _), (other, _)| one.order(other));
+    for pair in risks.windows(2) {
+        if let [(one, first), (other, file)] = pair
+            && one.name() == other.name()
+        {
+            let message = format!("the risk `{}` differs from the one of the same name in {first}", other.name());
+            let finding = codes::RISK_NAME.finding(message).at(whole(file));
+            findings.push(finding.with_help("use the same url, message and matchingRules, or another name"));
+        }
+    }
+    let risks: Vec<Arc<Risk>> = risks.into_iter().map(|(risk, _)| risk).collect();
+    let places: HashMap<*const Risk, u32> = risks.iter().map(Arc::as_ptr).zip(0..).collect();
+    let risk_of = blocks
+        .iter()
+        .map(|block| match &block.effect {
+            Effect::Remove => None,
+            Effect::Condition(risk) => places.get(&Arc::as_ptr(risk)).copied(),
+        })
+        .collect();
+    (risks, risk_of)
+}
+
+/// Rules on each row: taken away if anybody says so, else with all risks that anybody names.
+fn rule(hits: &[(u32, u32)], risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut Table) -> Vec<Arc<[Arc<Risk>]>> {
+    let mut sets: Vec<Arc<[Arc<Risk>]>> = Vec::new();
+    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+    let mut last: (Vec<u32>, u32) = (Vec::new(), 0);
+    let mut set: Vec<u32> = Vec::new();
+    for of_row in hits.chunk_by(|one, other| one.0 == other.0) {
+        let Some(row) = of_row.first().and_then(|(row, _)| table.rows.get_mut(*row as usize)) else { continue };
+        set.clear();
+        set.extend(of_row.iter().filter_map(|(_, block)| risk_of.get(*block as usize).copied().flatten()));
+        // A block without a risk takes the edge away, whatever the others say.
+        if set.len() < of_row.len() {
+            row.ruling = Ruling::Removed;
+            continue;
+        }
+        set.sort_unstable();
+        set.dedup();
+        if last.0 != set {
+            let number = *known.entry(set.clone()).or_insert_with(|| {
+                sets.push(set.iter().filter_map(|risk| risks.get(*risk as usize).cloned()).collect());
+                id(sets.len() - 1)
+            });
+            last = (set.clone(), number);
+        }
+        row.ruling = Ruling::Conditional(last.1);
+    }
+    for row in &mut table.rows {
+        if row.by & by::REMOVED != 0 {
+            row.ruling = Ruling::Removed;
+        }
+    }
+    sets
+}
