@@ -5,4 +5,5 @@
 
 pub mod clock;
 pub mod files;
+pub mod graph_data;
 pub mod kubernetes;
