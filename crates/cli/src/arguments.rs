@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clearway_conditions::lint::Profile;
-use clearway_core::Timestamp;
+use clearway_core::{Arch, Timestamp, Version};
 
 /// Is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -24,10 +24,12 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of these in the life of a process")]
 pub(crate) enum Command {
     /// Show what Clearway does, on sample objects, with nothing to set up
     Demo(Demo),
+    /// Build, show and explain the update graph of graph-data
+    #[command(subcommand)]
+    Graph(Graph),
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
@@ -52,6 +54,118 @@ pub(crate) struct Demo {
     /// Write the sample objects into this directory too, to try the commands on them
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Graph {
+    /// Write the answers an update service gives: one on standard output, or all into a directory
+    #[command(after_help = "\
+Examples:
+  clearway graph build --graph graph-data --channel stable-4.16 > stable.json
+  clearway graph build --graph graph-data --dir answers")]
+    Build(GraphBuild),
+    /// List the releases of a channel and where each may go
+    #[command(after_help = "\
+Examples:
+  clearway graph show stable-4.16 --graph graph-data
+  clearway graph show stable-4.16 --rev HEAD~1 -o json")]
+    Show(GraphShow),
+    /// Explain why an update is offered, conditional, blocked or missing, and name every file that had a say
+    #[command(after_help = "\
+Examples:
+  clearway graph explain 4.15.9 4.16.3 --graph graph-data
+
+Exit code 0: offered to every cluster; 1: offered to nobody; 2: it depends on the cluster; 3: could not tell.")]
+    Explain(GraphExplain),
+    /// Declare each risk once in place of its many copies, or write the copies again
+    #[command(after_help = "\
+Examples:
+  clearway graph convert --to risks --graph graph-data              only say what would become of the files
+  clearway graph convert --to blocks --graph graph-data --dir out   for services that do not read risks/
+
+Nothing is written unless every answer stays the same, byte for byte.")]
+    Convert(GraphConvert),
+}
+
+/// Where the graph comes from.
+#[derive(Debug, Args)]
+pub(crate) struct GraphSource {
+    /// The graph-data directory
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) graph: PathBuf,
+    /// The directory as it was at this git revision
+    #[arg(long, value_name = "REV")]
+    pub(crate) rev: Option<String>,
+}
+
+/// Options of `clearway graph build`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphBuild {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// Print the answer for this channel
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    /// The architecture of that answer
+    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
+    pub(crate) arch: Arch,
+    /// Write a file `CHANNEL_ARCH.json` for every channel and architecture here
+    #[arg(long, value_name = "DIR", conflicts_with = "channel")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Options of `clearway graph show`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphShow {
+    /// The channel
+    pub(crate) channel: String,
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// The architecture
+    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
+    pub(crate) arch: Arch,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway graph explain`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphExplain {
+    /// The version to update from
+    pub(crate) from: Version,
+    /// The version to update to
+    pub(crate) to: Version,
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// The architecture
+    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
+    pub(crate) arch: Arch,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway graph convert`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphConvert {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// What the risks are to stand in
+    #[arg(long, value_name = "FORM")]
+    pub(crate) to: ConvertTo,
+    /// Write the whole converted graph-data here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// The two ways to write risks down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertTo {
+    /// One declaration in risks/ for each minor version
+    Risks,
+    /// One file in blocked-edges/ for each target
+    Blocks,
 }
 
 #[derive(Debug, Subcommand)]

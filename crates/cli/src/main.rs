@@ -5,6 +5,7 @@
 mod arguments;
 mod demo;
 mod exit;
+mod graph;
 mod manual;
 mod output;
 mod status;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Demo(options) => demo::run(&options),
+        Command::Graph(command) => graph::run(&command),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),

@@ -121,7 +121,10 @@ pub fn code(code: &str) -> Option<&'static Code> {
 
 /// The codes as a SARIF log lists them.
 pub fn sarif_rules() -> Vec<sarif::Rule> {
-    CODES.iter().map(|entry| sarif::Rule { code: entry.code, title: entry.title, why: entry.text, text: entry.text }).collect()
+    CODES
+        .iter()
+        .map(|entry| sarif::Rule { code: entry.code, title: entry.title, why: entry.text, text: entry.text })
+        .collect()
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn a_time_that_moves_alone_and_a_generation_that_falls_are_found() {
     ];
     let answer = lint(&snapshots, &["--history"]);
     assert_eq!((answer.places(), answer.code), (vec!["SC021 1.yaml:15:25".into(), "SC024 2.yaml:16:25".into()], 1));
-    assert!(answer.err.starts_with("3 objects checked"), "{answer:?}");
+    assert!(answer.err.starts_with("3 states of 1 object checked"), "{answer:?}");
     let alone = lint(&snapshots, &[]);
     assert!(!alone.out.contains("SC021") && !alone.out.contains("SC024"), "without --history each stands alone");
 }
@@ -54,7 +54,7 @@ fn the_same_snapshot_twice_is_no_change() {
     place.write("a.yaml", one);
     let answer = place.run(&["status", "lint", "--history", "-f", "a.yaml", "-f", "a.yaml"]);
     assert_eq!(answer.code, 0);
-    assert!(answer.err.starts_with("2 objects checked"), "a snapshot named twice counts twice: {answer:?}");
+    assert!(answer.err.starts_with("2 states of 1 object checked"), "a snapshot named twice counts twice: {answer:?}");
 }
 
 #[test]

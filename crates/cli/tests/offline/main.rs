@@ -3,6 +3,7 @@
 mod bad_input;
 mod demo;
 mod explain;
+mod graph;
 mod history;
 mod lint;
 mod show;

@@ -7,11 +7,16 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 9] = [
+const COMMANDS: [(&str, bool); 14] = [
     ("", false),
     ("demo", false),
     ("completions", true),
     ("man", true),
+    ("graph", false),
+    ("graph build", true),
+    ("graph show", true),
+    ("graph explain", true),
+    ("graph convert", true),
     ("status", false),
     ("status show", true),
     ("status lint", true),

@@ -1,0 +1,69 @@
+//! `clearway graph convert`: risks declared once in place of many blocks, or blocks in place of declared risks.
+//!
+//! What is written is loaded again, and nothing is handed over unless every answer is the same as before, byte for byte.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clearway_core::Limits;
+use clearway_graph::convert::{Conversion, compile, declare};
+use clearway_graph::{Inputs, Revision, load, wire};
+
+use crate::arguments::{ConvertTo, GraphConvert};
+use crate::exit::Exit;
+
+/// Runs the command.
+pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
+    let inputs = super::inputs(&options.source)?;
+    let revision = super::revision(&inputs)?;
+    let conversion = match options.to {
+        ConvertTo::Risks => declare(&revision),
+        ConvertTo::Blocks => compile(&revision),
+    };
+    let files: BTreeMap<&String, String> = conversion
+        .files
+        .iter()
+        .map(|(path, value)| Ok((path, serde_saphyr::to_string(value).context("cannot be written as YAML")?)))
+        .collect::<Result<_>>()?;
+    prove(&inputs, &revision, &conversion, &files)?;
+    let (replaced, written) = (conversion.replaced.len(), files.len());
+    if let Some(directory) = &options.dir {
+        for (path, text) in inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path)) {
+            write(&directory.join(path), text)?;
+        }
+        for (path, text) in &files {
+            write(&directory.join(path), text.as_bytes())?;
+        }
+        anstream::eprintln!("the converted graph-data is in {}", directory.display());
+    }
+    anstream::println!("{replaced} files become {written}; every answer stays the same, byte for byte");
+    Ok(Exit::Yes)
+}
+
+fn prove(inputs: &Inputs, before: &Revision, conversion: &Conversion, files: &BTreeMap<&String, String>) -> Result<()> {
+    let kept = inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path));
+    let converted: Inputs = kept
+        .map(|(path, content)| (path.to_owned(), content.to_vec()))
+        .chain(files.iter().map(|(path, text)| ((*path).clone(), text.clone().into_bytes())))
+        .collect();
+    let Some(after) = load(&converted, &Limits::default()).revision else {
+        bail!("the converted files cannot be loaded; nothing was written");
+    };
+    for channel in before.channels() {
+        for arch in before.arches() {
+            let body = |revision: &Revision| wire::write(&revision.graph(&channel.name, arch));
+            if body(before) != body(&after) {
+                bail!("the answer for {} on {arch} would change; nothing was written", channel.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,79 @@
+//! `clearway graph`: the update graph of graph-data, built, shown, explained and converted.
+
+mod build;
+mod convert;
+mod explain;
+mod show;
+
+use anyhow::{Result, bail};
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Arch, Diagnostic, Limits, Severity};
+use clearway_graph::{Inputs, Revision, load};
+use clearway_sources::graph_data;
+
+use crate::arguments::{Graph, GraphSource};
+use crate::exit::Exit;
+use crate::output;
+
+/// Carries out a command.
+pub(crate) fn run(command: &Graph) -> Result<Exit> {
+    match command {
+        Graph::Build(options) => build::run(options),
+        Graph::Show(options) => show::run(options),
+        Graph::Explain(options) => explain::run(options),
+        Graph::Convert(options) => convert::run(options),
+    }
+}
+
+/// The files a command names.
+fn inputs(source: &GraphSource) -> Result<Inputs> {
+    let limits = Limits::default();
+    Ok(match &source.rev {
+        Some(revision) => graph_data::git_revision(&source.graph, revision, &limits)?,
+        None => graph_data::directory(&source.graph, &limits)?,
+    })
+}
+
+/// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
+fn revision(inputs: &Inputs) -> Result<Revision> {
+    let outcome = load(inputs, &Limits::default());
+    tell(&outcome.diagnostics);
+    match outcome.revision {
+        Some(revision) => Ok(revision),
+        None => bail!("the graph-data is refused as a whole: what its unreadable files block cannot be told"),
+    }
+}
+
+fn tell(diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
+        anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
+    }
+    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if errors + warnings > 0 {
+        anstream::eprintln!("the files have {errors} errors and {warnings} warnings\n");
+    }
+}
+
+/// Refuses a channel or architecture that no file knows: an empty answer would read as "no updates".
+fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
+    let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
+    if !channels.contains(&channel) {
+        bail!("there is no channel `{channel}`; there are {}", listing(&channels));
+    }
+    if !revision.arches().contains(arch) {
+        let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
+        bail!("there are no releases for `{arch}`; there are some for {}", listing(&arches));
+    }
+    Ok(())
+}
+
+fn listing(names: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 if names.is_empty() => "none".to_owned(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

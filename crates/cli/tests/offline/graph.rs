@@ -1,0 +1,158 @@
+//! `clearway graph` on a graph-data directory: built, shown, explained, converted.
+
+use std::fs;
+use std::process::Command;
+
+use super::{Answer, Place};
+
+/// Three releases of two minors, one risk on both edges into 1.1.0, and one edge that is blocked for everybody.
+fn graph_data() -> Place {
+    let place = Place::new();
+    let release = |version: &str, previous: &str| {
+        format!(
+            "- {{version: {version}, arch: amd64, payload: \"example.com/os@{version}\", previous: [{previous}]}}\n"
+        )
+    };
+    let releases = release("1.0.0", "") + &release("1.0.1", "1.0.0") + &release("1.1.0", "1.0.0, 1.0.1");
+    let risk =
+        "url: https://example.com/1\nname: SlowDisks\nmessage: Disks may be slow.\nmatchingRules:\n- {type: Always}\n";
+    for (name, text) in [
+        ("version", "1.1.0\n"),
+        ("raw/metadata.json", "{}"),
+        ("releases/all.yaml", &releases),
+        ("channels/stable.yaml", "name: stable\nversions: [1.0.0, 1.0.1, 1.1.0]\n"),
+        ("blocked-edges/1.0.1.yaml", "to: 1.0.1\nfrom: ^1[.]0[.]0[+]\n"),
+        ("blocked-edges/1.1.0-SlowDisks.yaml", &format!("to: 1.1.0\nfrom: 1[.]0[.].*\n{risk}")),
+    ] {
+        place.write(&format!("data/{name}"), text);
+    }
+    place
+}
+
+fn run(place: &Place, line: &str) -> Answer {
+    place.run(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+#[test]
+fn a_channel_is_built_as_an_update_service_answers() {
+    let place = graph_data();
+    let answer = run(&place, "graph build --graph data --channel stable");
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    let graph = answer.json();
+    let versions: Vec<&str> =
+        graph["nodes"].as_array().unwrap().iter().map(|node| node["version"].as_str().unwrap()).collect();
+    assert_eq!(versions, ["1.0.0", "1.0.1", "1.1.0"]);
+    assert_eq!(graph["edges"].as_array().map(Vec::len), Some(0));
+    let group = &graph["conditionalEdges"][0];
+    assert_eq!(
+        (group["edges"].as_array().map(Vec::len), group["risks"][0]["name"].as_str()),
+        (Some(2), Some("SlowDisks"))
+    );
+
+    let all = run(&place, "graph build --graph data --dir out");
+    assert_eq!((all.code, all.out.as_str()), (0, ""));
+    let written = fs::read_to_string(place.path().join("out/stable_amd64.json")).unwrap();
+    assert_eq!(written, answer.out.trim_end());
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name_and_never_an_empty_answer() {
+    let place = graph_data();
+    for (line, want) in [
+        ("graph show beta --graph data", "there is no channel `beta`; there are stable"),
+        ("graph show stable --graph data --arch s390x", "there are no releases for `s390x`; there are some for amd64"),
+        ("graph explain 1.0.0 9.9.9 --graph data", "no release 9.9.9 is known"),
+        ("graph explain 1.0.0 soon --graph data", "is not a version"),
+        ("graph show stable --graph nowhere", "nowhere: No such file"),
+        ("graph show stable --graph .", "no graph-data"),
+        ("graph build --graph data", "name one answer with --channel, or a directory for all of them with --dir"),
+    ] {
+        let answer = run(&place, line);
+        assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{line}");
+        assert!(answer.err.contains(want), "{line}: {}", answer.err);
+    }
+    place.write("data/channels/bad.yaml", "name: [\n");
+    let refused = run(&place, "graph show stable --graph data");
+    assert_eq!(refused.code, 3);
+    assert!(
+        refused.err.contains("channels/bad.yaml:") && refused.err.contains("refused as a whole"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_channel_is_shown_release_by_release() {
+    let place = graph_data();
+    let shown = run(&place, "graph show stable --graph data");
+    let lines: Vec<String> =
+        shown.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "VERSION UPDATES NEWEST CONDITIONAL NEWEST RISKS",
+            "1.0.0 0 - 1 1.1.0 SlowDisks",
+            "1.0.1 0 - 1 1.1.0 SlowDisks",
+            "1.1.0 0 - 0 -",
+        ]
+    );
+    let data = run(&place, "graph show stable --graph data -o json").json();
+    assert_eq!(data[0]["conditionalUpdates"][0], "1.1.0");
+}
+
+#[test]
+fn an_edge_is_explained_by_every_file_that_had_a_say() {
+    let place = graph_data();
+    for (line, code, want) in [
+        (
+            "graph explain 1.0.0 1.1.0 --graph data",
+            2,
+            &[
+                "none of 1 risks",
+                "releases/all.yaml lists it under `previous`",
+                "1.1.0-SlowDisks.yaml gives it the risk",
+                "in the channels stable",
+                "Always",
+            ][..],
+        ),
+        ("graph explain 1.0.0 1.0.1 --graph data", 1, &["offered to nobody", "blocked-edges/1.0.1.yaml takes it away"]),
+        ("graph explain 1.1.0 1.0.0 --graph data", 1, &["is not an update"]),
+    ] {
+        let answer = run(&place, line);
+        assert_eq!(answer.code, code, "{line}: {answer:?}");
+        for text in want {
+            assert!(answer.out.contains(text), "{line}: {}", answer.out);
+        }
+    }
+    let data = run(&place, "graph explain 1.0.0 1.1.0 --graph data -o json").json();
+    assert_eq!((data["verdict"].as_str(), data["risks"][0]["name"].as_str()), (Some("Conditional"), Some("SlowDisks")));
+}
+
+#[test]
+fn risks_are_declared_once_and_written_out_again_with_the_same_answers() {
+    let place = graph_data();
+    let there = run(&place, "graph convert --to risks --graph data --dir declared");
+    assert_eq!((there.code, there.out.as_str()), (0, "1 files become 1; every answer stays the same, byte for byte\n"));
+    assert!(!place.path().join("declared/blocked-edges/1.1.0-SlowDisks.yaml").exists());
+    let back = run(&place, "graph convert --to blocks --graph declared --dir again");
+    assert_eq!(back.code, 0, "{back:?}");
+    let build = |graph: &str| run(&place, &format!("graph build --graph {graph} --channel stable")).out;
+    assert_eq!(build("declared"), build("data"));
+    assert_eq!(build("again"), build("data"));
+}
+
+#[test]
+fn a_git_revision_is_shown_as_it_was() {
+    let place = graph_data();
+    let git = |line: &str| {
+        let done = Command::new("git").arg("-C").arg(place.path().join("data")).args(line.split(' ')).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git("init -q");
+    git("add -A");
+    git("-c user.name=t -c user.email=t@example.com commit -q -m first");
+    let before = run(&place, "graph show stable --graph data");
+    place.write("data/channels/stable.yaml", "name: stable\nversions: [1.0.0]\n");
+    assert_ne!(run(&place, "graph show stable --graph data"), before);
+    assert_eq!(run(&place, "graph show stable --graph data --rev HEAD"), before);
+}
