@@ -80,6 +80,17 @@ fn aliases_and_merge_keys_are_followed() {
 }
 
 #[test]
+fn a_tag_says_what_a_scalar_is() {
+    let text = "[!!str 1, !!int \"12\", !!bool 'yes', ! 12, !local 12, !!float 1.5, !!str ~, \"~\", !!null ~, !!str ]";
+    let mut seen = Vec::new();
+    read(text.as_bytes(), "x", &Limits::default(), |found| {
+        let Found::Object { root, .. } = found else { panic!("{found:?}") };
+        seen.push(root.to_json());
+    });
+    assert_eq!(serde_json::json!(seen), serde_json::json!(["1", 12, true, "12", "12", 1.5, "~", "~", null, ""]));
+}
+
+#[test]
 fn fields_that_are_not_wanted_stand_as_null_and_take_nothing_with_them() {
     let keep: Keep = |kind, field| field != "spec" || kind != Some("A");
     let read_all = |text: &str| {
