@@ -151,6 +151,10 @@ fn tabs_and_escapes_of_json_are_read() {
     assert_eq!(gist(text, &Limits::default()), ["a<b/c@1"]);
 }
 
+/// What YAML is made of, in any order.
+const YAML_LIKE: &str =
+    "([a-z<]{1,3}: ?|kind: |items: |- |[&*][a-c] |\\[|\\]|\\{|\\}|, |\\n {0,4}|---\\n|\"|'|\\||>|#|!!str |~|1|é){0,60}";
+
 proptest! {
     #[test]
     fn no_bytes_panic_or_stop_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
@@ -158,11 +162,25 @@ proptest! {
     }
 
     #[test]
-    fn no_yaml_like_text_panics(text in "([a-z<]{1,3}: ?|- |[&*][a-c] |\\[|\\]|\\{|\\}|, |\\n {0,4}|---\\n|\"|'|\\||>|#|!!str |~|1|é){0,60}") {
+    fn no_yaml_like_text_panics(text in YAML_LIKE) {
         read(text.as_bytes(), "x", &Limits { nodes: 500, ..Limits::default() }, |found| {
             if let Found::Object { root, source, .. } = found {
                 let _ = (root.to_json(), source.excerpt(root));
             }
         });
+    }
+
+    #[test]
+    fn leaving_fields_out_changes_nothing_about_the_others(text in YAML_LIKE) {
+        let kinds = |keep: Keep| {
+            let mut kinds = Vec::new();
+            let summary = read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| {
+                if let Found::Object { root, .. } = found {
+                    kinds.push(root.get("kind").map(Node::to_json));
+                }
+            });
+            (summary, kinds)
+        };
+        prop_assert_eq!(kinds(|_, field| field == "kind"), kinds(|_, _| true));
     }
 }
