@@ -17,8 +17,10 @@ mod objects;
 const OBJECTS: usize = 10_000;
 const ROUNDS: usize = 15;
 const BOUND: f64 = 1.25;
+/// Appends the object of a number.
+type Generate = fn(usize, &mut String);
 /// Objects as a cluster has them, and objects that are hardly more than their conditions, which is the hardest case.
-const MIXES: [(&str, fn(usize, &mut String)); 2] = [("mixed", objects::object), ("dense", objects::dense)];
+const MIXES: [(&str, Generate); 2] = [("mixed", objects::object), ("dense", objects::dense)];
 
 fn main() -> ExitCode {
     // `cargo bench` adds `--bench`; without it, a tenth shows that all is well, and is enough for a profiler.

@@ -141,15 +141,19 @@ fn judge_all(text: &str) -> usize {
         }
     });
     let (count, mut visited) = (owned.len(), 0);
-    forest(owned).iter().for_each(|tree| tree.walk(&mut |_, _| visited += 1));
+    for tree in forest(owned) {
+        tree.walk(&mut |_, _| visited += 1);
+    }
     assert_eq!(visited, count, "every object stands somewhere");
     let clocks = Clocks {
-        per_object: Some(Duration::from_secs(60)),
+        per_object: Some(Duration::from_mins(1)),
         no_progress: Some(Duration::from_secs(90)),
         ..Clocks::default()
     };
     let mut wait = Wait::new(seen.iter().map(|(id, _)| id.clone()), clocks, now());
-    seen.into_iter().for_each(|(id, observation)| wait.observe(&id, observation, now()));
+    for (id, observation) in seen {
+        wait.observe(&id, observation, now());
+    }
     let mut at = now();
     for _ in 0..1_000 {
         match wait.step(at) {

@@ -108,6 +108,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Takes one event; says whether the value is complete with it.
+    #[inline]
     pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span) -> Result<bool, BuildError> {
         if self.passes_over(&event) {
             return Ok(false);
@@ -146,6 +147,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Whether an event belongs to a list or object that is not wanted; the whole of it stands as null.
+    #[inline]
     fn passes_over(&mut self, event: &Event<'s>) -> bool {
         let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
         if self.passing > 0 {

@@ -116,7 +116,7 @@ const MANAGED_FIELDS: &str = r#"  managedFields:
     time: "2025-06-01T08:05:00Z"
 "#;
 
-const CONTAINERS: &str = r#"containers:
+const CONTAINERS: &str = r"containers:
 - args:
   - --listen=:8080
   - --log-level=info
@@ -163,7 +163,7 @@ schedulerName: default-scheduler
 securityContext: {}
 serviceAccountName: shop
 terminationGracePeriodSeconds: 30
-"#;
+";
 
 fn indented(text: &mut String, block: &str, by: usize) {
     for line in block.lines() {
