@@ -44,8 +44,11 @@ fn number(text: &str) -> Plain {
         ".nan" | ".NaN" | ".NAN" => return Plain::Float(f64::NAN),
         _ => {}
     }
-    let without =
-        if text.contains('_') && !text.starts_with('.') { text.replace('_', "").into() } else { Cow::Borrowed(text) };
+    let without = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
+    // Behind a leading point underscores may only stand between digits.
+    if text.starts_with('.') && text.contains('_') && !separates_digits(text.as_bytes()) {
+        return Plain::Text;
+    }
     let (negative, digits) = sign(&without);
     if let Some(value) = whole(digits) {
         let value = if negative { -i128::from(value) } else { i128::from(value) };
@@ -80,6 +83,11 @@ pub(crate) fn unsigned(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
     let (negative, digits) = sign(&text);
     whole(digits).filter(|_| !negative)
+}
+
+fn separates_digits(text: &[u8]) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+    text.iter().enumerate().all(|(at, byte)| *byte != b'_' || (digit(at.checked_sub(1)) && digit(Some(at + 1))))
 }
 
 fn sign(text: &str) -> (bool, &str) {
@@ -164,7 +172,9 @@ mod tests {
             ("4.10", Plain::Float(4.1)),
             (".5", Plain::Float(0.5)),
             ("-.5", Plain::Float(-0.5)),
-            (".5_0", Plain::Text),
+            (".5_0", Plain::Float(0.5)),
+            (".5_", Plain::Text),
+            (".5__1", Plain::Text),
             ("1_0.5", Plain::Float(10.5)),
             ("5.", Plain::Int(5)),
             ("1.0", Plain::Int(1)),
