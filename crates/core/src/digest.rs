@@ -134,6 +134,7 @@ impl fmt::Display for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// SHA-256 of the empty text, as every reference has it.
     const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -157,6 +158,14 @@ mod tests {
         ] {
             let error = text.parse::<Digest>().unwrap_err().to_string();
             assert!(error.contains(want), "{text}: {error}");
+        }
+    }
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_is_read_is_written_as_it_was(text in "(sha256:|sha512:|.{0,9})([0-9a-f]{64}|.{0,70})") {
+            if let Ok(digest) = text.parse::<Digest>() {
+                prop_assert_eq!(digest.to_string(), text);
+            }
         }
     }
 }

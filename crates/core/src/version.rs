@@ -174,5 +174,13 @@ mod tests {
             }
             prop_assert_eq!(a.to_string().parse::<Version>(), Ok(a));
         }
+
+        #[test]
+        fn no_text_panics_and_what_is_read_is_written_as_it_was(text in "[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}[-+.a-z0-9]{0,20}|.{0,60}") {
+            if let Ok(version) = text.parse::<Version>() {
+                prop_assert_eq!(version.to_string(), text);
+                prop_assert_eq!(version.precedence(&version.without_build()), Ordering::Equal);
+            }
+        }
     }
 }

@@ -108,14 +108,18 @@ impl<'s> Builder<'s> {
     }
 
     /// Takes one event; says whether the value is complete with it.
+    #[inline]
     pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span) -> Result<bool, BuildError> {
         if self.passes_over(&event) {
             return Ok(false);
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let plain =
-                    style == ScalarStyle::Plain && tag.as_ref().is_none_or(|tag| tag.core_suffix() != Some("str"));
+                let plain = match &tag {
+                    None => style == ScalarStyle::Plain,
+                    // A tag says what it is, quoted or not; what nobody here knows is text.
+                    Some(tag) => matches!(tag.core_suffix(), Some("null" | "bool" | "int" | "float")),
+                };
                 let merge = plain && text == "<<";
                 self.push(if plain { Shape::Plain } else { Shape::Text }, text, span)?;
                 if let Some(open) = self.open.last_mut().filter(|open| open.mapping && open.key_next) {
@@ -143,6 +147,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Whether an event belongs to a list or object that is not wanted; the whole of it stands as null.
+    #[inline]
     fn passes_over(&mut self, event: &Event<'s>) -> bool {
         let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
         if self.passing > 0 {
@@ -180,6 +185,7 @@ impl<'s> Builder<'s> {
         None
     }
 
+    #[inline]
     fn push(&mut self, shape: Shape, text: Cow<'s, str>, span: &Span) -> Result<(), BuildError> {
         if self.tape.entries.len() + self.anchored >= self.limit {
             return Err(BuildError::TooManyValues { limit: self.limit });
@@ -224,6 +230,7 @@ impl<'s> Builder<'s> {
     }
 
     /// A value that starts at `start` is whole.
+    #[inline]
     fn value_done(&mut self, start: usize, anchor: usize) -> Result<bool, BuildError> {
         if anchor != 0 {
             let copy = self.tape.entries.get(start..).unwrap_or(&[]).to_vec();

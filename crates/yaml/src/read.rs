@@ -6,6 +6,7 @@ use std::io::BufRead;
 
 use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScanError};
+use memchr::memchr;
 
 use crate::build::{BuildError, Builder, Keep};
 use crate::split::{SplitError, Splitter};
@@ -115,7 +116,7 @@ pub fn read_fields(
                 Ok(text) => {
                     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                     // What is passed over may hold an anchor that an alias elsewhere names.
-                    let keep = if text.contains('&') { |_: Option<&str>, _: &str| true } else { keep };
+                    let keep = if memchr(b'&', bytes).is_some() { |_: Option<&str>, _: &str| true } else { keep };
                     let mut pass = Pass::new(text, file, line, limits, keep, capacity);
                     if let Err(problem) = pass.run(&mut count) {
                         count(Found::Problem(*problem));

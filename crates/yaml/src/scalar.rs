@@ -3,6 +3,8 @@
 //! Kubernetes tools read YAML the way Go's libraries do: YAML 1.1 words such as `yes` are booleans, `0777` is octal, and
 //! `status: True` is a boolean and not the word, which is why unquoted condition statuses are rejected by API servers.
 
+use std::borrow::Cow;
+
 /// The meaning of a plain (unquoted) scalar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Plain {
@@ -42,68 +44,182 @@ fn number(text: &str) -> Plain {
         ".nan" | ".NaN" | ".NAN" => return Plain::Float(f64::NAN),
         _ => {}
     }
-    let (negative, digits) = match text.as_bytes().first() {
-        Some(b'-') => (true, text.get(1..).unwrap_or("")),
-        Some(b'+') => (false, text.get(1..).unwrap_or("")),
-        _ => (false, text),
-    };
-    let digits = digits.replace('_', "");
-    if let Some(value) = whole(&digits) {
-        return Plain::Int(if negative { value.wrapping_neg() } else { value });
+    let without = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
+    // Behind a leading point underscores may only stand between digits.
+    if text.starts_with('.') && text.contains('_') && !separates_digits(text.as_bytes()) {
+        return Plain::Text;
     }
-    let looks_decimal = digits.bytes().any(|byte| byte.is_ascii_digit())
-        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let (negative, digits) = sign(&without);
+    if let Some(value) = whole(digits) {
+        let value = if negative { -i128::from(value) } else { i128::from(value) };
+        if let Ok(value) = i64::try_from(value) {
+            return Plain::Int(value);
+        }
+        if !negative {
+            #[expect(clippy::cast_precision_loss, reason = "rounded; `unsigned` has the exact one")]
+            return Plain::Float(value as f64);
+        }
+    }
     match digits.parse::<f64>() {
-        Ok(value) if looks_decimal => Plain::Float(if negative { -value } else { value }),
+        Ok(value) if is_decimal(digits) && value.is_finite() => float(if negative { -value } else { value }),
         _ => Plain::Text,
     }
 }
 
-fn whole(digits: &str) -> Option<i64> {
-    let radix = |prefix: &str, radix| digits.strip_prefix(prefix).map(|rest| (rest, radix));
-    let (rest, radix) = radix("0x", 16)
-        .or_else(|| radix("0b", 2))
-        .or_else(|| radix("0o", 8))
-        .or_else(|| radix("0", 8).filter(|(rest, _)| !rest.is_empty()))
-        .unwrap_or((digits, 10));
-    if rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return None;
+/// A number that was written with a point or an exponent. Without a fraction it is a whole one: JSON has no other.
+fn float(value: f64) -> Plain {
+    /// Up to here a float stands for one whole number only.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and lies within the range")]
+    if value.fract() == 0.0 && (-EXACT..EXACT).contains(&value) {
+        Plain::Int(value as i64)
+    } else {
+        Plain::Float(value)
     }
-    i64::from_str_radix(rest, radix).ok()
+}
+
+/// The whole number that is too large for [`Plain::Int`] and still fits 64 bits without a sign.
+pub(crate) fn unsigned(text: &str) -> Option<u64> {
+    let text = text.replace('_', "");
+    let (negative, digits) = sign(&text);
+    whole(digits).filter(|_| !negative)
+}
+
+fn separates_digits(text: &[u8]) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+    text.iter().enumerate().all(|(at, byte)| *byte != b'_' || (digit(at.checked_sub(1)) && digit(Some(at + 1))))
+}
+
+fn sign(text: &str) -> (bool, &str) {
+    match text.as_bytes().first() {
+        Some(b'-') => (true, text.get(1..).unwrap_or("")),
+        Some(b'+') => (false, text.get(1..).unwrap_or("")),
+        _ => (false, text),
+    }
+}
+
+fn whole(digits: &str) -> Option<u64> {
+    let (rest, radix) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (digits.get(2..)?, 16),
+        [b'0', b'o' | b'O', ..] => (digits.get(2..)?, 8),
+        [b'0', b'b' | b'B', ..] => (digits.get(2..)?, 2),
+        [b'0', _, ..] => (digits.get(1..)?, 8),
+        _ => (digits, 10),
+    };
+    // The sign was taken off already.
+    if rest.starts_with(['+', '-']) { None } else { u64::from_str_radix(rest, radix).ok() }
+}
+
+fn is_decimal(digits: &str) -> bool {
+    digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
+    /// What `YAMLToJSON` of sigs.k8s.io/yaml 1.6 makes of each.
     #[test]
     fn scalars_mean_what_kubernetes_tools_take_them_for() {
-        for (text, want) in [
+        let table: &[(&str, Plain)] = &[
             ("", Plain::Null),
             ("~", Plain::Null),
+            ("null", Plain::Null),
+            ("NULL", Plain::Null),
+            ("nULL", Plain::Text),
             ("True", Plain::Bool(true)),
+            ("TRUE", Plain::Bool(true)),
+            ("tRUE", Plain::Text),
+            ("yes", Plain::Bool(true)),
+            ("no", Plain::Bool(false)),
+            ("on", Plain::Bool(true)),
             ("off", Plain::Bool(false)),
             ("y", Plain::Bool(true)),
+            ("N", Plain::Bool(false)),
+            ("yEs", Plain::Text),
             ("Ready", Plain::Text),
             ("nope", Plain::Text),
+            ("infinity", Plain::Text),
+            ("nan", Plain::Text),
             ("12", Plain::Int(12)),
             ("-3", Plain::Int(-3)),
+            ("+12", Plain::Int(12)),
+            ("-0", Plain::Int(0)),
+            ("00", Plain::Int(0)),
+            ("012", Plain::Int(10)),
+            ("-012", Plain::Int(-10)),
             ("0777", Plain::Int(511)),
             ("0o777", Plain::Int(511)),
+            ("0O777", Plain::Int(511)),
+            ("0o8", Plain::Text),
             ("0x1F", Plain::Int(31)),
+            ("0X1F", Plain::Int(31)),
+            ("-0x1F", Plain::Int(-31)),
+            ("0x_1_F", Plain::Int(31)),
+            ("0x", Plain::Text),
+            ("0x-1", Plain::Text),
+            ("0b101", Plain::Int(5)),
+            ("-0B101", Plain::Int(-5)),
+            ("0b2", Plain::Text),
             ("1_000", Plain::Int(1_000)),
+            ("1__0_", Plain::Int(10)),
+            ("_1", Plain::Text),
+            ("089", Plain::Int(89)),
+            ("0_9", Plain::Int(9)),
             ("1.5", Plain::Float(1.5)),
-            ("1e3", Plain::Float(1_000.0)),
-            ("089", Plain::Float(89.0)),
+            ("4.10", Plain::Float(4.1)),
+            (".5", Plain::Float(0.5)),
+            ("-.5", Plain::Float(-0.5)),
+            (".5_0", Plain::Float(0.5)),
+            (".5_", Plain::Text),
+            (".5__1", Plain::Text),
+            ("1_0.5", Plain::Float(10.5)),
+            ("5.", Plain::Int(5)),
+            ("1.0", Plain::Int(1)),
+            ("1e3", Plain::Int(1_000)),
+            ("1.e+3", Plain::Int(1_000)),
+            ("1e-7", Plain::Float(1e-7)),
+            ("1e21", Plain::Float(1e21)),
+            ("1e400", Plain::Text),
+            ("1e", Plain::Text),
+            ("1e3.5", Plain::Text),
+            ("9223372036854775807", Plain::Int(i64::MAX)),
+            ("-9223372036854775808", Plain::Int(i64::MIN)),
+            ("-0x8000000000000000", Plain::Int(i64::MIN)),
+            ("-0x8000000000000001", Plain::Text),
+            ("-9223372036854775809", Plain::Float(-9_223_372_036_854_775_808.0)),
             ("9223372036854775808", Plain::Float(9_223_372_036_854_775_808.0)),
+            ("18446744073709551616", Plain::Float(18_446_744_073_709_551_616.0)),
+            ("0x10000000000000000", Plain::Text),
+            ("07777777777777777777777", Plain::Float(7_777_777_777_777_777_777_777.0)),
+            (".inf", Plain::Float(f64::INFINITY)),
+            ("-.Inf", Plain::Float(f64::NEG_INFINITY)),
+            ("+.nan", Plain::Text),
             ("4.14.3", Plain::Text),
+            ("12:30", Plain::Text),
+            ("2024-01-01", Plain::Text),
             ("2024-05-01T12:00:00Z", Plain::Text),
             ("-", Plain::Text),
-            ("--", Plain::Text),
+            ("--1", Plain::Text),
+            ("+-1", Plain::Text),
+            (".", Plain::Text),
             ("1.2.3.4", Plain::Text),
             ("100m", Plain::Text),
-        ] {
-            assert_eq!(resolve(text), want, "{text}");
+        ];
+        for (text, want) in table {
+            assert_eq!(resolve(text), *want, "{text}");
+        }
+        assert_eq!(unsigned("18446744073709551615"), Some(u64::MAX));
+        assert_eq!(unsigned("0xFFFF_FFFFFFFFFFFF"), Some(u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_whole_numbers_are_themselves(text in "[-+.0-9xXobeE_~a-fn]{0,24}", number: i64) {
+            let _ = (resolve(&text), unsigned(&text));
+            prop_assert_eq!(resolve(&number.to_string()), Plain::Int(number));
         }
     }
 }

@@ -253,7 +253,10 @@ impl<'t> Node<'t> {
             Value::Null => Json::Null,
             Value::Bool(truth) => Json::Bool(truth),
             Value::Int(number) => Json::from(number),
-            Value::Float(number) => serde_json::Number::from_f64(number).map_or(Json::Null, Json::Number),
+            Value::Float(number) => match scalar::unsigned(self.raw()) {
+                Some(number) => Json::from(number),
+                None => serde_json::Number::from_f64(number).map_or(Json::Null, Json::Number),
+            },
             Value::Text(text) => Json::from(text),
             Value::Sequence => Json::Array(self.items().map(Node::to_json).collect()),
             Value::Mapping => {
@@ -292,6 +295,7 @@ mod tests {
             Just(json!(null)),
             any::<bool>().prop_map(|truth| json!(truth)),
             any::<i64>().prop_map(|number| json!(number)),
+            any::<u64>().prop_map(|number| json!(number)),
             ".{0,12}".prop_map(|text| json!(text)),
         ];
         leaf.prop_recursive(4, 64, 6, |inner| {

@@ -80,6 +80,17 @@ fn aliases_and_merge_keys_are_followed() {
 }
 
 #[test]
+fn a_tag_says_what_a_scalar_is() {
+    let text = "[!!str 1, !!int \"12\", !!bool 'yes', ! 12, !local 12, !!float 1.5, !!str ~, \"~\", !!null ~, !!str ]";
+    let mut seen = Vec::new();
+    read(text.as_bytes(), "x", &Limits::default(), |found| {
+        let Found::Object { root, .. } = found else { panic!("{found:?}") };
+        seen.push(root.to_json());
+    });
+    assert_eq!(serde_json::json!(seen), serde_json::json!(["1", 12, true, "12", "12", 1.5, "~", "~", null, ""]));
+}
+
+#[test]
 fn fields_that_are_not_wanted_stand_as_null_and_take_nothing_with_them() {
     let keep: Keep = |kind, field| field != "spec" || kind != Some("A");
     let read_all = |text: &str| {
@@ -166,6 +177,10 @@ fn a_stream_of_nothing_is_told_from_an_empty_list() {
     }
 }
 
+/// What YAML is made of, in any order.
+const YAML_LIKE: &str =
+    "([a-z<]{1,3}: ?|kind: |items: |- |[&*][a-c] |\\[|\\]|\\{|\\}|, |\\n {0,4}|---\\n|\"|'|\\||>|#|!!str |~|1|é){0,60}";
+
 proptest! {
     #[test]
     fn no_bytes_panic_or_stop_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
@@ -173,11 +188,25 @@ proptest! {
     }
 
     #[test]
-    fn no_yaml_like_text_panics(text in "([a-z<]{1,3}: ?|- |[&*][a-c] |\\[|\\]|\\{|\\}|, |\\n {0,4}|---\\n|\"|'|\\||>|#|!!str |~|1|é){0,60}") {
+    fn no_yaml_like_text_panics(text in YAML_LIKE) {
         read(text.as_bytes(), "x", &Limits { nodes: 500, ..Limits::default() }, |found| {
             if let Found::Object { root, source, .. } = found {
                 let _ = (root.to_json(), source.excerpt(root));
             }
         });
+    }
+
+    #[test]
+    fn leaving_fields_out_changes_nothing_about_the_others(text in YAML_LIKE) {
+        let kinds = |keep: Keep| {
+            let mut kinds = Vec::new();
+            let summary = read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| {
+                if let Found::Object { root, .. } = found {
+                    kinds.push(root.get("kind").map(Node::to_json));
+                }
+            });
+            (summary, kinds)
+        };
+        prop_assert_eq!(kinds(|_, field| field == "kind"), kinds(|_, _| true));
     }
 }
