@@ -79,9 +79,14 @@ pub(crate) struct Context<'c> {
     pub(crate) files: &'c [String],
 }
 
+/// An edge that somebody lists: target, source, and who.
+type Draft = (u32, u32, u8);
+
 /// Everything the releases and their metadata say about edges.
 pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table {
-    let mut drafts: Vec<(u32, u32, u8)> = Vec::new();
+    // Edges into the release at hand come in order of releases; the few that `next` lists come behind.
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut later: Vec<Draft> = Vec::new();
     let mut here = vec![NONE; context.versions.len()];
     let mut first = 0_u32;
     for of_arch in context.releases.chunk_by(|one, other| one.arch == other.arch) {
@@ -90,12 +95,21 @@ pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table
             set(&mut here, release.version, place);
         }
         for (place, release) in members() {
-            list(context, release, place, &here, &mut drafts, findings);
+            let start = drafts.len();
+            list(context, release, place, &here, (&mut drafts, &mut later), findings);
+            let own = drafts.get_mut(start..).unwrap_or(&mut []);
+            if !own.is_sorted() {
+                own.sort_unstable();
+            }
         }
         for (_, release) in members() {
             set(&mut here, release.version, NONE);
         }
         first += id(of_arch.len());
+    }
+    if !later.is_empty() {
+        drafts.append(&mut later);
+        drafts.sort_unstable();
     }
     let mut table = tabulate(drafts, context.releases.len());
     remove(context, &mut table, findings);
@@ -114,7 +128,7 @@ fn list(
     release: &Listed,
     place: u32,
     here: &[u32],
-    drafts: &mut Vec<(u32, u32, u8)>,
+    (drafts, later): (&mut Vec<Draft>, &mut Vec<Draft>),
     findings: &mut Findings<'_>,
 ) {
     let mut wrong: Vec<u32> = Vec::new();
@@ -134,7 +148,7 @@ fn list(
     wrong.clear();
     let mut next = |version: u32, by: u8| match known(version) {
         _ if version <= release.version => wrong.push(version),
-        Some(to) => drafts.push((to, place, by)),
+        Some(to) => later.push((to, place, by)),
         None => {}
     };
     for version in &release.next {
@@ -179,7 +193,7 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
     let mut closed = vec![false; context.releases.len()];
     let mut cut: Vec<(u32, u32)> = Vec::new();
     for (place, release) in (0..).zip(context.releases) {
-        if release.metadata.is_empty() {
+        if !release.metadata.keys().any(|key| is_consumed(key)) {
             continue;
         }
         let removal = removed(context, release, "previous.remove", findings);
@@ -297,8 +311,8 @@ pub(crate) fn rank(versions: &[Version], version: &Version) -> Option<u32> {
     found.ok().map(id)
 }
 
-fn tabulate(mut drafts: Vec<(u32, u32, u8)>, releases: usize) -> Table {
-    drafts.sort_unstable();
+/// The table of edges that are in order.
+fn tabulate(drafts: Vec<Draft>, releases: usize) -> Table {
     let mut starts = Vec::with_capacity(releases + 1);
     let mut rows: Vec<Row> = Vec::with_capacity(drafts.len());
     let mut last = (NONE, NONE);

@@ -93,10 +93,8 @@ impl Revision {
                 said.push(Said::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
             }
         }
-        let hits = &self.judged.hits;
-        let first = hits.partition_point(|(row, _)| (*row as usize) < at);
-        let of_row = hits.iter().skip(first).take_while(|(row, _)| *row as usize == at);
-        said.extend(of_row.filter_map(|(_, block)| self.blocks.get(*block as usize)).map(Said::Blocked));
+        let blocks = self.judged.hits.of(at).iter().filter_map(|block| self.blocks.get(*block as usize));
+        said.extend(blocks.map(Said::Blocked));
         let verdict = match row.ruling {
             Ruling::Plain => Verdict::Recommended,
             Ruling::Removed => Verdict::Removed,
