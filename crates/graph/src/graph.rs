@@ -71,7 +71,8 @@ impl Node {
         let payload = payload.into();
         let mut name = String::with_capacity(16);
         push_text(&mut name, &version.to_string());
-        let mut json = String::with_capacity(160 + 160 * metadata.len());
+        let pairs: usize = metadata.iter().map(|(key, value)| key.len() + value.len() + 6).sum();
+        let mut json = String::with_capacity(48 + name.len() + payload.len() + pairs);
         json.push_str("{\"version\":");
         json.push_str(&name);
         json.push_str(",\"payload\":");
