@@ -195,9 +195,9 @@ impl Revision {
                     continue;
                 }
                 match row.ruling {
-                    Ruling::Plain => edges.push(Edge { from, to }),
-                    Ruling::Removed => {}
-                    Ruling::Conditional(set) => groups.add(set, Edge { from, to }),
+                    Ruling::PLAIN => edges.push(Edge { from, to }),
+                    Ruling::REMOVED => {}
+                    conditional => groups.add(conditional.set(), Edge { from, to }),
                 }
             }
         }

@@ -16,13 +16,18 @@ use crate::record::{Findings, whole};
 use crate::risk::Risk;
 use crate::versions::id;
 
-/// What became of an edge.
+/// What became of an edge: nothing, its end, or the number of a set of risks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ruling {
-    Plain,
-    Removed,
-    /// With the risks of a set.
-    Conditional(u32),
+pub(crate) struct Ruling(u32);
+
+impl Ruling {
+    pub(crate) const PLAIN: Ruling = Ruling(u32::MAX);
+    pub(crate) const REMOVED: Ruling = Ruling(u32::MAX - 1);
+
+    /// The set of risks of a conditional edge.
+    pub(crate) fn set(self) -> u32 {
+        self.0
+    }
 }
 
 /// What the blocks came to.
@@ -215,10 +220,10 @@ fn rule(hits: &Hits, risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut T
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut last: (Vec<u32>, u32) = (Vec::new(), 0);
     let mut set: Vec<u32> = Vec::new();
-    for (at, row) in table.rows.iter_mut().enumerate() {
+    for (at, (row, by)) in table.rows.iter_mut().zip(&table.by).enumerate() {
         let of_row = hits.of(at);
-        if row.by & by::REMOVED != 0 {
-            row.ruling = Ruling::Removed;
+        if by & by::REMOVED != 0 {
+            row.ruling = Ruling::REMOVED;
             continue;
         }
         if of_row.is_empty() {
@@ -228,7 +233,7 @@ fn rule(hits: &Hits, risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut T
         set.extend(of_row.iter().filter_map(|block| risk_of.get(*block as usize).copied().flatten()));
         // A block without a risk takes the edge away, whatever the others say.
         if set.len() < of_row.len() {
-            row.ruling = Ruling::Removed;
+            row.ruling = Ruling::REMOVED;
             continue;
         }
         set.sort_unstable();
@@ -240,7 +245,7 @@ fn rule(hits: &Hits, risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut T
             });
             last = (set.clone(), number);
         }
-        row.ruling = Ruling::Conditional(last.1);
+        row.ruling = Ruling(last.1);
     }
     sets
 }
