@@ -185,7 +185,8 @@ impl Revision {
             .iter()
             .filter_map(|member| self.releases.get(*member as usize))
             .map(|release| Arc::clone(&release.node));
-        let mut edges = Vec::new();
+        let listed: usize = members.iter().map(|member| self.table.range(*member).len()).sum();
+        let mut edges = Vec::with_capacity(listed.min(members.len() * members.len() / 2));
         let mut groups = Groups { revision: self, list: Vec::new(), known: HashMap::new(), last: (NONE, 0) };
         for (to, member) in (0..).zip(members) {
             for row in self.table.incoming(*member) {
@@ -194,9 +195,9 @@ impl Revision {
                     continue;
                 }
                 match row.ruling {
-                    Ruling::Plain => edges.push(Edge { from, to }),
-                    Ruling::Removed => {}
-                    Ruling::Conditional(set) => groups.add(set, Edge { from, to }),
+                    Ruling::PLAIN => edges.push(Edge { from, to }),
+                    Ruling::REMOVED => {}
+                    conditional => groups.add(conditional.set(), Edge { from, to }),
                 }
             }
         }
