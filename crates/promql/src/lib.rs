@@ -2,7 +2,7 @@
 //!
 //! Update graphs carry PromQL that somebody else wrote, and a cluster runs it. So a query is text from a stranger until
 //! three questions are answered, and each has a module: is it PromQL ([`Query::parse`], with a place and a sentence
-//! for everything that is wrong), is it harmless (the fence), and can it answer at all, that is give exactly one series
+//! for everything that is wrong), is it harmless ([`fence`]), and can it answer at all, that is give exactly one series
 //! with the value 0 or 1 (its shape).
 //!
 //! The language is that of Prometheus 3 with its stable syntax; experimental syntax is refused by name, experimental
@@ -24,6 +24,7 @@
 pub mod ast;
 mod duration;
 mod error;
+pub mod fence;
 pub mod functions;
 mod lexer;
 mod limits;
@@ -41,6 +42,7 @@ mod walk;
 pub use ast::{Expr, Selector, Span};
 pub use duration::Millis;
 pub use error::{Code, Error, Errors};
+pub use fence::{Fence, Refusal};
 pub use limits::Limits;
 pub use placeholder::{CLUSTER_ID_LABEL, Substitution};
 pub use query::Query;
