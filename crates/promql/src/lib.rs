@@ -3,7 +3,7 @@
 //! Update graphs carry PromQL that somebody else wrote, and a cluster runs it. So a query is text from a stranger until
 //! three questions are answered, and each has a module: is it PromQL ([`Query::parse`], with a place and a sentence
 //! for everything that is wrong), is it harmless ([`fence`]), and can it answer at all, that is give exactly one series
-//! with the value 0 or 1 (its shape).
+//! with the value 0 or 1 ([`shape`]).
 //!
 //! The language is that of Prometheus 3 with its stable syntax; experimental syntax is refused by name, experimental
 //! functions are known as such. Nothing here has effects, and no text makes it panic or recurse without bound: nesting
@@ -34,6 +34,7 @@ mod parser;
 mod placeholder;
 mod print;
 mod query;
+pub mod shape;
 mod strings;
 mod token;
 pub mod types;

@@ -196,3 +196,5 @@ fn is_plain_metric(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::queries;
