@@ -124,10 +124,10 @@ impl Translation<'_> {
 
     /// `{2}`, `{2,}` and `{2,5}` repeat; any other brace is a character. Says whether it repeats.
     fn braces(&mut self) -> Translated<bool> {
-        let mut ahead = self.rest.clone();
-        let inside: String = ahead.by_ref().take_while(|c| *c != '}').take(12).collect();
-        let closed = inside.chars().count() < 12 && self.rest.clone().any(|c| c == '}');
-        let (least, most) = inside.split_once(',').unwrap_or((&inside, ""));
+        // The longest repetition that is one is `{1000,1000}`; looking no further keeps the whole linear.
+        let ahead: String = self.rest.clone().take(12).collect();
+        let (inside, closed) = ahead.split_once('}').map_or(("", false), |(inside, _)| (inside, true));
+        let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if !closed || least.is_empty() || !digits(least) || !digits(most) {
             self.literal('{');
@@ -138,7 +138,7 @@ impl Translation<'_> {
                 return Err("it repeats more than 1,000 times".to_owned());
             }
         }
-        self.rest = ahead;
+        self.rest.by_ref().take(inside.len().saturating_add(1)).for_each(drop);
         let _ = write!(self.out, "{{{inside}}}");
         Ok(true)
     }

@@ -1,6 +1,6 @@
 //! The types of expressions, and the rules that are not grammar.
 //!
-//! [`check`] goes through a tree and reports everything that is wrong, not only the first.
+//! `check` goes through a tree and reports everything that is wrong, not only the first.
 
 use std::fmt;
 

@@ -25,6 +25,8 @@ fn whole_values_are_matched_in_the_dialect_of_re2() {
         ("a{", "a{", true),
         ("a{,2}", "a{,2}", true),
         ("a{2}", "aa", true),
+        ("a{0000000000002}", "a{0000000000002}", true),
+        ("a{999,1000}b", "b", false),
         ("a{2,}b", "aaaab", true),
         ("[[]", "[", true),
         ("[a[b]", "[", true),

@@ -2,8 +2,8 @@
 //!
 //! That is what a condition of an update graph must give; anything else is an evaluation that failed (U3). Whether it
 //! does depends on the metrics, but much can be seen in the query alone: `group(x)` gives 1 or nothing, never 0; a bare
-//! selector gives as many series as there are. [`findings`] says what can be seen. It follows values ([`values`]) and
-//! series ([`series`]) through the tree and claims only what holds for any metrics; where it merely suspects, it says
+//! selector gives as many series as there are. [`findings`] says what can be seen. It follows values (`values`) and
+//! series (`series`) through the tree and claims only what holds for any metrics; where it merely suspects, it says
 //! so by the severity: an error is certain, a warning likely, an information possible.
 
 mod series;
