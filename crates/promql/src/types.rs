@@ -202,7 +202,7 @@ impl Checker {
 
     fn matching(&mut self, binary: &Binary, matching: &crate::ast::Matching, vectors: bool) {
         let span = binary.op_span;
-        if !vectors && (!matching.labels.labels.is_empty() || matching.many.is_some()) {
+        if !vectors && !matching.labels.labels.is_empty() {
             let message = "Labels are matched between instant vectors only.";
             self.report(Error::new(Code::Matching, span, message, "Leave `on`, `ignoring` and the grouping out."));
             return;

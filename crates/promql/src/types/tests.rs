@@ -32,7 +32,9 @@ fn queries_have_the_type_of_their_result() {
         ("{a=~\".+\"}", Vector),
         ("{\"my.metric\", \"label.x\"=\"y\"}", Vector),
         ("{__name__=~\"a.*\"}", Vector),
+        // Prometheus lets both pass, and leaves the matching out.
         ("x + on () 1", Vector),
+        ("x + on () group_left 1", Vector),
         ("info(x, {a=~\".*\"})", Vector),
         ("info(x, {__name__=\"build_info\"})", Vector),
         ("limitk(1, x)", Vector),
