@@ -1,0 +1,51 @@
+//! PromQL: read with places, typed, printed, fenced, and judged by its shape.
+//!
+//! Update graphs carry PromQL that somebody else wrote, and a cluster runs it. So a query is text from a stranger until
+//! three questions are answered, and each has a module: is it PromQL ([`Query::parse`], with a place and a sentence
+//! for everything that is wrong), is it harmless ([`fence`]), and can it answer at all, that is give exactly one series
+//! with the value 0 or 1 ([`shape`]).
+//!
+//! The language is that of Prometheus 3 with its stable syntax; experimental syntax is refused by name, experimental
+//! functions are known as such. Nothing here has effects, and no text makes it panic or recurse without bound: nesting
+//! is limited before anything recursive looks at a tree (see [`Limits`]).
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+pub mod ast;
+mod duration;
+mod error;
+pub mod fence;
+pub mod functions;
+mod lexer;
+mod limits;
+pub mod matching;
+mod number;
+mod parser;
+mod placeholder;
+mod print;
+mod query;
+pub mod shape;
+mod strings;
+mod token;
+pub mod types;
+mod walk;
+
+pub use ast::{Expr, Selector, Span};
+pub use duration::Millis;
+pub use error::{Code, Error, Errors};
+pub use fence::{Fence, Refusal};
+pub use limits::Limits;
+pub use placeholder::{CLUSTER_ID_LABEL, Substitution};
+pub use query::Query;
+pub use types::ValueType;
+pub use walk::{children, visit};

@@ -1,0 +1,73 @@
+//! A query: its text, its tree and its type, together.
+
+use crate::ast::{Expr, Selector};
+use crate::error::Errors;
+use crate::limits::Limits;
+use crate::parser;
+use crate::types::{self, ValueType};
+use crate::walk::{selector_of, visit};
+
+/// A text that is well-formed, well-typed PromQL.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    text: String,
+    expr: Expr,
+    result: ValueType,
+}
+
+impl Query {
+    /// Reads a text: everything that is wrong with it, or the query it is.
+    ///
+    /// ```
+    /// use clearway_promql::{Limits, Query, ValueType};
+    ///
+    /// let query = Query::parse("group(up{job='api'}) or 0 * group(up)", &Limits::default())?;
+    /// assert_eq!(query.result(), ValueType::Vector);
+    /// assert_eq!(query.to_string(), r#"group(up{job="api"}) or 0 * group(up)"#);
+    /// # Ok::<(), clearway_promql::Errors>(())
+    /// ```
+    pub fn parse(text: &str, limits: &Limits) -> Result<Query, Errors> {
+        let expr = parser::parse(text, limits)?;
+        let result = types::check(&expr, limits).map_err(Errors)?;
+        Ok(Query { text: text.to_owned(), expr, result })
+    }
+
+    /// The text it was read from; all spans are places in it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tree.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// What the query gives.
+    pub fn result(&self) -> ValueType {
+        self.result
+    }
+
+    /// All selectors, in the order of the text.
+    pub fn selectors(&self) -> Vec<&Selector> {
+        let mut selectors = Vec::new();
+        visit(&self.expr, &mut |expr, _| selectors.extend(selector_of(expr)));
+        selectors
+    }
+
+    /// The names of the metrics it asks for, in order and each once.
+    pub fn metrics(&self) -> Vec<&str> {
+        let selectors = self.selectors();
+        let mut names: Vec<&str> =
+            selectors.iter().filter_map(|selector| Some(selector.metric.as_ref()?.name.text.as_str())).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+impl std::fmt::Display for Query {
+    /// The canonical text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.expr.fmt(f)
+    }
+}
