@@ -28,6 +28,7 @@
 mod block;
 mod channel;
 pub mod codes;
+pub mod diff;
 mod edges;
 mod explain;
 mod graph;
@@ -51,6 +52,7 @@ pub mod wire;
 
 pub use block::{Block, Effect};
 pub use channel::Channel;
+pub use diff::{Diff, diff};
 pub use explain::{Explanation, Said, Verdict};
 pub use graph::{Edge, Graph, Group, Node};
 pub use inputs::Inputs;

@@ -31,6 +31,11 @@ pub(crate) fn risks<S: Serializer>(risks: &[std::sync::Arc<Risk>], serializer: S
     serializer.collect_seq(risks.iter().map(AsRef::as_ref))
 }
 
+/// A shared risk.
+pub(crate) fn risk<S: Serializer>(risk: &std::sync::Arc<Risk>, serializer: S) -> Result<S::Ok, S::Error> {
+    risk.as_ref().serialize(serializer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
