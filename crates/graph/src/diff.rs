@@ -28,7 +28,7 @@ pub struct Diff {
     pub totals: Totals,
     /// What happened to releases.
     pub releases: Releases,
-    /// What happened to updates, by what happened, why, the risks, and the target.
+    /// What happened to updates, by what happened, the release that is the cause, the risks, and the target.
     pub updates: Vec<Line>,
     /// What happened to risks.
     pub risks: Risks,
@@ -122,8 +122,9 @@ pub struct RiskChange {
 pub struct Line {
     /// What happened.
     pub what: What,
-    /// Why.
-    pub cause: Cause,
+    /// The release that came or went and brought or took these updates; nothing if something else is said of the
+    /// updates themselves. Of two that came or went together it is the target.
+    pub release: Option<Version>,
     /// The risks that came or went, by name. For an update that is new or gone, all of its risks.
     pub risks: Vec<String>,
     /// The sources.
@@ -152,16 +153,6 @@ pub enum What {
     BecameUnconditional,
     /// It is new.
     Gained,
-}
-
-/// Why it happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Cause {
-    /// Something else is said of the update.
-    Update,
-    /// Its source or its target came or went.
-    Release,
 }
 
 /// Versions of one minor from the first to the last.
@@ -264,8 +255,8 @@ pub fn diff(before: &Graph, after: &Graph) -> Diff {
     let mut reworded: Reworded<'_> = BTreeMap::new();
     for ((to, from), carried) in updates {
         cells.exists(from, to);
-        let cause = if stays(from) && stays(to) { Cause::Update } else { Cause::Release };
-        let mut put = |what, risks: Vec<&str>| cells.put(what, cause, &risks, from, to);
+        let release = [to, from].into_iter().find(|place| !stays(*place));
+        let mut put = |what, risks: Vec<&str>| cells.put(what, release, &risks, from, to);
         let totals = &mut found.totals;
         match carried {
             (Some(risks), None) => {

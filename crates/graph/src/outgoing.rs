@@ -32,6 +32,11 @@ impl Step {
     pub(crate) fn is_plain(self) -> bool {
         self.group == NONE
     }
+
+    /// The place among the graph's groups of the one whose risks it carries.
+    pub(crate) fn group(self) -> Option<usize> {
+        (!self.is_plain()).then_some(self.group as usize)
+    }
 }
 
 impl<'g> Outgoing<'g> {

@@ -263,6 +263,17 @@ fn fewest_risks(outgoing: &Outgoing<'_>, source: u32, target: u32, known: &Path)
         ids.entry(risk.name()).or_insert(next);
     }
     let none = Places::none(ids.len());
+    let sets: Vec<Places> = outgoing
+        .graph
+        .conditional()
+        .iter()
+        .map(|group| {
+            let mut set = none.clone();
+            group.risks.iter().filter_map(|risk| ids.get(risk.name())).for_each(|id| set.insert(*id));
+            set
+        })
+        .collect();
+    let mut risks = none.clone();
     let mut exact = true;
     let mut labels: Vec<Vec<Label>> = Vec::new();
     labels.resize_with(target as usize + 1, Vec::new);
@@ -274,15 +285,17 @@ fn fewest_risks(outgoing: &Outgoing<'_>, source: u32, target: u32, known: &Path)
         for step in outgoing.of(from).iter().rev() {
             let Some(ways) = labels.get(step.to as usize) else { continue };
             for (at, way) in ways.iter().enumerate() {
-                let mut risks = way.risks.clone();
-                outgoing.risks(*step).iter().filter_map(|risk| ids.get(risk.name())).for_each(|id| risks.insert(*id));
+                risks.clone_from(&way.risks);
+                if let Some(more) = step.group().and_then(|group| sets.get(group)) {
+                    risks.unite(more);
+                }
                 let (count, hops) = (risks.len(), way.hops + 1);
                 let beaten = |other: &Label| other.hops <= hops && other.risks.within(&risks);
                 if count > limit || here.iter().any(beaten) {
                     continue;
                 }
                 here.retain(|other| !(hops <= other.hops && risks.within(&other.risks)));
-                here.push(Label { risks, count, hops, next: Some((*step, at)) });
+                here.push(Label { risks: risks.clone(), count, hops, next: Some((*step, at)) });
             }
         }
         if here.len() > KEPT {

@@ -4,9 +4,20 @@
 //! few hundred small numbers that are united and compared all the time.
 
 /// A set of numbers below a bound.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     words: Vec<u64>,
+}
+
+impl Clone for Places {
+    fn clone(&self) -> Self {
+        Places { words: self.words.clone() }
+    }
+
+    /// In the same memory, for searches that try thousands.
+    fn clone_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+    }
 }
 
 impl Places {

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clearway_core::{Limits, Version};
-use clearway_graph::diff::{Cause, Diff, Line, Says, What};
+use clearway_graph::diff::{Diff, Line, Says, What};
 use clearway_graph::{Edge, Graph, Inputs, Node, Revision, Risk, Rule, diff, load};
 use proptest::prelude::*;
 use sketch::{graphs, served, sketch, version};
 
 fn shown(diff: &Diff) -> Vec<String> {
+    let cause = |line: &Line| line.release.as_ref().map_or("Update".to_owned(), |release| format!("by {release}"));
     let line =
-        |line: &Line| format!("{:?} {:?} [{}] {line} x{}", line.what, line.cause, line.risks.join(","), line.updates);
+        |line: &Line| format!("{:?} {} [{}] {line} x{}", line.what, cause(line), line.risks.join(","), line.updates);
     diff.updates.iter().map(line).collect()
 }
 
@@ -48,7 +49,7 @@ fn a_release_that_came_is_the_cause_of_its_updates() {
     let before = sketch("1.1.0>1.1.1 1.1.0>1.1.2 1.1.1>1.1.2");
     let after = sketch("1.1.0>1.1.1 1.1.0>1.1.2 1.1.1>1.1.2 1.1.0>1.1.3 1.1.1>1.1.3 1.1.2>1.1.3");
     let found = diff(&before, &after);
-    assert_eq!(shown(&found), ["Gained Release [] 1.1.0–1.1.2 → 1.1.3 x3"]);
+    assert_eq!(shown(&found), ["Gained by 1.1.3 [] 1.1.0–1.1.2 → 1.1.3 x3"]);
     assert_eq!(found.releases.gained, [version("1.1.3")]);
 }
 
@@ -105,7 +106,7 @@ fn two_revisions_name_the_files_that_are_the_reason() {
     let found = before.diff(&after, "c", &arch);
     assert_eq!(
         shown(&found),
-        ["BecameConditional Update [A] 1.0.0 → 1.0.1 x1", "Gained Release [] 1.0.0–1.0.1 → 1.0.2 x2"]
+        ["BecameConditional Update [A] 1.0.0 → 1.0.1 x1", "Gained by 1.0.2 [] 1.0.0–1.0.1 → 1.0.2 x2"]
     );
     let files: Vec<_> =
         found.updates.iter().flat_map(|line| &line.files).map(|say| (say.file.as_str(), say.now)).collect();
@@ -185,8 +186,8 @@ proptest! {
                     continue;
                 }
                 let stays = |version: &Version| a.find(version).is_some() && b.find(version).is_some();
-                let cause = if stays(from) && stays(to) { Cause::Update } else { Cause::Release };
-                prop_assert!(lines.iter().all(|line| line.cause == cause));
+                let release = [to, from].into_iter().find(|version| !stays(version)).map(|version| (*version).clone());
+                prop_assert!(lines.iter().all(|line| line.release == release));
                 let mut said: Vec<_> = lines.iter().map(|line| (line.what, line.risks.clone())).collect();
                 said.sort();
                 expected.sort();

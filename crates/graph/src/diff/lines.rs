@@ -8,8 +8,11 @@ use std::collections::BTreeMap;
 
 use clearway_core::Version;
 
-use super::{Cause, Line, Span, What};
+use super::{Line, Span, What};
 use crate::places::Places;
+
+/// What happened, the place of the release that is the cause, and the names of the risks.
+type Happening = (What, Option<u32>, Vec<String>);
 
 /// What happened, by update.
 pub(super) struct Cells<'v> {
@@ -18,7 +21,7 @@ pub(super) struct Cells<'v> {
     /// By target: every source that either answer has an update from.
     existing: Vec<Places>,
     /// By what happened and then target: the sources.
-    happened: BTreeMap<(What, Cause, Vec<String>), BTreeMap<u32, Places>>,
+    happened: BTreeMap<Happening, BTreeMap<u32, Places>>,
 }
 
 impl<'v> Cells<'v> {
@@ -35,8 +38,8 @@ impl<'v> Cells<'v> {
     }
 
     /// This happened to an update.
-    pub(super) fn put(&mut self, what: What, cause: Cause, risks: &[&str], from: u32, to: u32) {
-        let key = (what, cause, risks.iter().map(|name| (*name).to_owned()).collect());
+    pub(super) fn put(&mut self, what: What, release: Option<u32>, risks: &[&str], from: u32, to: u32) {
+        let key = (what, release, risks.iter().map(|name| (*name).to_owned()).collect());
         let targets = self.happened.entry(key).or_default();
         targets.entry(to).or_insert_with(|| Places::none(self.versions.len())).insert(from);
     }
@@ -44,7 +47,7 @@ impl<'v> Cells<'v> {
     /// The lines in order.
     pub(super) fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
-        for ((what, cause, risks), targets) in &self.happened {
+        for ((what, release, risks), targets) in &self.happened {
             for block in self.blocks(targets) {
                 let from = self.spans(&block.sources, |place| block.targets.iter().any(|to| self.has(place, *to)));
                 // The ranges may have taken in versions without an update to these targets; others they may have.
@@ -53,7 +56,7 @@ impl<'v> Cells<'v> {
                 let updates = block.targets.iter().filter_map(|to| targets.get(to)).map(|from| from.len() as usize);
                 lines.push(Line {
                     what: *what,
-                    cause: *cause,
+                    release: release.and_then(|place| self.versions.get(place as usize)).map(|found| (*found).clone()),
                     risks: risks.clone(),
                     from,
                     to,
@@ -77,7 +80,7 @@ impl<'v> Cells<'v> {
                     (existing.common(&all) == *here).then_some(())
                 };
                 let all_hold = holds(to).is_some() && block.targets.iter().all(|to| holds(to).is_some());
-                all_hold.then_some((block, all))
+                (all_hold && self.reads_well(block, *to, sources, &all)).then_some((block, all))
             });
             match joined {
                 Some((block, all)) => {
@@ -88,6 +91,16 @@ impl<'v> Cells<'v> {
             }
         }
         blocks
+    }
+
+    /// Whether a target may join a block: with the same sources it always may. With others it may if it is of the same
+    /// minor and the sources do not fall into more ranges, for a line that is a list is no longer read.
+    fn reads_well(&self, block: &Block, to: u32, sources: &Places, all: &Places) -> bool {
+        let minor = |place: u32| self.versions.get(place as usize).map(|version| (version.major(), version.minor()));
+        let ranges = |set: &Places| self.spans(set, |_| true).len();
+        block.sources == *sources
+            || (block.targets.last().is_some_and(|last| minor(*last) == minor(to))
+                && ranges(all) <= ranges(&block.sources).max(ranges(sources)))
     }
 
     fn has(&self, from: u32, to: u32) -> bool {

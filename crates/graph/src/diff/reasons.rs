@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use clearway_core::{Arch, Version};
 
-use super::{Cause, Diff, FileSays, Line, Says, Span, diff};
+use super::{Diff, FileSays, Line, Says, Span, diff};
 use crate::block::Block;
 use crate::explain::Said;
 use crate::graph::Graph;
@@ -21,7 +21,7 @@ impl Revision {
         for line in &mut found.updates {
             let mut files = Files::default();
             for (from, to) in updates_of(line, &old, &new) {
-                if line.cause == Cause::Release {
+                if line.release.is_some() {
                     for version in [from, to] {
                         files.compare(&listed(self, version, channel, arch), &listed(after, version, channel, arch));
                     }
