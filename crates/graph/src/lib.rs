@@ -3,6 +3,8 @@
 //! Graph-data files go in as bytes ([`Inputs`]); [`load`] makes of them one immutable [`Revision`], from which every
 //! answer is cut: [`Revision::graph`] for a channel and an architecture, [`Revision::explain`] for one edge and
 //! everything that had a say in it. A [`Graph`] goes over the wire as Cincinnati's JSON and comes back ([`wire`]).
+//! Of a graph one asks for ways over several updates ([`paths()`]), for versions that only a risk leads out of
+//! ([`stranded()`]), for what changed since another one ([`mod@diff`]), and for a drawing ([`mod@render`]).
 //!
 //! What is wrong in the files is a diagnostic with a code of [`codes`], and never opens an edge:
 //!

@@ -37,7 +37,8 @@ pub struct Options {
     pub from: Option<Version>,
     /// Every update to this version. With `from`, only those that come from it.
     pub to: Option<Version>,
-    /// Updates that are offered to nobody, to be drawn as well: see [`Revision::removed`](crate::Revision::removed).
+    /// Updates that are offered to nobody, to be drawn as well; from each version and into each minor only the newest,
+    /// unless all updates are drawn. See [`Revision::removed`](crate::Revision::removed).
     pub removed: Vec<(Version, Version)>,
     /// What the drawing is of, such as the name of a channel.
     pub title: String,
@@ -61,10 +62,13 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Show {
-    /// From each version and into each minor: the newest target without a risk; and the newest with risks (or removed,
-    /// where asked for), unless a way without risks leads as far. So what is dashed is what somebody has to decide.
+    /// From each version and into each minor: the newest target without a risk, and the newest with risks unless a way
+    /// without any leads as far. So what is dashed is what somebody has to decide.
     #[default]
     Essential,
+    /// The same, but the newest target with risks is left out only if a way without any leads to that very version. So
+    /// the risks that are avoided are seen as well.
+    Risks,
     /// All of them.
     All,
 }

@@ -72,6 +72,20 @@ fn where_there_is_no_way_it_is_said_why() {
     );
 }
 
+#[test]
+fn a_search_that_is_cut_short_says_so_and_is_never_worse_than_the_fewest_conditional_hops() {
+    // Twelve times one of two risks: four thousand ways, none of which is better than another.
+    let mut words = String::new();
+    for layer in 0..12 {
+        let (here, left, right, next) = (layer * 3, layer * 3 + 1, layer * 3 + 2, layer * 3 + 3);
+        write!(words, "1.0.{here}>1.0.{left}?L{layer} 1.0.{here}>1.0.{right}?R{layer} ").unwrap();
+        write!(words, "1.0.{left}>1.0.{next} 1.0.{right}>1.0.{next} ").unwrap();
+    }
+    let found = paths(&sketch(&words), &version("1.0.0"), &version("1.0.36")).unwrap();
+    assert!(!found.fewest_risks.exact);
+    assert_eq!((found.fewest_risks.path.risk_names().len(), found.fewest_risks.path.hops.len()), (12, 24));
+}
+
 /// Every way from one version to another.
 fn every(graph: &Graph, from: &Version, to: &Version) -> Vec<Vec<Vec<String>>> {
     if from == to {

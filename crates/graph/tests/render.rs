@@ -59,9 +59,17 @@ fn what_decides_is_drawn_and_the_rest_on_request() {
 
 #[test]
 fn a_risk_is_not_drawn_where_a_safe_way_leads_as_far() {
-    let graph = sketch("1.1.0>1.1.1 1.1.1>1.1.2 1.1.0>1.1.2?Slow");
-    assert!(!drawn(&graph, Format::Dot, Show::Essential).contains("dashed"));
-    assert!(drawn(&graph, Format::Dot, Show::All).contains("label=\"Slow\""));
+    let dashed = |words: &str, show| drawn(&sketch(words), Format::Dot, show).contains("dashed, color");
+    // A safe way to the same version; to a newer one; and only to an older one.
+    for (words, essential, risks) in [
+        ("1.1.0>1.1.1 1.1.1>1.1.2 1.1.0>1.1.2?Slow", false, false),
+        ("1.1.0>1.1.1?Slow 1.1.0>1.1.2", false, true),
+        ("1.1.0>1.1.1 1.1.0>1.1.2?Slow", true, true),
+    ] {
+        assert_eq!(dashed(words, Show::Essential), essential, "{words}");
+        assert_eq!(dashed(words, Show::Risks), risks, "{words}");
+        assert!(dashed(words, Show::All), "{words}");
+    }
 }
 
 #[test]
@@ -152,7 +160,7 @@ fn nothing_at_all_can_be_drawn() {
 proptest! {
     #[test]
     fn every_picture_is_well_formed_and_the_same_again(graph in graphs()) {
-        for show in [Show::Essential, Show::All] {
+        for show in [Show::Essential, Show::Risks, Show::All] {
             let svg = drawn(&graph, Format::Svg, show);
             prop_assert_eq!(well_formed(&svg), Ok(()));
             prop_assert_eq!(&svg, &drawn(&graph.clone(), Format::Svg, show));

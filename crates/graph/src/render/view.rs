@@ -64,7 +64,6 @@ impl<'g> View<'g> {
             None => Ok(None),
         };
         let (from, to) = (find(&options.from)?, find(&options.to)?);
-        let outgoing = Outgoing::new(graph);
         let mut counts = vec![Counts::default(); graph.nodes().len()];
         let mut all: Vec<Drawn<'g>> = Vec::new();
         for (edge, risks) in graph.updates() {
@@ -85,7 +84,7 @@ impl<'g> View<'g> {
         all.sort_by_key(|update| (update.from, update.to, update.kind));
         let updates = match (from, to) {
             (None, None) if options.show == Show::All => all,
-            (None, None) => essential(graph, &outgoing.plain_reach(), &all),
+            (None, None) => newest(graph, &Outgoing::new(graph).plain_reach(), options.show, &all),
             (Some(from), None) => all.into_iter().filter(|update| update.from == from).collect(),
             (None, Some(to)) => all.into_iter().filter(|update| update.to == to).collect(),
             (Some(from), Some(to)) => between(graph.nodes().len(), from, to, all),
@@ -97,8 +96,8 @@ impl<'g> View<'g> {
             let ends = updates.iter().flat_map(|update| [update.from, update.to]);
             ends.chain(focus.iter().copied()).collect::<BTreeSet<u32>>().into_iter().collect()
         };
-        let left_out = if focus.is_empty() && options.show == Show::Essential {
-            "; left out: what a newer or a safer update stands for"
+        let left_out = if focus.is_empty() && options.show != Show::All {
+            "; left out is what a newer or a safer update stands for"
         } else {
             ""
         };
@@ -188,19 +187,25 @@ pub(super) fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
 }
 
 /// The updates that decide where a cluster can go, of all of them by source and target.
-fn essential<'g>(graph: &Graph, reach: &[Places], all: &[Drawn<'g>]) -> Vec<Drawn<'g>> {
+fn newest<'g>(graph: &Graph, reach: &[Places], show: Show, all: &[Drawn<'g>]) -> Vec<Drawn<'g>> {
     let minors = crate::stranded::minors(graph);
     let minor = |place: u32| minors.partition_point(|minor| minor.last < place);
     let mut kept: Vec<Drawn<'g>> = Vec::new();
     for of_one in all.chunk_by(|one, other| one.from == other.from && minor(one.to) == minor(other.to)) {
         let newest = |kind: Kind| of_one.iter().rev().find(|update| update.kind == kind);
         let Some(first) = of_one.first() else { continue };
-        let reached = reach.get(first.from as usize).into_iter().flat_map(Places::iter);
-        let as_far = reached.filter(|place| minor(*place) == minor(first.to)).max();
-        let further = |update: &&Drawn<'_>| as_far.is_none_or(|place| place < update.to);
+        let reached = || reach.get(first.from as usize).into_iter().flat_map(Places::iter);
+        let safe = |update: &&Drawn<'_>| {
+            let mut in_minor = reached().filter(|place| minor(*place) == minor(first.to));
+            if show == Show::Risks {
+                in_minor.any(|place| place == update.to)
+            } else {
+                in_minor.any(|place| place >= update.to)
+            }
+        };
         kept.extend(newest(Kind::Plain));
-        kept.extend(newest(Kind::Conditional).filter(further));
-        kept.extend(newest(Kind::Removed).filter(further));
+        kept.extend(newest(Kind::Conditional).filter(|update| !safe(update)));
+        kept.extend(newest(Kind::Removed));
     }
     kept.sort_by_key(|update| (update.from, update.to, update.kind));
     kept
