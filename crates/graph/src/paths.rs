@@ -17,6 +17,7 @@ use crate::graph::Graph;
 use crate::outgoing::{Outgoing, Step, place, version};
 use crate::places::Places;
 use crate::risk::Risk;
+use crate::versions::id;
 
 /// The best ways from one version to another, each by its own measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -140,7 +141,7 @@ pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, Box<N
         return Err(Box::new(NoPath::NotNewer { from: from.clone(), to: to.clone() }));
     }
     let outgoing = Outgoing::new(graph);
-    let walk = |cost: fn(bool) -> Cost| Walk::new(&outgoing, source, |place| place == target, cost).path();
+    let walk = |cost: fn(Step) -> Cost| Walk::new(&outgoing, source, |place| place == target, cost).path();
     let (Some(shortest), Some(least)) = (walk(hops_first), walk(conditional_first)) else {
         return Err(Box::new(unreachable(&outgoing, source, target)));
     };
@@ -151,12 +152,12 @@ pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, Box<N
 /// What a way costs: two counts, the first of which decides.
 pub(crate) type Cost = (u32, u32);
 
-fn hops_first(conditional: bool) -> Cost {
-    (1, u32::from(conditional))
+fn hops_first(step: Step) -> Cost {
+    (1, u32::from(!step.is_plain()))
 }
 
-pub(crate) fn conditional_first(conditional: bool) -> Cost {
-    (u32::from(conditional), 1)
+pub(crate) fn conditional_first(step: Step) -> Cost {
+    (u32::from(!step.is_plain()), 1)
 }
 
 /// The best way to a goal from every release between it and a source.
@@ -173,15 +174,15 @@ impl<'w, 'g> Walk<'w, 'g> {
         outgoing: &'w Outgoing<'g>,
         source: u32,
         goal: impl Fn(u32) -> bool,
-        cost: impl Fn(bool) -> Cost,
+        cost: impl Fn(Step) -> Cost,
     ) -> Self {
         let mut best: Vec<Option<(Cost, Option<Step>)>> = vec![None; outgoing.graph.nodes().len()];
-        for from in (source..crate::versions::id(best.len())).rev() {
+        for from in (source..id(best.len())).rev() {
             let mut found = goal(from).then_some(((0, 0), None));
             // The newest target first, and only a better one takes its place.
             for step in outgoing.of(from).iter().rev() {
                 let Some(Some((rest, _))) = best.get(step.to as usize) else { continue };
-                let (first, second) = cost(!step.is_plain());
+                let (first, second) = cost(*step);
                 let total = (rest.0 + first, rest.1 + second);
                 if found.is_none_or(|(known, _)| total < known) {
                     found = Some((total, Some(*step)));
@@ -239,8 +240,8 @@ fn unreachable(outgoing: &Outgoing<'_>, source: u32, target: u32) -> NoPath {
     }
 }
 
-/// How many ways the search keeps at each release. Real channels need a handful.
-const KEPT: usize = 32;
+/// How many ways the search keeps at each release when there are more than twice as many. Real channels have a handful.
+const KEPT: usize = 16;
 
 /// A way from a release to the target: the risks it meets, its hops, and its first step with where that goes on.
 struct Label {
@@ -256,10 +257,14 @@ fn fewest_risks(outgoing: &Outgoing<'_>, source: u32, target: u32, known: &Path)
     if known.conditional_hops() == 0 {
         return FewestRisks { path: known.clone(), exact: true };
     }
-    let limit = crate::versions::id(known.risk_names().len());
+    // The fewest risks with each counted as often as it is met are not the fewest distinct ones, but close.
+    let count = |step: Step| (id(outgoing.risks(step).len()), 1);
+    let close = Walk::new(outgoing, source, |place| place == target, count).path();
+    let known = close.as_ref().filter(|close| close.risk_names().len() < known.risk_names().len()).unwrap_or(known);
+    let limit = id(known.risk_names().len());
     let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
     for risk in outgoing.graph.conditional().iter().flat_map(|group| group.risks.iter()) {
-        let next = crate::versions::id(ids.len());
+        let next = id(ids.len());
         ids.entry(risk.name()).or_insert(next);
     }
     let none = Places::none(ids.len());
@@ -296,12 +301,12 @@ fn fewest_risks(outgoing: &Outgoing<'_>, source: u32, target: u32, known: &Path)
                 }
                 here.retain(|other| !(hops <= other.hops && risks.within(&other.risks)));
                 here.push(Label { risks: risks.clone(), count, hops, next: Some((*step, at)) });
+                if here.len() > 2 * KEPT {
+                    exact = false;
+                    here.sort_by_key(|label| (label.count, label.hops));
+                    here.truncate(KEPT);
+                }
             }
-        }
-        if here.len() > KEPT {
-            exact = false;
-            here.sort_by_key(|label| (label.count, label.hops));
-            here.truncate(KEPT);
         }
         if let Some(slot) = labels.get_mut(from as usize) {
             *slot = here;
