@@ -3,6 +3,8 @@
 //! Graph-data files go in as bytes ([`Inputs`]); [`load`] makes of them one immutable [`Revision`], from which every
 //! answer is cut: [`Revision::graph`] for a channel and an architecture, [`Revision::explain`] for one edge and
 //! everything that had a say in it. A [`Graph`] goes over the wire as Cincinnati's JSON and comes back ([`wire`]).
+//! Of a graph one asks for ways over several updates ([`paths()`]), for versions that only a risk leads out of
+//! ([`stranded()`]), for what changed since another one ([`mod@diff`]), and for a drawing ([`mod@render`]).
 //!
 //! What is wrong in the files is a diagnostic with a code of [`codes`], and never opens an edge:
 //!
@@ -31,19 +33,26 @@ mod channel;
 pub mod codes;
 pub mod convert;
 mod declaration;
+pub mod diff;
 mod edges;
 mod explain;
 mod graph;
 mod inputs;
 mod load;
+mod outgoing;
+mod paths;
 mod pattern;
+mod places;
 pub mod range;
 mod raw;
 mod record;
 mod releases;
+pub mod render;
 mod revision;
 mod risk;
 mod schema;
+mod serial;
+mod stranded;
 mod verdicts;
 mod versions;
 pub mod wire;
@@ -51,9 +60,13 @@ pub mod wire;
 pub use block::{Block, Effect, Sources};
 pub use channel::Channel;
 pub use declaration::{Declaration, DeclaredEdges};
+pub use diff::{Diff, diff};
 pub use explain::{Explanation, Said, Verdict};
 pub use graph::{Edge, Graph, Group, Node};
 pub use inputs::Inputs;
 pub use load::{Outcome, load};
+pub use paths::{FewestRisks, Hop, NoPath, Path, Paths, paths};
+pub use render::render;
 pub use revision::{Release, Revision};
 pub use risk::{Risk, Rule};
+pub use stranded::{Goal, Missing, Stranded, Supported, Way, stranded};
