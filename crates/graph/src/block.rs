@@ -2,12 +2,14 @@
 //!
 //! What the file fails to say is read against the edge, never for it; the table is at the crate's head.
 
+use std::fmt;
 use std::sync::Arc;
 
 use clearway_core::{Position, Version};
 use clearway_yaml::Node;
 
 use crate::codes;
+use crate::range::Ranges;
 use crate::record::{Findings, Record, read_one};
 use crate::risk::{Risk, Rule};
 
@@ -20,14 +22,32 @@ pub struct Block {
     pub position: Option<Position>,
     /// The target; with build metadata, that architecture's release only.
     pub to: Version,
-    /// The sources: an expression searched in `<version>+<arch>`. An unreadable one stands here as `.*`.
-    pub from: String,
+    /// The sources. An unreadable expression stands here as `.*`.
+    pub from: Sources,
     /// Where its `from` stands.
     pub from_position: Option<Position>,
     /// What becomes of the edges.
     pub effect: Effect,
     /// The release that no longer has the problem.
     pub fixed_in: Option<Version>,
+}
+
+/// Which sources a block touches.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sources {
+    /// Those in whose `<version>+<arch>` an expression is found.
+    Expression(String),
+    /// Those that version ranges hold.
+    Ranges(Ranges),
+}
+
+impl fmt::Display for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sources::Expression(text) => f.write_str(text),
+            Sources::Ranges(ranges) => ranges.fmt(f),
+        }
+    }
 }
 
 /// What a block does to the edges it touches.
@@ -49,19 +69,24 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
 fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<Block> {
     let repeated = record.check_keys(KEYS, findings);
     let to = target(record, &repeated, findings)?;
-    let from = source(record, &repeated, findings);
-    let fixed_in = record.root.get("fixedIn").and_then(|node| {
+    let from = Sources::Expression(source(record, &repeated, findings));
+    let fixed_in = fixed_in(record, findings);
+    let position = record.root.get("to").and_then(|node| record.position(node));
+    let from_position = record.root.get("from").and_then(|node| record.position(node));
+    let effect = effect(record, findings);
+    Some(Block { file: path.to_owned(), position, to, from, from_position, effect, fixed_in })
+}
+
+/// The release that no longer has the problem.
+pub(crate) fn fixed_in(record: Record<'_>, findings: &mut Findings<'_>) -> Option<Version> {
+    record.root.get("fixedIn").and_then(|node| {
         let version = node.as_text().and_then(|text| text.parse().ok());
         if version.is_none() {
             let message = format!("`fixedIn` is {}, not a version", shown(node));
             findings.push(record.finding(&codes::BLOCK_FIXED_IN, node, message).with_help("such as `fixedIn: 4.14.3`"));
         }
         version
-    });
-    let position = record.root.get("to").and_then(|node| record.position(node));
-    let from_position = record.root.get("from").and_then(|node| record.position(node));
-    let effect = effect(record, findings);
-    Some(Block { file: path.to_owned(), position, to, from, from_position, effect, fixed_in })
+    })
 }
 
 fn target(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) -> Option<Version> {
@@ -96,7 +121,8 @@ fn source(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) ->
     ".*".to_owned()
 }
 
-fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect {
+/// What the texts and rules of a file come to.
+pub(crate) fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect {
     let root = record.root;
     let rules = root.get("matchingRules");
     let texts = ["url", "name", "message"].map(|key| root.get(key));
@@ -126,7 +152,7 @@ fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect {
 }
 
 /// The rules of a risk; [`Rule::ALWAYS`] where there are none that can be read.
-pub(crate) fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Findings<'_>) -> Vec<Rule> {
+fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Findings<'_>) -> Vec<Rule> {
     let always = || vec![Rule::of_kind(Rule::ALWAYS)];
     let help = "such as `- type: Always`, or `- type: PromQL` with `promql.promql`";
     let Some(node) = node.filter(|node| node.items().next().is_some() || !node.is_sequence()) else {

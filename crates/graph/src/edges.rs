@@ -27,11 +27,10 @@ pub(crate) mod by {
 /// The metadata keys that change edges; they are used up and not served.
 const PREFIX: &str = "io.openshift.upgrades.graph.";
 
-/// One edge into a release.
+/// One edge into a release. Small, because answers go through millions of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) from: u32,
-    pub(crate) by: u8,
     pub(crate) ruling: Ruling,
 }
 
@@ -41,6 +40,8 @@ pub(crate) struct Table {
     /// Where the edges into each release start; one more entry than there are releases.
     starts: Vec<u32>,
     pub(crate) rows: Vec<Row>,
+    /// Who listed each edge and who took it away.
+    pub(crate) by: Vec<u8>,
 }
 
 impl Table {
@@ -55,9 +56,21 @@ impl Table {
         self.rows.get(self.range(to)).unwrap_or(&[])
     }
 
-    fn incoming_mut(&mut self, to: u32) -> &mut [Row] {
+    /// The edges into a release, with who listed and who removed them.
+    fn marks(&mut self, to: u32) -> impl Iterator<Item = (&Row, &mut u8)> {
         let range = self.range(to);
-        self.rows.get_mut(range).unwrap_or(&mut [])
+        let rows = self.rows.get(range.clone()).unwrap_or(&[]);
+        rows.iter().zip(self.by.get_mut(range).unwrap_or(&mut []))
+    }
+
+    /// Appends the edges into the next release: sources in order, and who lists them.
+    fn push(&mut self, sources: &[(u32, u8)]) {
+        self.starts.push(id(self.rows.len()));
+        for of_source in sources.chunk_by(|one, other| one.0 == other.0) {
+            let Some((from, _)) = of_source.first() else { continue };
+            self.rows.push(Row { from: *from, ruling: Ruling::PLAIN });
+            self.by.push(of_source.iter().fold(0, |all, (_, by)| all | by));
+        }
     }
 
     /// Where one edge stands.
@@ -81,23 +94,40 @@ pub(crate) struct Context<'c> {
 
 /// Everything the releases and their metadata say about edges.
 pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table {
-    let mut drafts: Vec<(u32, u32, u8)> = Vec::new();
+    let mut table = Table::default();
     let mut here = vec![NONE; context.versions.len()];
+    let mut sources: Vec<(u32, u8)> = Vec::new();
+    // What `next` lists: target, source, and who.
+    let mut ahead: Vec<(u32, u32, u8)> = Vec::new();
     let mut first = 0_u32;
     for of_arch in context.releases.chunk_by(|one, other| one.arch == other.arch) {
         let members = || (first..).zip(of_arch);
         for (place, release) in members() {
             set(&mut here, release.version, place);
         }
+        ahead.clear();
         for (place, release) in members() {
-            list(context, release, place, &here, &mut drafts, findings);
+            list_next(context, release, place, &here, &mut ahead, findings);
+        }
+        ahead.sort_unstable();
+        let mut rest = ahead.iter().peekable();
+        for (place, release) in members() {
+            sources.clear();
+            list_previous(context, release, &here, &mut sources, findings);
+            while let Some((_, from, by)) = rest.next_if(|(to, ..)| *to == place) {
+                sources.push((*from, *by));
+            }
+            if !sources.is_sorted() {
+                sources.sort_unstable();
+            }
+            table.push(&sources);
         }
         for (_, release) in members() {
             set(&mut here, release.version, NONE);
         }
         first += id(of_arch.len());
     }
-    let mut table = tabulate(drafts, context.releases.len());
+    table.starts.push(id(table.rows.len()));
     remove(context, &mut table, findings);
     table
 }
@@ -108,40 +138,45 @@ fn set(here: &mut [u32], version: u32, place: u32) {
     }
 }
 
-/// The edges that one release lists.
-fn list(
+/// The edges into a release that it lists itself: their sources.
+fn list_previous(
+    context: &Context<'_>,
+    release: &Listed,
+    here: &[u32],
+    sources: &mut Vec<(u32, u8)>,
+    findings: &mut Findings<'_>,
+) {
+    let added = added(context, release, "previous.add", findings);
+    let listed = release.previous.iter().map(|version| (*version, by::PREVIOUS));
+    let mut wrong: Vec<u32> = Vec::new();
+    for (version, by) in listed.chain(added.into_iter().map(|version| (version, by::PREVIOUS_ADD))) {
+        match here.get(version as usize).copied().filter(|found| *found != NONE) {
+            _ if version >= release.version => wrong.push(version),
+            Some(from) => sources.push((from, by)),
+            None => {}
+        }
+    }
+    report_order(context, release, "older", &wrong, findings);
+}
+
+/// The edges out of a release that it lists itself.
+fn list_next(
     context: &Context<'_>,
     release: &Listed,
     place: u32,
     here: &[u32],
-    drafts: &mut Vec<(u32, u32, u8)>,
+    ahead: &mut Vec<(u32, u32, u8)>,
     findings: &mut Findings<'_>,
 ) {
+    let added = added(context, release, "next.add", findings);
+    let listed = release.next.iter().map(|version| (*version, by::NEXT));
     let mut wrong: Vec<u32> = Vec::new();
-    let known = |version: u32| here.get(version as usize).copied().filter(|found| *found != NONE);
-    let mut previous = |version: u32, by: u8| match known(version) {
-        _ if version >= release.version => wrong.push(version),
-        Some(from) => drafts.push((place, from, by)),
-        None => {}
-    };
-    for version in &release.previous {
-        previous(*version, by::PREVIOUS);
-    }
-    for version in added(context, release, "previous.add", findings) {
-        previous(version, by::PREVIOUS_ADD);
-    }
-    report_order(context, release, "older", &wrong, findings);
-    wrong.clear();
-    let mut next = |version: u32, by: u8| match known(version) {
-        _ if version <= release.version => wrong.push(version),
-        Some(to) => drafts.push((to, place, by)),
-        None => {}
-    };
-    for version in &release.next {
-        next(*version, by::NEXT);
-    }
-    for version in added(context, release, "next.add", findings) {
-        next(version, by::NEXT_ADD);
+    for (version, by) in listed.chain(added.into_iter().map(|version| (version, by::NEXT_ADD))) {
+        match here.get(version as usize).copied().filter(|found| *found != NONE) {
+            _ if version <= release.version => wrong.push(version),
+            Some(to) => ahead.push((to, place, by)),
+            None => {}
+        }
     }
     report_order(context, release, "newer", &wrong, findings);
 }
@@ -179,14 +214,14 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
     let mut closed = vec![false; context.releases.len()];
     let mut cut: Vec<(u32, u32)> = Vec::new();
     for (place, release) in (0..).zip(context.releases) {
-        if release.metadata.is_empty() {
+        if !release.metadata.keys().any(|key| is_consumed(key)) {
             continue;
         }
         let removal = removed(context, release, "previous.remove", findings);
-        for row in table.incoming_mut(place) {
+        for (row, by) in table.marks(place) {
             let version = context.releases.get(row.from as usize).map_or(NONE, |from| from.version);
             if removal.takes(version) {
-                row.by |= by::PREVIOUS_REMOVE;
+                *by |= by::PREVIOUS_REMOVE;
             }
         }
         if let Some(text) = metadata(release, "previous.remove_regex") {
@@ -194,9 +229,9 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
                 findings.push(unreadable(context, release, "previous.remove_regex", &why, "every source is blocked"));
                 Pattern::Any
             });
-            for row in table.incoming_mut(place) {
+            for (row, by) in table.marks(place) {
                 if context.full.get(row.from as usize).is_none_or(|full| pattern.matches(full)) {
-                    row.by |= by::REMOVE_REGEX;
+                    *by |= by::REMOVE_REGEX;
                 }
             }
         }
@@ -210,10 +245,10 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
         return;
     }
     for (to, release) in (0..).zip(context.releases) {
-        for row in table.incoming_mut(to) {
+        for (row, by) in table.marks(to) {
             let all = closed.get(row.from as usize).copied().unwrap_or(true);
             if all || cut.binary_search(&(row.from, release.version)).is_ok() {
-                row.by |= by::NEXT_REMOVE;
+                *by |= by::NEXT_REMOVE;
             }
         }
     }
@@ -295,28 +330,4 @@ pub(crate) fn rank(versions: &[Version], version: &Version) -> Option<u32> {
         versions.binary_search(&version.without_build())
     };
     found.ok().map(id)
-}
-
-fn tabulate(mut drafts: Vec<(u32, u32, u8)>, releases: usize) -> Table {
-    drafts.sort_unstable();
-    let mut starts = Vec::with_capacity(releases + 1);
-    let mut rows: Vec<Row> = Vec::with_capacity(drafts.len());
-    let mut last = (NONE, NONE);
-    for (to, from, by) in drafts {
-        if last == (to, from) {
-            if let Some(row) = rows.last_mut() {
-                row.by |= by;
-            }
-            continue;
-        }
-        while starts.len() <= to as usize {
-            starts.push(id(rows.len()));
-        }
-        last = (to, from);
-        rows.push(Row { from, by, ruling: Ruling::Plain });
-    }
-    while starts.len() <= releases {
-        starts.push(id(rows.len()));
-    }
-    Table { starts, rows }
 }

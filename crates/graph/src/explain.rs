@@ -73,10 +73,10 @@ impl Revision {
         let Some(at) = self.table.find(source, target) else {
             return Some(Explanation { from, to, verdict: Verdict::NotListed, said: Vec::new(), channels });
         };
-        let row = self.table.rows.get(at)?;
+        let (row, by) = (self.table.rows.get(at)?, *self.table.by.get(at)?);
         let mut said = Vec::new();
         for (bit, key, by_source) in [(by::PREVIOUS, "previous", false), (by::NEXT, "next", true)] {
-            if row.by & bit != 0 {
+            if by & bit != 0 {
                 said.push(Said::Listed { key, file: if by_source { &from.file } else { &to.file } });
             }
         }
@@ -87,20 +87,18 @@ impl Revision {
             (by::NEXT_REMOVE, "io.openshift.upgrades.graph.next.remove", true),
             (by::REMOVE_REGEX, "io.openshift.upgrades.graph.previous.remove_regex", false),
         ] {
-            if row.by & bit != 0 {
+            if by & bit != 0 {
                 let release = if by_source { from } else { to };
                 let outside = self.raw_versions.contains(release.node.version());
                 said.push(Said::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
             }
         }
-        let hits = &self.judged.hits;
-        let first = hits.partition_point(|(row, _)| (*row as usize) < at);
-        let of_row = hits.iter().skip(first).take_while(|(row, _)| *row as usize == at);
-        said.extend(of_row.filter_map(|(_, block)| self.blocks.get(*block as usize)).map(Said::Blocked));
+        let blocks = self.judged.hits.of(at).iter().filter_map(|block| self.blocks.get(*block as usize));
+        said.extend(blocks.map(Said::Blocked));
         let verdict = match row.ruling {
-            Ruling::Plain => Verdict::Recommended,
-            Ruling::Removed => Verdict::Removed,
-            Ruling::Conditional(set) => Verdict::Conditional(self.judged.sets.get(set as usize)?),
+            Ruling::PLAIN => Verdict::Recommended,
+            Ruling::REMOVED => Verdict::Removed,
+            conditional => Verdict::Conditional(self.judged.sets.get(conditional.set() as usize)?),
         };
         Some(Explanation { from, to, verdict, said, channels })
     }

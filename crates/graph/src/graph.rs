@@ -20,9 +20,9 @@ pub struct Node {
     version: Version,
     payload: String,
     metadata: BTreeMap<String, String>,
-    /// The version as a JSON string.
-    name: String,
     json: String,
+    /// Where the version stands in the JSON, in quotes.
+    name: std::ops::Range<usize>,
 }
 
 /// An update, by the places of its releases in [`Graph::nodes`].
@@ -69,11 +69,13 @@ impl Node {
     /// A release; its JSON is rendered here, once.
     pub fn new(version: Version, payload: impl Into<String>, metadata: BTreeMap<String, String>) -> Self {
         let payload = payload.into();
-        let mut name = String::with_capacity(16);
-        push_text(&mut name, &version.to_string());
-        let mut json = String::with_capacity(160 + 160 * metadata.len());
+        let shown = version.to_string();
+        let pairs: usize = metadata.iter().map(|(key, value)| key.len() + value.len() + 6).sum();
+        let mut json = String::with_capacity(48 + shown.len() + payload.len() + pairs);
         json.push_str("{\"version\":");
-        json.push_str(&name);
+        let start = json.len();
+        push_text(&mut json, &shown);
+        let name = start..json.len();
         json.push_str(",\"payload\":");
         push_text(&mut json, &payload);
         json.push_str(",\"metadata\":{");
@@ -86,7 +88,7 @@ impl Node {
             push_text(&mut json, value);
         }
         json.push_str("}}");
-        Node { version, payload, metadata, name, json }
+        Node { version, payload, metadata, json, name }
     }
 
     /// The version, without the architecture.
@@ -111,7 +113,7 @@ impl Node {
 
     /// The version as it stands on the wire, in quotes.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.json.get(self.name.clone()).unwrap_or("\"\"")
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum Role {
     Channel,
     /// A file of `blocked-edges/`.
     Block,
+    /// A file of `risks/`.
+    Declaration,
     /// A file of `releases/`.
     Releases,
     /// The file `raw/metadata.json`.
@@ -85,6 +87,7 @@ pub(crate) fn role(path: &str) -> Role {
     let role = match directory {
         "channels" => Role::Channel,
         "blocked-edges" => Role::Block,
+        "risks" => Role::Declaration,
         "releases" => Role::Releases,
         _ => return Role::Other,
     };
@@ -128,6 +131,7 @@ mod tests {
             ("blocked-edges/4.1.0.yaml", Role::Block),
             ("blocked-edges/4.1.0.yaml.orig", Role::Misnamed),
             ("blocked-edges/4.1.0.json", Role::Misnamed),
+            ("risks/Slow.yaml", Role::Declaration),
             ("releases/all.json", Role::Releases),
             ("releases/all.yaml", Role::Releases),
             ("internal-channels/stable.yaml", Role::Other),

@@ -14,13 +14,14 @@
 //! | a block without a risk and one with a risk on one edge | the edge is gone |
 //! | several risks on one edge | one group with all of them, each once, by name |
 //! | a block `to` one architecture's release | that architecture only |
+//! | a risk declared in `risks/` | as its blocks would be: one for each known release in its `to` |
 //! | an unreadable `from` | every source is blocked |
 //! | texts without `matchingRules`, or rules that cannot be read | the risk applies to every cluster (`Always`) |
 //! | rules or texts without all of `url`, `name`, `message` | the edge is gone |
 //! | an unknown rule type | carried through unchanged with its parameters |
 //! | a tombstoned version that a channel still lists | served: taking it away would strand clusters |
 //! | an unreadable release, or two different ones of one name | not served |
-//! | an unreadable `to`, channel file, `releases/` file or `raw/metadata.json`; another major `version` | nothing: the revision is refused, and the caller keeps its last good one |
+//! | an unreadable `to`, channel file, `risks/` target, `releases/` file or `raw/metadata.json`; another major `version` | nothing: the revision is refused, and the caller keeps its last good one |
 
 #![cfg_attr(
     not(test),
@@ -30,6 +31,8 @@
 mod block;
 mod channel;
 pub mod codes;
+pub mod convert;
+mod declaration;
 pub mod diff;
 mod edges;
 mod explain;
@@ -40,6 +43,7 @@ mod outgoing;
 mod paths;
 mod pattern;
 mod places;
+pub mod range;
 mod raw;
 mod record;
 mod releases;
@@ -53,8 +57,9 @@ mod verdicts;
 mod versions;
 pub mod wire;
 
-pub use block::{Block, Effect};
+pub use block::{Block, Effect, Sources};
 pub use channel::Channel;
+pub use declaration::{Declaration, DeclaredEdges};
 pub use diff::{Diff, diff};
 pub use explain::{Explanation, Said, Verdict};
 pub use graph::{Edge, Graph, Group, Node};

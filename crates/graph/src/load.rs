@@ -11,6 +11,7 @@ use clearway_core::{Arch, Diagnostic, Limits};
 use crate::block::{self, Block};
 use crate::channel::{self, Channel};
 use crate::codes;
+use crate::declaration::{self, Declaration};
 use crate::edges::{self, Context, is_consumed};
 use crate::graph::Node;
 use crate::inputs::{Inputs, Role, extension, role};
@@ -40,6 +41,7 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
     let raw = raw::read(inputs.get(raw::PATH), &mut findings);
     let mut releases = Releases::default();
     let mut blocks: Vec<Block> = Vec::new();
+    let mut declarations: Vec<Declaration> = Vec::new();
     let mut channels: BTreeMap<String, Channel> = BTreeMap::new();
     for (path, bytes) in inputs.iter() {
         let role = role(path);
@@ -56,14 +58,16 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
                 }
             }
             Role::Block => blocks.extend(block::read(path, bytes, &mut findings)),
+            Role::Declaration => declarations.extend(declaration::read(path, bytes, &mut findings)),
             Role::Releases => releases.read(path, bytes, &mut findings),
         }
-        if extension(path) == "yml" && role != Role::Releases {
+        if extension(path) == "yml" && matches!(role, Role::Channel | Role::Block) {
             let finding = codes::FILE_NAME.finding("a .yml file is read here, but Cincinnati passes over it");
             findings.push(finding.at(whole(path)).with_help("rename it to end in .yaml"));
         }
     }
-    let revision = (!findings.refused).then(|| build(inputs, releases, blocks, channels, &raw, &mut findings));
+    let files = Files { releases, blocks, declarations, channels, raw };
+    let revision = (!findings.refused).then(|| build(inputs, files, &mut findings));
     let mut diagnostics = findings.diagnostics;
     diagnostics.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     Outcome { revision, diagnostics }
@@ -82,14 +86,17 @@ fn add_channel(channels: &mut BTreeMap<String, Channel>, channel: Channel, findi
     }
 }
 
-fn build(
-    inputs: &Inputs,
+/// What the files hold.
+struct Files {
     releases: Releases,
-    mut blocks: Vec<Block>,
+    blocks: Vec<Block>,
+    declarations: Vec<Declaration>,
     channels: BTreeMap<String, Channel>,
-    raw: &Raw,
-    findings: &mut Findings<'_>,
-) -> Revision {
+    raw: Raw,
+}
+
+fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision {
+    let Files { releases, mut blocks, declarations, channels, raw } = files;
     let Releases { listed, versions, arches, files } = releases;
     let (versions, ranks) = versions.ranked();
     let arches: Vec<(Arch, u32)> = arches.into_iter().collect();
@@ -124,6 +131,7 @@ fn build(
     let members = Members::new(&listed, versions.len(), arches.len());
     let of_version = |rank: u32| members.of_version(rank);
     let targets = Targets { versions: &versions, of_version: &of_version, full: &full };
+    blocks.extend(declarations.iter().flat_map(|declaration| declaration.compile(&versions)));
     let judged = verdicts::judge(&mut blocks, &targets, &mut table, findings);
     let members = members.with_channels(&channels, &versions, &listed, &arches);
     let names = served_names(&channels, &members, listed.len());
@@ -155,8 +163,9 @@ fn build(
         table,
         judged,
         blocks,
+        declarations,
         channels,
-        raw_versions: raw.keys().cloned().collect(),
+        raw_versions: raw.into_keys().collect(),
     }
 }
 

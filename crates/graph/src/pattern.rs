@@ -3,7 +3,10 @@
 //! Versions are ASCII, so the expressions are compiled without Unicode tables where they allow it: the same answers for
 //! a fraction of the compile time.
 
+use clearway_core::Version;
 use regex::bytes::{Regex, RegexBuilder};
+
+use crate::range::Ranges;
 
 /// How large one compiled expression may grow.
 const SIZE: usize = 1 << 20;
@@ -15,6 +18,8 @@ pub(crate) enum Pattern {
     Any,
     /// The sources in whose full version the expression is found. Boxed: it is large.
     Search(Box<Regex>),
+    /// The sources that version ranges hold.
+    Held(Ranges),
 }
 
 impl Pattern {
@@ -37,6 +42,10 @@ impl Pattern {
         match self {
             Pattern::Any => true,
             Pattern::Search(regex) => regex.is_match(full.as_bytes()),
+            // A release's full version is always one; anything else is touched.
+            Pattern::Held(ranges) => {
+                full.parse::<Version>().ok().is_none_or(|version| ranges.hold(&version, version.build()))
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use clearway_core::{Arch, Digest, Position, Version};
 
 use crate::block::Block;
 use crate::channel::Channel;
+use crate::declaration::Declaration;
 use crate::edges::{Table, rank};
 use crate::graph::{Edge, Graph, Group, Node};
 use crate::releases::Listed;
@@ -41,6 +42,7 @@ pub struct Revision {
     pub(crate) table: Table,
     pub(crate) judged: Judged,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) declarations: Vec<Declaration>,
     pub(crate) channels: BTreeMap<String, Channel>,
     /// The versions that `raw/metadata.json` speaks of.
     pub(crate) raw_versions: BTreeSet<Version>,
@@ -148,7 +150,12 @@ impl Revision {
         &self.releases
     }
 
-    /// Every block, by file.
+    /// Every declared risk, by file.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
+    }
+
+    /// Every block: by file, and then those that the declared risks stand for.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
@@ -178,7 +185,8 @@ impl Revision {
             .iter()
             .filter_map(|member| self.releases.get(*member as usize))
             .map(|release| Arc::clone(&release.node));
-        let mut edges = Vec::new();
+        let listed: usize = members.iter().map(|member| self.table.range(*member).len()).sum();
+        let mut edges = Vec::with_capacity(listed.min(members.len() * members.len() / 2));
         let mut groups = Groups { revision: self, list: Vec::new(), known: HashMap::new(), last: (NONE, 0) };
         for (to, member) in (0..).zip(members) {
             for row in self.table.incoming(*member) {
@@ -187,9 +195,9 @@ impl Revision {
                     continue;
                 }
                 match row.ruling {
-                    Ruling::Plain => edges.push(Edge { from, to }),
-                    Ruling::Removed => {}
-                    Ruling::Conditional(set) => groups.add(set, Edge { from, to }),
+                    Ruling::PLAIN => edges.push(Edge { from, to }),
+                    Ruling::REMOVED => {}
+                    conditional => groups.add(conditional.set(), Edge { from, to }),
                 }
             }
         }

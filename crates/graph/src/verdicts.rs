@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clearway_core::Version;
 
-use crate::block::{Block, Effect};
+use crate::block::{Block, Effect, Sources};
 use crate::codes;
 use crate::edges::{Table, by, rank};
 use crate::pattern::Pattern;
@@ -16,22 +16,75 @@ use crate::record::{Findings, whole};
 use crate::risk::Risk;
 use crate::versions::id;
 
-/// What became of an edge.
+/// What became of an edge: nothing, its end, or the number of a set of risks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ruling {
-    Plain,
-    Removed,
-    /// With the risks of a set.
-    Conditional(u32),
+pub(crate) struct Ruling(u32);
+
+impl Ruling {
+    pub(crate) const PLAIN: Ruling = Ruling(u32::MAX);
+    pub(crate) const REMOVED: Ruling = Ruling(u32::MAX - 1);
+
+    /// The set of risks of a conditional edge.
+    pub(crate) fn set(self) -> u32 {
+        self.0
+    }
 }
 
 /// What the blocks came to.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// Which block touches which row of the table; in order.
-    pub(crate) hits: Vec<(u32, u32)>,
+    /// Which blocks touch which row of the table.
+    pub(crate) hits: Hits,
     /// The distinct sets of risks.
     pub(crate) sets: Vec<Arc<[Arc<Risk>]>>,
+}
+
+/// The blocks that touch each row, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    /// Where the blocks of each row start; one more entry than there are rows.
+    starts: Vec<u32>,
+    blocks: Vec<u32>,
+}
+
+impl Hits {
+    /// Sorts (row, block) pairs into their rows by counting.
+    fn new(pairs: &[(u32, u32)], rows: usize) -> Self {
+        let mut starts = vec![0_u32; rows + 1];
+        for (row, _) in pairs {
+            starts.get_mut(*row as usize + 1).into_iter().for_each(|count| *count += 1);
+        }
+        let mut sum = 0;
+        for count in &mut starts {
+            sum += *count;
+            *count = sum;
+        }
+        let mut next = starts.clone();
+        let mut blocks = vec![0_u32; pairs.len()];
+        for (row, block) in pairs {
+            let Some(slot) = next.get_mut(*row as usize) else { continue };
+            blocks.get_mut(*slot as usize).into_iter().for_each(|entry| *entry = *block);
+            *slot += 1;
+        }
+        let mut hits = Hits { starts, blocks };
+        for row in 0..rows {
+            let range = hits.range(row);
+            if range.len() > 1 {
+                hits.blocks.get_mut(range).into_iter().for_each(<[u32]>::sort_unstable);
+            }
+        }
+        hits
+    }
+
+    fn range(&self, row: usize) -> std::ops::Range<usize> {
+        let at = |place: usize| self.starts.get(place).copied().unwrap_or(0) as usize;
+        at(row)..at(row + 1)
+    }
+
+    /// The blocks that touch a row.
+    pub(crate) fn of(&self, row: usize) -> &[u32] {
+        self.blocks.get(self.range(row)).unwrap_or(&[])
+    }
 }
 
 /// What blocks are matched against.
@@ -53,7 +106,7 @@ pub(crate) fn judge(
 ) -> Judged {
     let (risks, risk_of) = intern(blocks, findings);
     let patterns = compile(blocks, findings);
-    let mut hits: Vec<(u32, u32)> = Vec::new();
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
     // What is known of each source: twice the number of the pattern that was searched last, and its answer.
     let mut known: Vec<u32> = vec![0; targets.full.len()];
     for (number, (pattern, users)) in (1_u32..).zip(&patterns) {
@@ -68,13 +121,13 @@ pub(crate) fn judge(
                 let range = table.range(*to);
                 for (row, edge) in range.clone().zip(table.rows.get(range).unwrap_or(&[])) {
                     if touches(pattern, number, edge.from, targets.full, &mut known) {
-                        hits.push((id(row), at));
+                        pairs.push((id(row), at));
                     }
                 }
             }
         }
     }
-    hits.sort_unstable();
+    let hits = Hits::new(&pairs, table.rows.len());
     let sets = rule(&hits, &risks, &risk_of, table);
     Judged { hits, sets }
 }
@@ -94,11 +147,19 @@ fn touches(pattern: &Pattern, number: u32, from: u32, full: &[String], known: &m
 
 /// The distinct patterns with the blocks that use them; a `from` that is no expression blocks every source.
 fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, Vec<u32>)> {
-    let mut users: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut users: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let mut held: BTreeMap<String, (Pattern, Vec<u32>)> = BTreeMap::new();
     for (at, block) in (0..).zip(blocks.iter()) {
-        users.entry(block.from.clone()).or_default().push(at);
+        match &block.from {
+            Sources::Expression(text) => users.entry(text).or_default().push(at),
+            Sources::Ranges(ranges) => {
+                let entry = held.entry(ranges.to_string());
+                entry.or_insert_with(|| (Pattern::Held(ranges.clone()), Vec::new())).1.push(at);
+            }
+        }
     }
-    let mut patterns = Vec::with_capacity(users.len());
+    let users: Vec<_> = users.into_iter().map(|(text, users)| (text.to_owned(), users)).collect();
+    let mut patterns: Vec<_> = held.into_values().collect();
     for (text, users) in users {
         let pattern = Pattern::new(&text).unwrap_or_else(|why| {
             for at in &users {
@@ -108,7 +169,7 @@ fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, V
                 let message = format!("`from: {text}` is not an expression: {why}; every source is blocked");
                 let finding = codes::BLOCK_SOURCE.finding(message).at(place);
                 findings.push(finding.with_help("a dot is written [.] and a plus sign [+]"));
-                ".*".clone_into(&mut block.from);
+                block.from = Sources::Expression(".*".to_owned());
             }
             Pattern::Any
         });
@@ -154,18 +215,25 @@ fn intern(blocks: &mut [Block], findings: &mut Findings<'_>) -> (Vec<Arc<Risk>>,
 }
 
 /// Rules on each row: taken away if anybody says so, else with all risks that anybody names.
-fn rule(hits: &[(u32, u32)], risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut Table) -> Vec<Arc<[Arc<Risk>]>> {
+fn rule(hits: &Hits, risks: &[Arc<Risk>], risk_of: &[Option<u32>], table: &mut Table) -> Vec<Arc<[Arc<Risk>]>> {
     let mut sets: Vec<Arc<[Arc<Risk>]>> = Vec::new();
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut last: (Vec<u32>, u32) = (Vec::new(), 0);
     let mut set: Vec<u32> = Vec::new();
-    for of_row in hits.chunk_by(|one, other| one.0 == other.0) {
-        let Some(row) = of_row.first().and_then(|(row, _)| table.rows.get_mut(*row as usize)) else { continue };
+    for (at, (row, by)) in table.rows.iter_mut().zip(&table.by).enumerate() {
+        let of_row = hits.of(at);
+        if by & by::REMOVED != 0 {
+            row.ruling = Ruling::REMOVED;
+            continue;
+        }
+        if of_row.is_empty() {
+            continue;
+        }
         set.clear();
-        set.extend(of_row.iter().filter_map(|(_, block)| risk_of.get(*block as usize).copied().flatten()));
+        set.extend(of_row.iter().filter_map(|block| risk_of.get(*block as usize).copied().flatten()));
         // A block without a risk takes the edge away, whatever the others say.
         if set.len() < of_row.len() {
-            row.ruling = Ruling::Removed;
+            row.ruling = Ruling::REMOVED;
             continue;
         }
         set.sort_unstable();
@@ -177,12 +245,7 @@ fn rule(hits: &[(u32, u32)], risks: &[Arc<Risk>], risk_of: &[Option<u32>], table
             });
             last = (set.clone(), number);
         }
-        row.ruling = Ruling::Conditional(last.1);
-    }
-    for row in &mut table.rows {
-        if row.by & by::REMOVED != 0 {
-            row.ruling = Ruling::Removed;
-        }
+        row.ruling = Ruling(last.1);
     }
     sets
 }

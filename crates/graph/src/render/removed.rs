@@ -18,7 +18,7 @@ impl Revision {
         for node in graph.nodes() {
             let to = node.version();
             let rows = self.place(to, arch).map_or(&[][..], |place| self.table.incoming(place));
-            let gone = rows.iter().filter(|row| row.ruling == Ruling::Removed);
+            let gone = rows.iter().filter(|row| row.ruling == Ruling::REMOVED);
             found.extend(gone.filter_map(|row| Some((member(row.from)?.clone(), to.clone()))));
         }
         found

@@ -1,0 +1,279 @@
+//! Every rule about blocks and their overlaps, each on a graph small enough to read.
+
+mod common;
+
+use clearway_graph::{Rule, Said, Verdict};
+use common::{arch, codes, loaded, updates, version};
+
+const A: &str = "url: https://example.com/a\nname: A\nmessage: It breaks.\nmatchingRules: [{type: Always}]\n";
+const B: &str =
+    "url: https://example.com/b\nname: B\nmessage: It breaks.\nmatchingRules: [{type: PromQL, promql: {promql: up}}]\n";
+
+/// Blocks, the three updates of amd64 and of arm64, and what is diagnosed.
+struct Case {
+    what: &'static str,
+    blocks: Vec<String>,
+    amd64: [&'static str; 3],
+    arm64: [&'static str; 3],
+    codes: &'static [&'static str],
+}
+
+fn block(to: &str, from: &str, rest: &str) -> String {
+    format!("to: {to}\nfrom: {from}\n{rest}")
+}
+
+#[test]
+fn blocks_and_their_overlaps() {
+    const OPEN: [&str; 3] = ["open", "open", "open"];
+    let same = |what, blocks, amd64, codes| Case { what, blocks, amd64, arm64: amd64, codes };
+    let cases = [
+        same("no block", vec![], OPEN, &[]),
+        same("a block to and from is silent", vec![block("1.0.2", "1[.]0[.]1", "")], ["open", "open", "gone"], &[]),
+        same("a block with all texts and rules is a risk", vec![block("1.0.2", ".*", A)], ["open", "A", "A"], &[]),
+        same(
+            "`from` is searched anywhere in the version",
+            vec![block("1.0.2", "'0[.]1'", "")],
+            ["open", "open", "gone"],
+            &[],
+        ),
+        same("`from` sees the architecture behind the version", vec![block("1.0.2", "'^1[.]0[.]1$'", "")], OPEN, &[]),
+        Case {
+            what: "`from` may ask for an architecture",
+            blocks: vec![block("1.0.2", "'[+]arm64$'", "")],
+            amd64: OPEN,
+            arm64: ["open", "gone", "gone"],
+            codes: &[],
+        },
+        same(
+            "several silent blocks add up",
+            vec![block("1.0.2", "1[.]0[.]0", ""), block("1.0.2", "1[.]0[.]1", "")],
+            ["open", "gone", "gone"],
+            &[],
+        ),
+        same(
+            "a silent block beats a risk, whichever is read first",
+            vec![block("1.0.2", "1[.]0[.]0", ""), block("1.0.2", ".*", A), block("1.0.2", "1[.]0[.]0", "")],
+            ["open", "gone", "A"],
+            &[],
+        ),
+        same(
+            "risks of an edge are united, each once, by name",
+            vec![block("1.0.2", ".*", B), block("1.0.2", "1[.]0[.]1", A), block("1.0.2", "1[.]0[.]", B)],
+            ["open", "B", "A,B"],
+            &[],
+        ),
+        Case {
+            what: "a silent block to one architecture touches no other",
+            blocks: vec![block("1.0.2+arm64", ".*", "")],
+            amd64: OPEN,
+            arm64: ["open", "gone", "gone"],
+            codes: &[],
+        },
+        Case {
+            what: "a risk to one architecture touches no other, and leaves no hole there",
+            blocks: vec![block("1.0.2+arm64", ".*", A)],
+            amd64: OPEN,
+            arm64: ["open", "A", "A"],
+            codes: &[],
+        },
+        same("a block to what nobody lists does nothing", vec![block("9.0.0", ".*", "")], OPEN, &[]),
+        same("a pre-release is another version", vec![block("1.0.2-arm64", ".*", "")], OPEN, &[]),
+        same(
+            "a `from` that is no expression blocks every source",
+            vec![block("1.0.2", "'4[.'", A)],
+            ["open", "A", "A"],
+            &["GD021 blocked-edges/0.yaml:2"],
+        ),
+        same(
+            "a `from` that is a number blocks every source",
+            vec![block("1.0.2", "4.18", "")],
+            ["open", "gone", "gone"],
+            &["GD021 blocked-edges/0.yaml:2"],
+        ),
+        same(
+            "no `from` blocks every source",
+            vec!["to: 1.0.2\n".into()],
+            ["open", "gone", "gone"],
+            &["GD021 blocked-edges/0.yaml:1"],
+        ),
+        same(
+            "a `from` that stands twice blocks every source",
+            vec!["to: 1.0.2\nfrom: nothing\nfrom: never\n".into()],
+            ["open", "gone", "gone"],
+            &["GD006 blocked-edges/0.yaml:3", "GD021 blocked-edges/0.yaml:3"],
+        ),
+        same(
+            "texts without rules are a risk for every cluster",
+            vec![block("1.0.2", ".*", "url: https://example.com\nname: Slow\nmessage: M\n")],
+            ["open", "Slow", "Slow"],
+            &["GD023 blocked-edges/0.yaml:1"],
+        ),
+        same(
+            "an empty list of rules is no rules",
+            vec![block("1.0.2", ".*", "url: https://example.com\nname: Slow\nmessage: M\nmatchingRules: []\n")],
+            ["open", "Slow", "Slow"],
+            &["GD023 blocked-edges/0.yaml:6"],
+        ),
+        same(
+            "rules that cannot be read are a risk for every cluster",
+            vec![block(
+                "1.0.2",
+                ".*",
+                "url: https://example.com\nname: Slow\nmessage: M\nmatchingRules: [{type: PromQL}, 3]\n",
+            )],
+            ["open", "Slow", "Slow"],
+            &["GD024 blocked-edges/0.yaml:6"],
+        ),
+        same(
+            "rules without a name take the edge away",
+            vec![block("1.0.2", ".*", "url: https://example.com\nmessage: M\nmatchingRules: [{type: Always}]\n")],
+            ["open", "gone", "gone"],
+            &["GD022 blocked-edges/0.yaml:5"],
+        ),
+        same(
+            "a text that is none takes the edge away",
+            vec![block(
+                "1.0.2",
+                ".*",
+                "url: https://example.com\nname: 7\nmessage: M\nmatchingRules: [{type: Always}]\n",
+            )],
+            ["open", "gone", "gone"],
+            &["GD022 blocked-edges/0.yaml:6"],
+        ),
+        same(
+            "some texts and no rules take the edge away",
+            vec![block("1.0.2", ".*", "name: Slow\n")],
+            ["open", "gone", "gone"],
+            &["GD022 blocked-edges/0.yaml:3"],
+        ),
+        same(
+            "an unknown key is named and opens nothing",
+            vec![block(
+                "1.0.2",
+                ".*",
+                "url: https://example.com\nname: Slow\nmessage: M\nmatchingrules: [{type: PromQL}]\n",
+            )],
+            ["open", "Slow", "Slow"],
+            &["GD023 blocked-edges/0.yaml:1", "GD005 blocked-edges/0.yaml:6"],
+        ),
+        same(
+            "a silent block with a key more is still one",
+            vec![block("1.0.2", ".*", "fixedIn: 1.0.3\n")],
+            ["open", "gone", "gone"],
+            &[],
+        ),
+        same(
+            "a `fixedIn` that is no version",
+            vec![block("1.0.2", ".*", "fixedIn: soon\n")],
+            ["open", "gone", "gone"],
+            &["GD026 blocked-edges/0.yaml:3"],
+        ),
+        same(
+            "an unknown rule type is carried through",
+            vec![block("1.0.2", ".*", &A.replace("{type: Always}", "{type: Moon, phase: {full: true}}"))],
+            ["open", "A", "A"],
+            &["GD025 blocked-edges/0.yaml:6"],
+        ),
+        same(
+            "two risks of one name are both served",
+            vec![block("1.0.2", ".*", A), block("1.0.2", ".*", &A.replace("breaks", "burns"))],
+            ["open", "A,A", "A,A"],
+            &["GD027 blocked-edges/1.yaml:0"],
+        ),
+    ];
+    for case in cases {
+        let named: Vec<_> =
+            (0..).zip(&case.blocks).map(|(at, text)| (format!("blocked-edges/{at}.yaml"), text)).collect();
+        let files: Vec<_> = named.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let outcome = loaded(&files);
+        assert_eq!(updates(&outcome, "amd64"), case.amd64, "{} (amd64)", case.what);
+        assert_eq!(updates(&outcome, "arm64"), case.arm64, "{} (arm64)", case.what);
+        assert_eq!(codes(&outcome), case.codes, "{}", case.what);
+    }
+}
+
+#[test]
+fn a_block_whose_target_cannot_be_told_refuses_the_revision() {
+    for (block, code) in [
+        ("from: .*\n", "GD020"),
+        ("to: banana\nfrom: .*\n", "GD020"),
+        ("to: 4.10\nfrom: .*\n", "GD020"),
+        ("to: [1.0.2]\nfrom: .*\n", "GD020"),
+        ("to: 1.0.1\nfrom: .*\nto: 1.0.2\n", "GD020"),
+        ("- 1\n", "GD020"),
+        ("", "GD020"),
+        ("# a comment only\n", "GD020"),
+        ("to: 1.0.1\nfrom: .*\n---\nto: 1.0.2\nfrom: .*\n", "GD007"),
+        ("to: \"1.0.2\nfrom: .*\n", "IN001"),
+    ] {
+        let outcome = loaded(&[("blocked-edges/x.yaml", block)]);
+        assert!(outcome.revision.is_none(), "{block}");
+        assert!(outcome.diagnostics.iter().any(|found| found.code == code), "{block}: {:?}", codes(&outcome));
+    }
+}
+
+#[test]
+fn file_names_decide_what_is_read_and_an_odd_one_is_named() {
+    let block = "to: 1.0.2\nfrom: .*\n";
+    for (path, gone, code) in [
+        ("blocked-edges/a.yaml", true, None),
+        ("blocked-edges/a.yml", true, Some("GD004")),
+        ("blocked-edges/a.txt", false, Some("GD004")),
+        ("blocked-edges/old/a.yaml", false, Some("GD004")),
+        ("hack/a.yaml", false, None),
+    ] {
+        let outcome = loaded(&[(path, block)]);
+        assert_eq!(updates(&outcome, "amd64")[2] == "gone", gone, "{path}");
+        assert_eq!(outcome.diagnostics.first().map(|found| found.code.as_ref()), code, "{path}");
+    }
+}
+
+#[test]
+fn an_unknown_rule_keeps_its_parameters_on_the_wire() {
+    let rules = A.replace("{type: Always}", "{type: Moon, phase: {full: true, of: [1, x]}}, {type: Always}");
+    let outcome = loaded(&[("blocked-edges/x.yaml", &block("1.0.2", ".*", &rules))]);
+    let graph = outcome.revision.unwrap().graph("stable-1", &arch("amd64"));
+    let body = String::from_utf8(clearway_graph::wire::write(&graph)).unwrap();
+    assert!(body.contains(r#"[{"type":"Moon","phase":{"full":true,"of":[1,"x"]}},{"type":"Always"}]"#), "{body}");
+}
+
+#[test]
+fn every_file_that_had_a_say_is_named() {
+    let outcome = loaded(&[
+        ("blocked-edges/a.yaml", &block("1.0.2", ".*", A)),
+        ("blocked-edges/b.yaml", &block("1.0.2", "1[.]0[.]0", "")),
+        ("blocked-edges/c.yaml", &block("1.0.2", "1[.]0[.]1", "")),
+        ("raw/metadata.json", r#"{"1.0.2": {"io.openshift.upgrades.graph.previous.add": "1.0.0"}}"#),
+    ]);
+    let revision = outcome.revision.unwrap();
+    let explained = revision.explain(&version("1.0.0"), &version("1.0.2"), &arch("amd64")).unwrap();
+    let said: Vec<_> = explained
+        .said
+        .iter()
+        .map(|said| match said {
+            Said::Listed { key, file } | Said::Metadata { key, file } => format!("{key} {file}"),
+            Said::Blocked(block) => block.file.clone(),
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "previous releases/all.json",
+            "io.openshift.upgrades.graph.previous.add raw/metadata.json",
+            "blocked-edges/a.yaml",
+            "blocked-edges/b.yaml",
+        ]
+    );
+    assert_eq!((explained.verdict, explained.channels), (Verdict::Removed, vec!["stable-1"]));
+    assert_eq!(explained.to.position.map(|position| position.line), Some(4));
+    let missing = revision.explain(&version("1.0.2"), &version("1.0.0"), &arch("amd64")).unwrap();
+    assert_eq!(missing.verdict, Verdict::NotListed);
+}
+
+#[test]
+fn rules_that_are_not_given_are_always() {
+    let texts = "url: https://example.com\nname: Slow\nmessage: M\n";
+    let outcome = loaded(&[("blocked-edges/x.yaml", &block("1.0.2", ".*", texts))]);
+    let graph = outcome.revision.unwrap().graph("stable-1", &arch("amd64"));
+    assert_eq!(graph.conditional()[0].risks[0].rules(), [Rule::of_kind(Rule::ALWAYS)]);
+}
