@@ -1,9 +1,13 @@
-//! `clearway graph`: the update graph of graph-data, built, shown, explained and converted.
+//! `clearway graph`: the update graph of graph-data: built, shown, explained, compared, walked, drawn, converted.
 
 mod build;
 mod convert;
+mod diff;
 mod explain;
+mod paths;
+mod render;
 mod show;
+mod stranded;
 
 use anyhow::{Result, bail};
 use clearway_core::diagnostic::terminal;
@@ -21,6 +25,10 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
         Graph::Build(options) => build::run(options),
         Graph::Show(options) => show::run(options),
         Graph::Explain(options) => explain::run(options),
+        Graph::Diff(options) => diff::run(options),
+        Graph::Paths(options) => paths::run(options),
+        Graph::Stranded(options) => stranded::run(options),
+        Graph::Render(options) => render::run(options),
         Graph::Convert(options) => convert::run(options),
     }
 }

@@ -142,8 +142,48 @@ fn risks_are_declared_once_and_written_out_again_with_the_same_answers() {
 }
 
 #[test]
-fn a_git_revision_is_shown_as_it_was() {
+fn ways_are_found_and_named_with_what_they_carry() {
     let place = graph_data();
+    let only_risky = run(&place, "graph paths 1.0.0 1.1.0 --channel stable --graph data");
+    let want = "shortest: 1 update\n  1.0.0 to 1.1.0  unless SlowDisks applies\nfewest conditional hops: the same\nfewest risks: the same\n";
+    assert_eq!((only_risky.code, only_risky.out.as_str()), (2, want));
+    let none = run(&place, "graph paths 1.0.0 1.0.1 --channel stable --graph data");
+    assert_eq!(none.code, 1);
+    assert!(none.out.starts_with("no sequence of updates leads from 1.0.0 to 1.0.1"), "{none:?}");
+    let backwards = run(&place, "graph paths 1.1.0 1.0.0 --channel stable --graph data");
+    assert_eq!(backwards.code, 3);
+    assert!(backwards.err.contains("1.0.0 is not newer than 1.1.0"), "{backwards:?}");
+}
+
+#[test]
+fn versions_that_only_a_risk_leads_out_of_are_listed() {
+    let place = graph_data();
+    let answer = run(&place, "graph stranded --graph data --newest-patches");
+    assert_eq!(answer.code, 1);
+    let lines: Vec<&str> = answer.out.lines().skip(1).collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("1.0.0") && lines[0].contains("1.1.0 unless SlowDisks"),
+        "{answer:?}"
+    );
+    place.write("data/blocked-edges/1.1.0-SlowDisks.yaml", "to: 1.1.0\nfrom: never\n");
+    fs::remove_file(place.path().join("data/blocked-edges/1.0.1.yaml")).unwrap();
+    assert_eq!(run(&place, "graph stranded stable --graph data").code, 0);
+}
+
+#[test]
+fn a_channel_is_drawn_in_three_languages() {
+    let place = graph_data();
+    for (format, opening) in [("svg", "<svg "), ("dot", "digraph "), ("mermaid", "flowchart ")] {
+        let drawn = run(&place, &format!("graph render stable --graph data --format {format}"));
+        assert_eq!((drawn.code, drawn.err.as_str()), (0, ""), "{format}");
+        assert!(drawn.out.contains(opening) && drawn.out.contains("SlowDisks"), "{format}: {}", drawn.out);
+    }
+    let unknown = run(&place, "graph render stable --graph data --from 7.0.0");
+    assert!(unknown.code == 3 && unknown.err.contains("7.0.0 is not in this channel"), "{unknown:?}");
+}
+
+/// Makes the directory a repository with one commit.
+fn commit(place: &Place) {
     let git = |line: &str| {
         let done = Command::new("git").arg("-C").arg(place.path().join("data")).args(line.split(' ')).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -151,6 +191,24 @@ fn a_git_revision_is_shown_as_it_was() {
     git("init -q");
     git("add -A");
     git("-c user.name=t -c user.email=t@example.com commit -q -m first");
+}
+
+#[test]
+fn a_change_is_told_by_channel_with_the_files_that_are_the_reason() {
+    let place = graph_data();
+    commit(&place);
+    let same = run(&place, "graph diff HEAD data --graph data");
+    assert_eq!((same.code, same.out.as_str()), (0, ""));
+    fs::remove_file(place.path().join("data/blocked-edges/1.1.0-SlowDisks.yaml")).unwrap();
+    let changed = run(&place, "graph diff HEAD data --graph data");
+    let want = "stable\n  1.0.0–1.0.1 → 1.1.0: offered to all now; it carried SlowDisks\n    because blocked-edges/1.1.0-SlowDisks.yaml no longer speaks of it\n";
+    assert_eq!((changed.code, changed.out.as_str()), (1, want));
+}
+
+#[test]
+fn a_git_revision_is_shown_as_it_was() {
+    let place = graph_data();
+    commit(&place);
     let before = run(&place, "graph show stable --graph data");
     place.write("data/channels/stable.yaml", "name: stable\nversions: [1.0.0]\n");
     assert_ne!(run(&place, "graph show stable --graph data"), before);

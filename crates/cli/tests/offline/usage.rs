@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 14] = [
+const COMMANDS: [(&str, bool); 18] = [
     ("", false),
     ("demo", false),
     ("completions", true),
@@ -16,6 +16,10 @@ const COMMANDS: [(&str, bool); 14] = [
     ("graph build", true),
     ("graph show", true),
     ("graph explain", true),
+    ("graph diff", true),
+    ("graph paths", true),
+    ("graph stranded", true),
+    ("graph render", true),
     ("graph convert", true),
     ("status", false),
     ("status show", true),
