@@ -1,4 +1,4 @@
-//! `clearway demo`: what the product does, on sample objects that are part of the program.
+//! `clearway demo`: what the product does, on sample objects and a sample product that are part of the program.
 //!
 //! Nothing is recorded: the same code judges these objects as judges those of a cluster, as of a fixed morning, so that
 //! the ages are the same on every day.
@@ -10,11 +10,13 @@ use clearway_conditions::Object;
 use clearway_conditions::health::forest;
 use clearway_conditions::lint::{self, Policy};
 use clearway_core::diagnostic::terminal;
-use clearway_core::{Diagnostic, Limits, Timestamp};
+use clearway_core::{Arch, Diagnostic, Limits, Timestamp, Version};
+use clearway_graph::{Inputs, load};
 use clearway_yaml::{Found, read};
 
 use crate::arguments::Demo;
 use crate::exit::Exit;
+use crate::graph;
 use crate::output;
 use crate::status::family::{Family, Schemas};
 use crate::status::show;
@@ -22,6 +24,27 @@ use crate::status::show;
 /// The sample objects, by the names they have in a directory.
 const SAMPLES: [(&str, &str); 2] =
     [("shop.yaml", include_str!("../demo/shop.yaml")), ("platform.yaml", include_str!("../demo/platform.yaml"))];
+
+macro_rules! graph_data {
+    ($($path:literal)*) => {
+        [$(($path, include_str!(concat!("../../../examples/graph-data/", $path)))),*]
+    };
+}
+
+/// The graph-data of the sample product.
+const GRAPH_DATA: [(&str, &str); 11] = graph_data! {
+    "blocked-edges/1.5.0.yaml"
+    "channels/candidate-1.5.yaml"
+    "channels/fast-1.5.yaml"
+    "channels/stable-1.5.yaml"
+    "raw/metadata.json"
+    "releases/platform.yaml"
+    "risks/IngressSettingsLost.yaml"
+    "risks/ProxyTimeouts.yaml"
+    "risks/SlowEtcd.yaml"
+    "risks/VSphereOldHardware.yaml"
+    "version"
+};
 
 /// The morning the samples are judged as of.
 const MORNING: &str = "2026-05-04T09:00:00Z";
@@ -52,6 +75,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         let told = rule.page.split("\n## Fails").next().unwrap_or(rule.page);
         writeln!(out, "{}", told.trim_end())?;
     }
+    show_graph(&mut out)?;
     writeln!(out, "\n{}", heading("Try it"))?;
     match &options.keep {
         Some(directory) => {
@@ -68,7 +92,29 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     }
     writeln!(out, "  clearway status show deploy -A   the Deployments of your own cluster")?;
     writeln!(out, "  clearway status lint --all       the conditions of everything in it")?;
+    writeln!(
+        out,
+        "  clearway graph --help            the update graph; examples/graph-data holds this sample product"
+    )?;
     Ok(Exit::Yes)
+}
+
+/// The update graph of the sample product: where each release may go, and why one update is conditional.
+fn show_graph(out: &mut impl std::io::Write) -> Result<()> {
+    let inputs: Inputs = GRAPH_DATA.into_iter().collect();
+    let revision = load(&inputs, &Limits::default()).revision.context("the sample graph-data is refused")?;
+    let arch = Arch::default();
+    writeln!(out, "\n{}", heading("Where can a release go?   (clearway graph show stable-1.5)"))?;
+    write!(out, "{}", graph::show::table(&revision.graph("stable-1.5", &arch)))?;
+    let (from, to) = (Version::new(1, 4, 2), Version::new(1, 5, 0));
+    let explanation = revision.explain(&from, &to, &arch).context("the sample product lost a release")?;
+    writeln!(
+        out,
+        "\n{}",
+        heading(&format!("And why not simply {from} to {to}?   (clearway graph explain {from} {to})"))
+    )?;
+    writeln!(out, "{}", graph::explain::text(&explanation))?;
+    Ok(())
 }
 
 fn judge(now: Timestamp) -> (Family, Vec<Diagnostic>) {

@@ -16,9 +16,7 @@ pub(super) fn run(options: &GraphExplain) -> Result<Exit> {
     let Some(explanation) = revision.explain(&from, &to, &options.arch) else {
         bail!("{}", unknown(&revision, &from, &to, &options.arch));
     };
-    let sentences: Vec<String> = explanation.said.iter().map(sentence).collect();
-    let data = data(&explanation, &sentences);
-    output::print_data(options.output, &data, || text(&explanation, &sentences))?;
+    output::print_data(options.output, &data(&explanation), || text(&explanation))?;
     Ok(match explanation.verdict {
         Verdict::Recommended => Exit::Yes,
         Verdict::Conditional(_) => Exit::Unknown,
@@ -57,7 +55,8 @@ fn sentence(said: &Said<'_>) -> String {
     }
 }
 
-fn text(explanation: &Explanation<'_>, sentences: &[String]) -> String {
+/// What became of the edge, who had a say in it, and the risks it carries.
+pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     let (from, to) = (explanation.from.node.version(), explanation.to.node.version());
     let mut lines = vec![match explanation.verdict {
         Verdict::NotListed => format!("{from} to {to} is not an update: no release lists it"),
@@ -67,7 +66,7 @@ fn text(explanation: &Explanation<'_>, sentences: &[String]) -> String {
         }
         Verdict::Removed => format!("{from} to {to} is offered to nobody"),
     }];
-    lines.extend(sentences.iter().map(|sentence| format!("  because {sentence}")));
+    lines.extend(explanation.said.iter().map(|said| format!("  because {}", sentence(said))));
     let channels: Vec<String> = explanation.channels.iter().map(|name| (*name).to_owned()).collect();
     lines.push(if channels.is_empty() {
         "  but no channel holds both releases, so no cluster sees it".to_owned()
@@ -86,7 +85,7 @@ fn text(explanation: &Explanation<'_>, sentences: &[String]) -> String {
     lines.join("\n")
 }
 
-fn data(explanation: &Explanation<'_>, sentences: &[String]) -> Value {
+fn data(explanation: &Explanation<'_>) -> Value {
     let risks: Vec<Value> = match explanation.verdict {
         Verdict::Conditional(risks) => risks.iter().filter_map(|risk| serde_json::from_str(risk.json()).ok()).collect(),
         _ => Vec::new(),
@@ -95,7 +94,7 @@ fn data(explanation: &Explanation<'_>, sentences: &[String]) -> Value {
         "from": explanation.from.node.version().to_string(),
         "to": explanation.to.node.version().to_string(),
         "verdict": word(&explanation.verdict),
-        "because": sentences,
+        "because": explanation.said.iter().map(sentence).collect::<Vec<_>>(),
         "channels": explanation.channels,
         "risks": risks,
     })

@@ -3,10 +3,10 @@
 mod build;
 mod convert;
 mod diff;
-mod explain;
+pub(crate) mod explain;
 mod paths;
 mod render;
-mod show;
+pub(crate) mod show;
 mod stranded;
 
 use anyhow::{Result, bail};

@@ -1,8 +1,9 @@
 //! `clearway graph show`: the releases of a channel and where each may go.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
+use clearway_graph::Graph;
 use serde_json::{Value, json};
 
 use crate::arguments::GraphShow;
@@ -22,45 +23,53 @@ pub(super) fn run(options: &GraphShow) -> Result<Exit> {
     let revision = super::revision(&super::inputs(&options.source)?)?;
     super::known(&revision, &options.channel, &options.arch)?;
     let graph = revision.graph(&options.channel, &options.arch);
-    let mut ways: BTreeMap<u32, Ways<'_>> = BTreeMap::new();
+    output::print_data(options.output, &data(&graph), || table(&graph))?;
+    Ok(Exit::Yes)
+}
+
+/// Where each release may go, in the order of the nodes.
+fn ways(graph: &Graph) -> Vec<Ways<'_>> {
+    let mut ways: Vec<Ways<'_>> = graph.nodes().iter().map(|_| Ways::default()).collect();
     for (edge, risks) in graph.updates() {
-        let way = ways.entry(edge.from).or_default();
+        let Some(way) = ways.get_mut(edge.from as usize) else { continue };
         let targets = if risks.is_empty() { &mut way.plain } else { &mut way.conditional };
         targets.push(edge.to);
         way.risks.extend(risks.iter().map(|risk| risk.name()));
     }
-    let version =
-        |place: u32| graph.node(place).map(|node| node.version().without_build().to_string()).unwrap_or_default();
-    let none = Ways::default();
-    let rows = (0..).zip(graph.nodes()).map(|(place, _)| (place, ways.get(&place).unwrap_or(&none)));
-    let rows: Vec<(u32, &Ways<'_>)> = rows.collect();
-    let data: Vec<Value> = rows
-        .iter()
+    ways
+}
+
+fn version(graph: &Graph, place: u32) -> String {
+    graph.node(place).map(|node| node.version().without_build().to_string()).unwrap_or_default()
+}
+
+fn data(graph: &Graph) -> Vec<Value> {
+    let versions = |places: &[u32]| places.iter().map(|place| version(graph, *place)).collect::<Vec<_>>();
+    (0..)
+        .zip(ways(graph))
         .map(|(place, ways)| {
-            let versions = |places: &[u32]| places.iter().map(|place| version(*place)).collect::<Vec<_>>();
             json!({
-                "version": version(*place),
+                "version": version(graph, place),
                 "updates": versions(&ways.plain),
                 "conditionalUpdates": versions(&ways.conditional),
                 "risks": ways.risks,
             })
         })
-        .collect();
-    output::print_data(options.output, &data, || {
-        let newest = |places: &[u32]| places.iter().max().map_or_else(|| "-".to_owned(), |place| version(*place));
-        output::table(
-            &["VERSION", "UPDATES", "NEWEST", "CONDITIONAL", "NEWEST", "RISKS"],
-            rows.iter().map(|(place, ways)| {
-                vec![
-                    version(*place),
-                    ways.plain.len().to_string(),
-                    newest(&ways.plain),
-                    ways.conditional.len().to_string(),
-                    newest(&ways.conditional),
-                    ways.risks.iter().copied().collect::<Vec<_>>().join(", "),
-                ]
-            }),
-        )
-    })?;
-    Ok(Exit::Yes)
+        .collect()
+}
+
+/// One line per release.
+pub(crate) fn table(graph: &Graph) -> String {
+    let newest = |places: &[u32]| places.iter().max().map_or_else(|| "-".to_owned(), |place| version(graph, *place));
+    let rows = (0..).zip(ways(graph)).map(|(place, ways)| {
+        vec![
+            version(graph, place),
+            ways.plain.len().to_string(),
+            newest(&ways.plain),
+            ways.conditional.len().to_string(),
+            newest(&ways.conditional),
+            ways.risks.into_iter().collect::<Vec<_>>().join(", "),
+        ]
+    });
+    output::table(&["VERSION", "UPDATES", "NEWEST", "CONDITIONAL", "NEWEST", "RISKS"], rows)
 }
