@@ -19,7 +19,7 @@ bench: ## Run the benchmarks and print their ratios
 	@tools/bench
 
 .PHONY: corpora
-corpora: ## Run the product over public corpora: make corpora MANIFESTS=DIR
+corpora: ## Run the product over public corpora: make corpora MANIFESTS=DIR GRAPH_DATA=DIR
 	@tools/corpora
 
 .PHONY: cluster
