@@ -123,7 +123,7 @@ codes! {
     SOURCE_OPEN_START "GD104" Warning "A `from` whose match begins within a version"
         "An expression is searched, not matched as a whole: `4[.]18` is found in 4.14.18 too. `^` before the version begins it. It is a note where no source of an update to the target is matched because of it."
     QUERY_UNREADABLE "GD110" Error "A query that is not PromQL"
-        "No cluster can evaluate the rule. A risk whose rules cannot be evaluated is not recommended to anybody."
+        "No cluster can evaluate the rule. Unless another rule of the risk can, the update is recommended to nobody."
     QUERY_REFUSED "GD111" Error "A query that is not let through to a cluster's metrics"
         "The query is larger or reaches further than a query of a stranger may. It counts as one that cannot be evaluated."
     QUERY_SHAPE "GD112" Warning "A query that may not answer"
@@ -155,7 +155,7 @@ codes! {
     CHANNEL_ORDER "GD141" Info "A channel that is not in the order of versions"
         "It has no effect. Two changes to an ordered list rarely meet in one place. Pre-releases may stand before or behind their release."
     CHANNEL_SUBSET "GD142" Warning "A version that is not in the channel before"
-        "Releases go from candidate to fast and from fast to stable. A version of the channel's own minor that is missing in the channel before was not soaked there."
+        "Releases go from candidate to fast and from fast to stable. A version that is missing in the channel before was not soaked there."
     CHANNEL_STRANDED "GD150" Info "A version that only a risk leads out of"
         "Without conditional updates it reaches neither the newest patch of its minor version nor, or not, a later minor version. `clearway graph stranded` names the ways."
 }

@@ -225,6 +225,14 @@ fn targets() {
 }
 
 #[test]
+fn a_declared_risk_has_one_finding_for_its_many_blocks() {
+    let declared = "name: Slow\nurl: https://example.com/1\nmessage: m\nmatchingRules:\n- type: Always\n\
+                    to: 1.1.0 - 1.1.2\nfrom: 1.0.x\nfixedIn: 1.0.3\n";
+    let want = ["warning risks/Slow.yaml:8:10 `fixedIn` 1.0.3 is of another minor version than 1.1.0"];
+    assert_eq!(found("GD123", &[("risks/Slow.yaml", declared)]), want);
+}
+
+#[test]
 fn runs() {
     let run = |code: &str, targets: &[&str]| {
         let blocks: Vec<_> = targets.iter().map(|to| (*to, ".*", "Slow", "")).collect();

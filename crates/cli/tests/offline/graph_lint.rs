@@ -141,6 +141,15 @@ fn only_new_findings_are_told_on_request() {
 }
 
 #[test]
+fn a_tombstoned_version_that_is_still_listed_is_a_note() {
+    let place = graph_data();
+    place.write("data/channels/candidate-1.yaml", format!("{CHANNEL}tombstones: [1.0.10]\n"));
+    let answer = run(&place, "graph lint --graph data -o json");
+    assert_eq!((answer.code, answer.places()), (0, vec!["GD013 channels/candidate-1.yaml:4:3".to_owned()]));
+    assert!(answer.out.contains("edges to and from a tombstoned version were never supported"), "{answer:?}");
+}
+
+#[test]
 fn what_is_refused_is_told_and_is_no_answer() {
     let place = graph_data();
     place.write("data/channels/bad.yaml", "name: [\n");

@@ -25,10 +25,11 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
             "add `name`, `url`, `message` and `matchingRules`; with `type: Always` no cluster is recommended them";
         drafts.push(Draft::new(&codes::BLOCK_SILENT, &block.file, At::Key("to"), message, help));
     }
-    let mut told: BTreeSet<(&str, String)> = BTreeSet::new();
+    // A declared risk stands for many blocks.
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     for block in index.revision.blocks() {
         let Some(why) = block.fixed_in.as_ref().and_then(|fixed| wrong(block, fixed, index)) else { continue };
-        if told.insert((&block.file, why.clone())) {
+        if told.insert(&block.file) {
             let help = "name the first release of this minor version without the problem, or leave it out";
             drafts.push(Draft::new(&codes::FIXED_IN, &block.file, At::Key("fixedIn"), why, help));
         }
