@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Show what Clearway does, on sample objects, with nothing to set up
     Demo(Demo),
-    /// Build, show and explain the update graph of graph-data
+    /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
     /// Read, check and wait for the status of any Kubernetes objects
@@ -77,6 +77,16 @@ Examples:
 
 Exit code 0: offered to every cluster; 1: offered to nobody; 2: it depends on the cluster; 3: could not tell.")]
     Explain(GraphExplain),
+    /// Check graph-data: expressions that match too much or nothing, queries that cannot answer, risks with holes
+    #[command(after_help = "\
+Examples:
+  clearway graph lint --graph graph-data
+  clearway graph lint --new-since origin/master       only what a change brings in
+  clearway graph lint -o sarif > findings.sarif
+  clearway graph lint --explain GD102                 what a code means
+
+Exit code 0: clean (there may be notes); 1: warnings or errors; 3: refused as a whole, or unreadable.")]
+    Lint(GraphLint),
     /// Show what a change of graph-data does to each channel, and which files are the reason
     #[command(after_help = "\
 Examples:
@@ -175,6 +185,22 @@ pub(crate) struct GraphExplain {
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway graph lint`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphLint {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// Only findings that this git revision of the directory does not have
+    #[arg(long, value_name = "REV")]
+    pub(crate) new_since: Option<String>,
+    /// Explain a code instead
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["rev", "new_since"])]
+    pub(crate) explain: Option<String>,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: FindingFormat,
 }
 
 /// Options of `clearway graph diff`.

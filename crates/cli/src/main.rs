@@ -5,6 +5,7 @@
 mod arguments;
 mod demo;
 mod exit;
+mod findings;
 mod graph;
 mod manual;
 mod output;

@@ -1,6 +1,6 @@
 //! What can be wrong with graph-data or a graph on the wire: one table of codes, titles and texts.
 //!
-//! The reader of this crate uses `GD0nn`; a linter adds its own above them. Start at [`CODES`].
+//! The reader of this crate uses `GD0nn`, and [`mod@crate::lint`] `GD1nn`. Start at [`CODES`].
 
 use clearway_core::diagnostic::sarif;
 use clearway_core::{Diagnostic, Severity};
@@ -112,6 +112,52 @@ codes! {
         "It is taken as conditional."
     WIRE_ORDER "GD066" Error "An update on the wire that does not lead to a newer version"
         "It is passed over."
+    SOURCE_NOTHING "GD100" Warning "A `from` that matches no known release"
+        "The block has no effect. A version that is no longer listed, or a misspelt expression, is the usual cause."
+    SOURCE_SUFFIX "GD101" Error "A `from` that leaves no room for the architecture"
+        "An expression is searched in `<version>+<arch>`, such as `4.18.1+amd64`. One that ends in `$` right behind the version never matches, and the edges stay open."
+    SOURCE_OPEN_END "GD102" Warning "A `from` whose match ends within a number"
+        "An expression is searched, not matched as a whole: `4[.]14[.]3` is found in 4.14.30 too. `[+]` behind the version ends it."
+    SOURCE_DOT "GD103" Warning "A dot that matches any character"
+        "A dot between two digits stands for any character: `1.3` is found in 113 too. A dot is written `[.]`. It is a note where no source of an update to the target is matched because of it."
+    SOURCE_OPEN_START "GD104" Warning "A `from` whose match begins within a version"
+        "An expression is searched, not matched as a whole: `4[.]18` is found in 4.14.18 too. `^` before the version begins it. It is a note where no source of an update to the target is matched because of it."
+    QUERY_UNREADABLE "GD110" Error "A query that is not PromQL"
+        "No cluster can evaluate the rule. Unless another rule of the risk can, the update is recommended to nobody."
+    QUERY_REFUSED "GD111" Error "A query that is not let through to a cluster's metrics"
+        "The query is larger or reaches further than a query of a stranger may. It counts as one that cannot be evaluated."
+    QUERY_SHAPE "GD112" Warning "A query that may not answer"
+        "A rule answers with exactly one series of the value 0 or 1; anything else is an evaluation that failed. A finding is as severe as it is certain."
+    QUERY_MISSING "GD113" Error "A `PromQL` rule without a query"
+        "The rule has no text under `promql.promql`, so that no cluster can evaluate it."
+    QUERY_METRIC "GD114" Info "A metric that no other risk asks for"
+        "That is often right. A misspelt metric has no data, and then the query does not answer."
+    TARGET_NOT_LISTED "GD120" Warning "A block whose `to` is in no channel"
+        "Nobody is offered the update, so the block has no effect. It is right for a release that is still to be listed."
+    RISK_GAP "GD121" Warning "A risk that leaves out a release in between"
+        "The risk is on the releases before and behind, so it is probably on this one too. Clusters are offered it without a warning."
+    RISK_TWICE "GD122" Warning "A risk that is declared twice for one target"
+        "The edges carry the risk if either file matches. Nobody who changes one of them expects the other."
+    FIXED_IN "GD123" Warning "A `fixedIn` that cannot be right"
+        "The release that no longer has the problem is newer than the target, of the same minor version, and in a channel."
+    FIXED_IN_MISSING "GD124" Info "A risk that ends without `fixedIn`"
+        "Later releases do not carry the risk, and nobody can tell whether it is fixed there or was forgotten."
+    FIXED_IN_DIFFERS "GD125" Warning "A risk with several `fixedIn` in one minor version"
+        "A problem is fixed in one release of a minor version. The others are probably misspelt."
+    BLOCK_SILENT "GD126" Info "A block that does not say why"
+        "Without `name`, `url` and `message` the edges are gone for everybody, and nobody learns why. Old blocks are left as they are; among the findings that a change brings in, it is a warning."
+    FILE_NAME_TARGET "GD130" Info "A file name that does not begin with the target"
+        "It has no effect. People and scripts look for `<to>-<name>.yaml`."
+    FILE_NAME_RISK "GD131" Info "A file name that does not hold the name of the risk"
+        "It has no effect. People and scripts look for `<to>-<name>.yaml`."
+    CHANNEL_REPEATED "GD140" Warning "A version that a channel lists twice"
+        "It is served once. Whoever takes it out of the channel has to find both entries."
+    CHANNEL_ORDER "GD141" Info "A channel that is not in the order of versions"
+        "It has no effect. Two changes to an ordered list rarely meet in one place. Pre-releases may stand before or behind their release."
+    CHANNEL_SUBSET "GD142" Warning "A version that is not in the channel before"
+        "Releases go from candidate to fast and from fast to stable. A version that is missing in the channel before was not soaked there."
+    CHANNEL_STRANDED "GD150" Info "A version that only a risk leads out of"
+        "Without conditional updates it reaches neither the newest patch of its minor version nor, or not, a later minor version. `clearway graph stranded` names the ways."
 }
 
 /// The entry of a code.

@@ -6,6 +6,8 @@
 //! Of a graph one asks for ways over several updates ([`paths()`]), for versions that only a risk leads out of
 //! ([`stranded()`]), for what changed since another one ([`mod@diff`]), and for a drawing ([`mod@render`]).
 //!
+//! What reading alone cannot see in the files, [`mod@lint`] finds.
+//!
 //! What is wrong in the files is a diagnostic with a code of [`codes`], and never opens an edge:
 //!
 //! | in the files | what is served |
@@ -38,6 +40,7 @@ mod edges;
 mod explain;
 mod graph;
 mod inputs;
+pub mod lint;
 mod load;
 mod outgoing;
 mod paths;
@@ -64,6 +67,7 @@ pub use diff::{Diff, diff};
 pub use explain::{Explanation, Said, Verdict};
 pub use graph::{Edge, Graph, Group, Node};
 pub use inputs::Inputs;
+pub use lint::lint;
 pub use load::{Outcome, load};
 pub use paths::{FewestRisks, Hop, NoPath, Path, Paths, paths};
 pub use render::render;

@@ -1,10 +1,12 @@
-//! `clearway graph`: the update graph of graph-data: built, shown, explained, compared, walked, drawn, converted.
+//! `clearway graph`: the update graph of graph-data: built, shown, explained, checked, compared, walked, drawn, converted.
 
 mod build;
 mod convert;
 mod diff;
 pub(crate) mod explain;
+mod lint;
 mod paths;
+mod queries;
 mod render;
 pub(crate) mod show;
 mod stranded;
@@ -25,6 +27,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
         Graph::Build(options) => build::run(options),
         Graph::Show(options) => show::run(options),
         Graph::Explain(options) => explain::run(options),
+        Graph::Lint(options) => lint::run(options),
         Graph::Diff(options) => diff::run(options),
         Graph::Paths(options) => paths::run(options),
         Graph::Stranded(options) => stranded::run(options),

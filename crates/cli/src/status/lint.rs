@@ -1,13 +1,11 @@
 //! `clearway status lint`: findings as they are made, one object after the other.
 
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clearway_conditions::Object;
 use clearway_conditions::lint::{self, History, Policy, Suppressions};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::{Diagnostic, Place, Severity};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{ClusterError, Seen};
@@ -16,28 +14,13 @@ use serde_json::Value;
 
 use super::Repeats;
 use super::live::{Fetched, Live};
-use crate::arguments::{FindingFormat, Lint};
+use crate::arguments::Lint;
 use crate::exit::Exit;
+use crate::findings::Findings;
 use crate::output::{self, LiveLine};
 
 /// The code of the finding that live objects could not be looked at.
 const NOT_SEEN: &str = "IN008";
-
-/// Writes findings as they come and counts them.
-struct Findings {
-    report: Report,
-    out: Box<dyn std::io::Write>,
-    objects: usize,
-    errors: usize,
-    warnings: usize,
-    notes: usize,
-    unread: usize,
-    yaml: Option<Vec<Diagnostic>>,
-    /// What was told already, where objects are looked at again and again.
-    told: Option<BTreeSet<String>>,
-    /// The objects, where several states of each are looked at.
-    distinct: Option<BTreeSet<ObjectId>>,
-}
 
 /// Runs the command.
 pub(super) async fn run(options: &Lint) -> Result<Exit> {
@@ -46,9 +29,9 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
         super::require_named(selection)?;
     }
     let policy = policy(options)?;
-    let mut findings = Findings::new(options.output);
+    let mut findings = Findings::new(options.output, "object");
     findings.told = options.watch.map(|_| BTreeSet::new());
-    findings.begin()?;
+    findings.begin(&lint::sarif_rules())?;
     for expired in policy.suppressions.expired(policy.now) {
         findings.add(&expired)?;
     }
@@ -133,7 +116,7 @@ async fn watch(
         line.set(&format!(
             "following for {}; {} states seen; Ctrl-C ends",
             clearway_core::humanize(left),
-            findings.objects
+            findings.checked
         ));
         tokio::select! {
             next = seen.recv() => match next {
@@ -168,9 +151,9 @@ struct Checker {
 
 impl Checker {
     fn check(&mut self, object: &Object<'_>, findings: &mut Findings) -> Result<()> {
-        findings.objects += 1;
+        findings.checked += 1;
         if let Some(distinct) = &mut findings.distinct {
-            distinct.insert(object.id());
+            distinct.insert(object.id().to_string());
         }
         lint::lint(object, &self.policy, &mut self.found);
         if let Some(history) = &mut self.history {
@@ -186,85 +169,5 @@ impl Checker {
             Ok(object) => self.check(&object, findings),
             Err(problem) => findings.add(&problem),
         }
-    }
-}
-
-impl Findings {
-    fn new(format: FindingFormat) -> Self {
-        let report = Report::new(match format {
-            FindingFormat::Table | FindingFormat::Yaml => Format::Terminal { colour: output::colour() },
-            FindingFormat::Json => Format::Json,
-            FindingFormat::Sarif => Format::Sarif,
-        });
-        Findings {
-            report,
-            out: Box::new(BufWriter::new(anstream::stdout())),
-            objects: 0,
-            errors: 0,
-            warnings: 0,
-            notes: 0,
-            unread: 0,
-            yaml: (format == FindingFormat::Yaml).then(Vec::new),
-            told: None,
-            distinct: None,
-        }
-    }
-
-    fn begin(&mut self) -> Result<()> {
-        let head = self.report.head(&lint::sarif_rules(), env!("CARGO_PKG_VERSION"));
-        Ok(self.out.write_all(head.as_bytes())?)
-    }
-
-    fn add(&mut self, finding: &Diagnostic) -> Result<()> {
-        if let Some(told) = &mut self.told
-            && !told.insert(serde_json::to_string(finding)?)
-        {
-            return Ok(());
-        }
-        match finding.severity {
-            Severity::Error => self.errors += 1,
-            Severity::Warning => self.warnings += 1,
-            Severity::Info => self.notes += 1,
-        }
-        let about_input = finding.code.starts_with("IN") && finding.severity == Severity::Error;
-        self.unread += usize::from(about_input);
-        if let Some(all) = &mut self.yaml {
-            all.push(finding.clone());
-            return Ok(());
-        }
-        let text = self.report.item(finding);
-        self.out.write_all(text.as_bytes())?;
-        // Who follows wants to see it when it happens.
-        if self.told.is_some() { Ok(self.out.flush()?) } else { Ok(()) }
-    }
-
-    fn end(mut self) -> Result<Exit> {
-        let tail = match &self.yaml {
-            Some(all) => serde_saphyr::to_string(all).context("cannot be written as YAML")?,
-            None => self.report.tail(),
-        };
-        self.out.write_all(tail.as_bytes())?;
-        self.out.flush()?;
-        let count = |number: usize, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
-        let checked = match &self.distinct {
-            Some(distinct) => format!("{} of {}", count(self.objects, "state"), count(distinct.len(), "object")),
-            None => count(self.objects, "object"),
-        };
-        anstream::eprintln!(
-            "{checked} checked: {}, {}, {}",
-            count(self.errors, "error"),
-            count(self.warnings, "warning"),
-            count(self.notes, "note"),
-        );
-        if self.unread > 0 {
-            anstream::eprintln!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
-        } else if self.objects == 0 {
-            anstream::eprintln!("there was nothing to check");
-        }
-        Ok(match (self.unread, self.errors + self.warnings) {
-            (0, 0) => Exit::Yes,
-            (0, _) => Exit::No,
-            _ => Exit::CouldNotRun,
-        })
     }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod demo;
 mod explain;
 mod graph;
+mod graph_lint;
 mod history;
 mod lint;
 mod show;

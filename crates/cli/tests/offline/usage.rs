@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 18] = [
+const COMMANDS: [(&str, bool); 19] = [
     ("", false),
     ("demo", false),
     ("completions", true),
@@ -16,6 +16,7 @@ const COMMANDS: [(&str, bool); 18] = [
     ("graph build", true),
     ("graph show", true),
     ("graph explain", true),
+    ("graph lint", true),
     ("graph diff", true),
     ("graph paths", true),
     ("graph stranded", true),

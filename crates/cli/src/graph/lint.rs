@@ -1,0 +1,89 @@
+//! `clearway graph lint`: what is wrong with graph-data, by place.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use clearway_core::{Diagnostic, Limits, Severity};
+use clearway_graph::{Inputs, codes, load};
+use serde_json::json;
+
+use super::queries::PromQl;
+use crate::arguments::{DataFormat, FindingFormat, GraphLint, GraphSource};
+use crate::exit::Exit;
+use crate::findings::Findings;
+use crate::output;
+
+/// Runs the command. Exit code 0: clean; 1: warnings or errors; 3: the graph-data is refused.
+pub(super) fn run(options: &GraphLint) -> Result<Exit> {
+    if let Some(code) = &options.explain {
+        return explain(code, options.output);
+    }
+    let inputs = super::inputs(&options.source)?;
+    let checked = Checked::of(&inputs);
+    let known = match &options.new_since {
+        Some(revision) => {
+            let source = GraphSource { graph: options.source.graph.clone(), rev: Some(revision.clone()) };
+            Checked::of(&super::inputs(&source)?).found
+        }
+        None => Vec::new(),
+    };
+    let known: BTreeSet<_> = known.iter().map(identity).collect();
+    let mut findings = Findings::new(options.output, "file");
+    findings.checked = inputs.iter().count();
+    findings.begin(&codes::sarif_rules())?;
+    for finding in checked.found.iter().filter(|finding| !known.contains(&identity(finding))) {
+        let mut finding = finding.clone();
+        // Who adds a block can still say why; who finds an old one cannot.
+        if options.new_since.is_some() && finding.code == codes::BLOCK_SILENT.code {
+            finding.severity = Severity::Warning;
+        }
+        findings.add(&finding)?;
+    }
+    let exit = findings.end()?;
+    if checked.refused {
+        bail!("the graph-data is refused as a whole: what its unreadable files block cannot be told");
+    }
+    Ok(exit)
+}
+
+/// What came of looking at some files.
+struct Checked {
+    found: Vec<Diagnostic>,
+    refused: bool,
+}
+
+impl Checked {
+    /// What the reader and the linter find, by place; of files that are refused, what the reader finds.
+    fn of(inputs: &Inputs) -> Self {
+        let outcome = load(inputs, &Limits::default());
+        let mut found = outcome.diagnostics;
+        if let Some(revision) = &outcome.revision {
+            found.extend(clearway_graph::lint(revision, inputs, &PromQl::default()));
+            found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
+        }
+        Checked { found, refused: outcome.revision.is_none() }
+    }
+}
+
+/// What makes two findings of two revisions the same: not the line, which moves.
+fn identity(finding: &Diagnostic) -> (&str, Option<&str>, &str) {
+    (&finding.code, finding.place.file.as_deref(), &finding.message)
+}
+
+fn explain(code: &str, format: FindingFormat) -> Result<Exit> {
+    let Some(entry) = codes::code(&code.to_ascii_uppercase()) else {
+        let known: Vec<&str> = codes::CODES.iter().map(|entry| entry.code).collect();
+        bail!("there is no code `{code}`; there are {}", known.join(", "));
+    };
+    let format = match format {
+        FindingFormat::Table => DataFormat::Table,
+        FindingFormat::Yaml => DataFormat::Yaml,
+        FindingFormat::Json => DataFormat::Json,
+        FindingFormat::Sarif => bail!("an explanation is no finding: SARIF has no form for it"),
+    };
+    let data = json!({"code": entry.code, "severity": entry.severity, "title": entry.title, "text": entry.text});
+    output::print_data(format, &data, || {
+        format!("{} ({}): {}\n\n{}\n", entry.code, entry.severity.as_str(), entry.title, entry.text)
+    })?;
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,158 @@
+//! What parsing cannot see in graph-data: expressions that match too much or nothing, queries that cannot answer,
+//! risks with holes, channels that contradict each other.
+//!
+//! The rules look at a [`Revision`] and write drafts: which file, which value in it, what is wrong. Only the files that
+//! a draft names are read again, to find the line, the column and the text of that value. What a query of a risk means
+//! is somebody else's knowledge, and comes in as [`Queries`]. Start at [`lint()`].
+
+mod channels;
+mod locate;
+mod names;
+mod queries;
+mod runs;
+mod sources;
+mod targets;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use clearway_core::{Diagnostic, Severity, Version};
+
+use crate::block::{Block, Effect};
+use crate::codes::Code;
+use crate::inputs::{Inputs, Role, role};
+use crate::revision::Revision;
+use crate::risk::Risk;
+
+/// What is known about queries.
+pub trait Queries {
+    /// What is wrong with a query.
+    fn check(&self, query: &str) -> Vec<QueryFinding>;
+    /// The metrics that a query asks for; none if it cannot be read.
+    fn metrics(&self, query: &str) -> Vec<String>;
+}
+
+/// Something about a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryFinding {
+    /// Which kind it is.
+    pub fault: QueryFault,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// The bytes of the query that it is about.
+    pub span: Range<usize>,
+}
+
+/// A kind of finding about a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryFault {
+    /// It is not a query.
+    Unreadable,
+    /// It is not let through to the metrics of a cluster.
+    Refused,
+    /// It may not answer with one 0 or 1.
+    Shape,
+}
+
+/// Everything the rules have to say about a revision and the files it was made of, by place.
+pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<Diagnostic> {
+    let index = Index::new(revision);
+    let mut drafts = Vec::new();
+    sources::check(&index, &mut drafts);
+    queries::check(&index, queries, &mut drafts);
+    targets::check(&index, &mut drafts);
+    runs::check(&index, &mut drafts);
+    names::check(&index, &mut drafts);
+    channels::check(&index, &mut drafts);
+    let mut found = locate::locate(drafts, inputs);
+    found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
+    found
+}
+
+/// What the rules look things up in.
+struct Index<'r> {
+    revision: &'r Revision,
+    /// `<version>+<arch>` of every release, in the order of the releases.
+    full: Vec<String>,
+    /// The versions that a channel lists, without build metadata.
+    listed: BTreeSet<Version>,
+    /// The blocks of each risk and minor version, by target.
+    runs: BTreeMap<(&'r str, u64, u64), Vec<&'r Block>>,
+}
+
+impl<'r> Index<'r> {
+    fn new(revision: &'r Revision) -> Self {
+        let full =
+            revision.releases().iter().map(|release| format!("{}+{}", release.node.version(), release.arch)).collect();
+        let listed = revision.channels().flat_map(|channel| &channel.versions).map(Version::without_build).collect();
+        let mut runs: BTreeMap<_, Vec<&Block>> = BTreeMap::new();
+        for block in revision.blocks() {
+            if let Some(risk) = risk(block) {
+                runs.entry((risk.name(), block.to.major(), block.to.minor())).or_default().push(block);
+            }
+        }
+        for run in runs.values_mut() {
+            run.sort_by(|one, other| one.to.cmp(&other.to).then_with(|| one.file.cmp(&other.file)));
+        }
+        Index { revision, full, listed, runs }
+    }
+
+    /// The blocks that have a file of their own.
+    fn own_blocks(&self) -> impl Iterator<Item = &'r Block> {
+        self.revision.blocks().iter().filter(|block| is_own(block))
+    }
+}
+
+/// Whether a block has a file of its own, and does not come from a declared risk.
+fn is_own(block: &Block) -> bool {
+    role(&block.file) == Role::Block
+}
+
+/// The risk of a block.
+fn risk(block: &Block) -> Option<&Risk> {
+    match &block.effect {
+        Effect::Condition(risk) => Some(risk),
+        Effect::Remove => None,
+    }
+}
+
+/// A finding that does not know its line yet.
+struct Draft {
+    code: &'static Code,
+    severity: Severity,
+    file: String,
+    at: At,
+    message: String,
+    help: String,
+    note: Option<String>,
+}
+
+/// The value of a file that a finding is about.
+enum At {
+    /// The value of a key.
+    Key(&'static str),
+    /// An entry of a list: which of those that read so.
+    Entry { list: &'static str, text: String, repeat: usize },
+    /// A part of the query of a rule.
+    Query { rule: usize, query: String, span: Range<usize> },
+}
+
+impl Draft {
+    fn new(code: &'static Code, file: &str, at: At, message: impl Into<String>, help: impl Into<String>) -> Self {
+        let (message, help) = (message.into(), help.into());
+        Draft { code, severity: code.severity, file: file.to_owned(), at, message, help, note: None }
+    }
+}
+
+/// The first of some versions, for a sentence that does not change with every release.
+fn first_few<'v>(versions: impl IntoIterator<Item = &'v Version>) -> String {
+    const SHOWN: usize = 3;
+    let mut versions = versions.into_iter();
+    let shown: Vec<String> = versions.by_ref().take(SHOWN).map(ToString::to_string).collect();
+    let more = if versions.next().is_some() { " and others" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

@@ -1,0 +1,101 @@
+//! Channels: repeated entries, order, what each must hold of the other, and versions that are stranded in one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clearway_core::{Arch, Version};
+
+use super::{At, Draft, Index};
+use crate::channel::Channel;
+use crate::codes;
+use crate::stranded::{Missing, Supported, stranded};
+
+/// Which channel a release is in before it comes into another.
+const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")];
+
+/// Checks every channel.
+pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+    for channel in index.revision.channels() {
+        repeated(channel, drafts);
+        order(channel, drafts);
+        subset(index, channel, drafts);
+        without_a_way(index, channel, drafts);
+    }
+}
+
+fn draft(code: &'static codes::Code, channel: &Channel, version: &Version, message: String, help: String) -> Draft {
+    let at = At::Entry { list: "versions", text: version.to_string(), repeat: 0 };
+    Draft::new(code, channel.files.first().map_or("", String::as_str), at, message, help)
+}
+
+fn repeated(channel: &Channel, drafts: &mut Vec<Draft>) {
+    // With several files, the same version in each is what `GD012` tells.
+    if channel.files.len() > 1 {
+        return;
+    }
+    let mut seen: BTreeMap<&Version, usize> = BTreeMap::new();
+    for version in &channel.versions {
+        let times = seen.entry(version).or_insert(0);
+        *times += 1;
+        if *times > 1 {
+            let message = format!("{version} is listed in {} already", channel.name);
+            let mut draft =
+                draft(&codes::CHANNEL_REPEATED, channel, version, message, "remove one of the two".to_owned());
+            draft.at = At::Entry { list: "versions", text: version.to_string(), repeat: *times - 1 };
+            drafts.push(draft);
+        }
+    }
+}
+
+fn order(channel: &Channel, drafts: &mut Vec<Draft>) {
+    let key = |version: &Version| (version.major(), version.minor(), version.patch());
+    let unordered = channel.versions.windows(2).find_map(|pair| match pair {
+        [one, other] if channel.files.len() == 1 && key(one) > key(other) => Some((one, other)),
+        _ => None,
+    });
+    if let Some((one, other)) = unordered {
+        let message = format!("{other} stands behind {one}");
+        drafts.push(draft(&codes::CHANNEL_ORDER, channel, other, message, "put it in its place".to_owned()));
+    }
+}
+
+fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
+    let before = BEFORE.iter().find_map(|(name, before)| {
+        let minor = channel.name.strip_prefix(name)?;
+        index.revision.channels.get(&format!("{before}{minor}"))
+    });
+    let Some(before) = before else { return };
+    let soaked: BTreeSet<&Version> = before.versions.iter().collect();
+    let holds = |version: &Version| soaked.contains(version) || soaked.contains(&version.without_build());
+    let mut told = BTreeSet::new();
+    for version in channel.versions.iter().filter(|version| !holds(version)) {
+        if told.insert(version) {
+            let message = format!("{version} is in {}, but not in {}", channel.name, before.name);
+            let help = format!("list it in {} first, or remove it here", before.name);
+            drafts.push(draft(&codes::CHANNEL_SUBSET, channel, version, message, help));
+        }
+    }
+}
+
+/// Stranded versions, one finding for each, whatever the architectures.
+fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
+    let mut found: BTreeMap<Version, (Missing, Vec<&Arch>)> = BTreeMap::new();
+    for arch in index.revision.arches() {
+        let graph = index.revision.graph(&channel.name, arch);
+        for version in stranded(&graph, &Supported::default()).into_iter().filter(|version| !version.newest_patch) {
+            found.entry(version.version).or_insert((version.missing, Vec::new())).1.push(arch);
+        }
+    }
+    for (version, (missing, arches)) in found {
+        let goal = match missing {
+            Missing::ToNewestPatch => "the newest patch of its minor version",
+            Missing::OutOfMinor => "a later minor version",
+            Missing::Both => "the newest patch of its minor version, nor a later one",
+        };
+        let message = format!("in {}, no way without a risk leads from {version} to {goal}", channel.name);
+        let help = format!("see `clearway graph stranded {}`", channel.name);
+        let mut draft = draft(&codes::CHANNEL_STRANDED, channel, &version, message, help);
+        let arches: Vec<&str> = arches.into_iter().map(Arch::as_str).collect();
+        draft.note = Some(format!("on {}", arches.join(", ")));
+        drafts.push(draft);
+    }
+}

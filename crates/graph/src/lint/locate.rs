@@ -1,0 +1,103 @@
+//! From drafts to findings: the files that drafts name are read again, each once, for places and source lines.
+
+use std::collections::BTreeMap;
+
+use clearway_core::{Diagnostic, Excerpt, Limits, Position};
+use clearway_yaml::{Found, Node, Source};
+
+use super::{At, Draft};
+use crate::inputs::Inputs;
+use crate::record::whole;
+
+/// Gives every draft its place.
+pub(super) fn locate(drafts: Vec<Draft>, inputs: &Inputs) -> Vec<Diagnostic> {
+    let mut by_file: BTreeMap<String, Vec<Draft>> = BTreeMap::new();
+    for draft in drafts {
+        by_file.entry(draft.file.clone()).or_default().push(draft);
+    }
+    let mut found = Vec::new();
+    for (file, drafts) in by_file {
+        let bytes = inputs.get(&file).unwrap_or_default();
+        let mut first = true;
+        clearway_yaml::read(bytes, &file, &Limits::default(), |object| {
+            if let Found::Object { root, source, .. } = object
+                && std::mem::take(&mut first)
+            {
+                found.extend(drafts.iter().map(|draft| placed(draft, root, source, bytes)));
+            }
+        });
+        if first {
+            found.extend(drafts.iter().map(|draft| finding(draft).at(whole(&file))));
+        }
+    }
+    found
+}
+
+fn finding(draft: &Draft) -> Diagnostic {
+    let mut finding = draft.code.finding(draft.message.as_str()).with_help(draft.help.as_str());
+    finding.severity = draft.severity;
+    finding.note.clone_from(&draft.note);
+    finding
+}
+
+fn placed(draft: &Draft, root: Node<'_>, source: Source<'_>, bytes: &[u8]) -> Diagnostic {
+    let finding = finding(draft);
+    let node = match &draft.at {
+        At::Key(key) => root.get(key),
+        At::Entry { list, text, repeat } => root
+            .get(list)
+            .and_then(|list| list.items().filter(|item| item.as_text() == Some(text.as_str())).nth(*repeat)),
+        At::Query { rule, query, span } => {
+            let rule = root.get("matchingRules").and_then(|rules| rules.items().nth(*rule));
+            let node = rule.and_then(|rule| query_node(rule).or(Some(rule)));
+            let text = str::from_utf8(bytes).unwrap_or_default();
+            if let Some((position, excerpt)) = within(text, node, query, span.start, span.end) {
+                let mut place = whole(&draft.file);
+                place.position = Some(position);
+                return finding.at(place).with_excerpt(excerpt);
+            }
+            node
+        }
+    };
+    let node = node.unwrap_or(root);
+    finding.at(source.place(node)).with_excerpt(source.excerpt(node))
+}
+
+/// The text of a rule's query, under `promql.promql` in any spelling.
+fn query_node(rule: Node<'_>) -> Option<Node<'_>> {
+    under(under(rule)?)
+}
+
+fn under(node: Node<'_>) -> Option<Node<'_>> {
+    node.fields().find(|(key, _)| key.raw().eq_ignore_ascii_case("promql")).map(|(_, value)| value)
+}
+
+/// The place of a part of a query, where the line of the query stands in the file: as it is, or escaped in quotes.
+fn within(
+    file: &str,
+    node: Option<Node<'_>>,
+    query: &str,
+    start: usize,
+    end: usize,
+) -> Option<(Position, Option<Excerpt>)> {
+    let from = node?.span()?.start;
+    let before = query.get(..start)?;
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = query.get(line_start..)?.lines().next().filter(|line| !line.trim().is_empty())?;
+    let (head, tail) = line.split_at_checked(start - line_start)?;
+    let part = tail.get(..end.saturating_sub(start).min(tail.len()))?;
+    // Lines that read the same are told apart by counting those before.
+    let repeat = query.get(..line_start)?.matches(line).count();
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let rest = file.get(from..)?;
+    let found = |line: &str| rest.match_indices(line).nth(repeat).map(|(at, _)| from + at);
+    let (at, length) = match found(line) {
+        Some(at) => (at + head.len(), part.len()),
+        None => (found(&quoted(line))? + quoted(head).len(), quoted(part).len()),
+    };
+    let head = file.get(..at)?;
+    let column_start = head.rfind('\n').map_or(0, |at| at + 1);
+    let position =
+        Position { line: head.matches('\n').count() + 1, column: head.get(column_start..)?.chars().count() + 1 };
+    Some((position, Excerpt::of(file, at..at + length)))
+}

@@ -1,0 +1,51 @@
+//! Targets of blocks: those that no channel offers, those that are blocked without a word, and the releases that are said to mend a risk.
+
+use std::collections::BTreeSet;
+
+use clearway_core::Version;
+
+use super::{At, Draft, Index};
+use crate::block::{Block, Effect};
+use crate::codes;
+use crate::edges::rank;
+
+/// Checks `to` and `fixedIn` of every block.
+pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+    for block in index.own_blocks().filter(|block| !index.listed.contains(&block.to.without_build())) {
+        let known = rank(&index.revision.versions, &block.to)
+            .is_some_and(|rank| !index.revision.members.of_version(rank).is_empty());
+        let unknown = if known { "" } else { ", and no release of it is known" };
+        let message = format!("no channel lists {}{unknown}", block.to);
+        let help = "remove the file, or list the release";
+        drafts.push(Draft::new(&codes::TARGET_NOT_LISTED, &block.file, At::Key("to"), message, help));
+    }
+    for block in index.own_blocks().filter(|block| block.effect == Effect::Remove) {
+        let message = format!("the updates to {} are taken away without a word", block.to);
+        let help =
+            "add `name`, `url`, `message` and `matchingRules`; with `type: Always` no cluster is recommended them";
+        drafts.push(Draft::new(&codes::BLOCK_SILENT, &block.file, At::Key("to"), message, help));
+    }
+    // A declared risk stands for many blocks.
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for block in index.revision.blocks() {
+        let Some(why) = block.fixed_in.as_ref().and_then(|fixed| wrong(block, fixed, index)) else { continue };
+        if told.insert(&block.file) {
+            let help = "name the first release of this minor version without the problem, or leave it out";
+            drafts.push(Draft::new(&codes::FIXED_IN, &block.file, At::Key("fixedIn"), why, help));
+        }
+    }
+}
+
+/// Why a release cannot be the one that mends what a block warns of.
+fn wrong(block: &Block, fixed: &Version, index: &Index<'_>) -> Option<String> {
+    let to = &block.to;
+    if (fixed.major(), fixed.minor()) != (to.major(), to.minor()) {
+        Some(format!("`fixedIn` {fixed} is of another minor version than {to}"))
+    } else if fixed.precedence(to).is_le() {
+        Some(format!("`fixedIn` {fixed} is not newer than {to}"))
+    } else if !index.listed.contains(&fixed.without_build()) {
+        Some(format!("`fixedIn` {fixed} is in no channel"))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,338 @@
+//! Every rule of the linter: a tiny graph-data that triggers it, and one that does not.
+
+mod common;
+
+use clearway_core::{Limits, Severity};
+use clearway_graph::lint::{Queries, QueryFault, QueryFinding, lint};
+use clearway_graph::{Inputs, codes, load};
+
+/// Knows three words: `broken`, `refused` and `odd`; any other text is the metric it asks for.
+struct Words;
+
+impl Queries for Words {
+    fn check(&self, query: &str) -> Vec<QueryFinding> {
+        let finding = |word: &str, fault, severity| {
+            let start = query.find(word)?;
+            let (message, help) = (format!("it is {word}"), "mend it".to_owned());
+            Some(QueryFinding { fault, severity, message, help, span: start..start + word.len() })
+        };
+        [
+            finding("broken", QueryFault::Unreadable, Severity::Error),
+            finding("refused", QueryFault::Refused, Severity::Error),
+            finding("odd", QueryFault::Shape, Severity::Warning),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn metrics(&self, query: &str) -> Vec<String> {
+        query.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// Releases 1.0.0 to 1.0.12 and 1.1.0 to 1.1.2, each updating to every later one, all in `candidate-1`.
+fn inputs(files: &[(&str, &str)]) -> Inputs {
+    let versions: Vec<String> =
+        (0..=12).map(|patch| format!("1.0.{patch}")).chain((0..=2).map(|patch| format!("1.1.{patch}"))).collect();
+    let mut releases = Vec::new();
+    for (at, version) in versions.iter().enumerate() {
+        let previous = serde_json::to_string(&versions[..at]).unwrap();
+        releases.push(format!(
+            r#"{{"version":"{version}","arch":"amd64","payload":"example.com/os@{version}","previous":{previous}}}"#
+        ));
+    }
+    let releases = format!("[\n{}\n]\n", releases.join(",\n"));
+    let channel = format!("name: candidate-1\nversions:\n- {}\n", versions.join("\n- "));
+    let base =
+        [("version", "1.1.0\n"), ("channels/candidate-1.yaml", channel.as_str()), ("releases/all.json", &releases)];
+    base.iter().chain(files).map(|(path, content)| (*path, *content)).collect()
+}
+
+/// The findings of one code, as `severity file:line:column message`.
+fn found(code: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let inputs = inputs(files);
+    let outcome = load(&inputs, &Limits::default());
+    let revision = outcome.revision.unwrap_or_else(|| panic!("refused: {:?}", outcome.diagnostics));
+    let findings = lint(&revision, &inputs, &Words);
+    for finding in &findings {
+        let listed = codes::code(&finding.code).unwrap_or_else(|| panic!("no code: {finding:?}"));
+        assert!(finding.severity <= listed.severity, "{finding:?}");
+        assert!(finding.help.is_some() && finding.excerpt.is_some() && finding.place.position.is_some(), "{finding:?}");
+    }
+    let shown = |finding: &clearway_core::Diagnostic| {
+        let at = finding.place.position.unwrap();
+        let file = finding.place.file.as_deref().unwrap();
+        format!("{} {file}:{}:{} {}", finding.severity.as_str(), at.line, at.column, finding.message)
+    };
+    findings.iter().filter(|finding| finding.code == code).map(shown).collect()
+}
+
+/// A block file of a risk with further lines.
+fn block(to: &str, from: &str, name: &str, more: &str) -> String {
+    let rules = if more.contains("matchingRules") { "" } else { "matchingRules:\n- type: Always\n" };
+    format!(
+        "to: {to}\nfrom: {from}\nname: {name}\nurl: https://example.com/{name}\nmessage: {name} breaks.\n{rules}{more}"
+    )
+}
+
+fn promql(query: &str) -> String {
+    format!("matchingRules:\n- type: PromQL\n  promql:\n    promql: |-\n      {query}\n")
+}
+
+/// The findings of a code in graph-data with some blocks: `(to, from, name, more)`.
+fn in_blocks(code: &str, blocks: &[(&str, &str, &str, &str)]) -> Vec<String> {
+    let files: Vec<(String, String)> = blocks
+        .iter()
+        .enumerate()
+        .map(|(at, (to, from, name, more))| {
+            let again = if at > 0 && blocks[at - 1].0 == *to { "-again" } else { "" };
+            (format!("blocked-edges/{to}-{name}{again}.yaml"), block(to, from, name, more))
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    found(code, &files)
+}
+
+#[test]
+fn expressions() {
+    let one = |code: &str, from: &str| in_blocks(code, &[("1.1.0", from, "Slow", "")]);
+    let at = "blocked-edges/1.1.0-Slow.yaml:2:7";
+    for (code, from, want) in [
+        ("GD100", "2[.]0[.].*", Some("warning `2[.]0[.].*` matches no known release")),
+        ("GD100", "1[.]0[.].*", None),
+        ("GD100", ".*", None),
+        ("GD100", "^1[.]0[.]1$", None),
+        ("GD101", "^1[.]0[.]1$", Some("error `^1[.]0[.]1$` never matches: a source is searched as 1.0.1+<arch>")),
+        ("GD101", "^1[.]0[.]1[+].*$", None),
+        ("GD101", "^1[.]0[.]99$", None),
+        (
+            "GD102",
+            "1[.]0[.]1",
+            Some("warning `1[.]0[.]1` also matches 1.0.10, 1.0.11, 1.0.12, where it ends within a number"),
+        ),
+        ("GD102", "1[.]0[.][12]|1[.]0[.]1[0-2]", None),
+        ("GD102", "1[.]0[.]1[+]", None),
+        ("GD102", "1[.]0[.]1[+].*", None),
+        ("GD102", "^1[.]0[.]1[+].*$", None),
+        ("GD102", "1[.]0[.]1[+]amd", None),
+        ("GD102", "1[.]0[.]", None),
+        ("GD102", "1[.]0", None),
+        ("GD102", "1[.]0[.].*", None),
+        ("GD102", "1[.]0[.]9", None),
+        ("GD103", "1.0[.]1[+]", Some("info a dot of `1.0[.]1[+]` stands for any character")),
+        ("GD103", r"1\.0[.].*", None),
+        ("GD104", "1[.]0[.]1", None),
+        ("GD104", "^1[.]1", None),
+        ("GD104", "'[+]amd64'", None),
+        ("GD103", "1[.]0.*", None),
+    ] {
+        let want: Vec<String> = want
+            .map(|text| text.split_once(' ').unwrap())
+            .map(|(severity, text)| format!("{severity} {at} {text}"))
+            .into_iter()
+            .collect();
+        assert_eq!(one(code, from), want, "{code} {from}");
+    }
+}
+
+#[test]
+fn what_an_expression_matches_by_chance_is_a_warning_where_an_update_is_touched() {
+    let more = |next: &str| {
+        format!(
+            r#"[{{"version":"1.11.3","arch":"amd64","payload":"example.com/a","previous":[]}},
+                {{"version":"1.0.113","arch":"amd64","payload":"example.com/b","previous":[],"next":[{next}]}},
+                {{"version":"1.3.0","arch":"amd64","payload":"example.com/c","previous":["1.11.0"]}},
+                {{"version":"2.1.3","arch":"amd64","payload":"example.com/d","previous":[]}},
+                {{"version":"3.0.0","arch":"amd64","payload":"example.com/e","previous":["2.1.3"]}}]"#
+        )
+    };
+    let check = |code: &str, to: &str, from: &str, next: &str| {
+        let path = format!("blocked-edges/{to}-Slow.yaml");
+        found(code, &[(&path, &block(to, from, "Slow", "")), ("releases/more.json", &more(next))])
+    };
+    let dot = "a dot of `1.3[+]` stands for any character, so that it also matches 1.0.113";
+    let at = "blocked-edges/1.1.0-Slow.yaml:2:7";
+    assert_eq!(check("GD103", "1.1.0", "1.3[+]", "\"1.1.0\""), [format!("warning {at} {dot}")]);
+    assert_eq!(check("GD103", "1.1.0", "1.3[+]", ""), [format!("info {at} {dot}")]);
+    let start = "`1[.]3` also matches 1.11.3, 2.1.3, where it begins within the version";
+    assert_eq!(check("GD104", "1.1.0", "1[.]3", ""), [format!("info {at} {start}")]);
+    let at = "blocked-edges/3.0.0-Slow.yaml:2:7";
+    assert_eq!(check("GD104", "3.0.0", "1[.]3", ""), [format!("warning {at} {start}")]);
+}
+
+#[test]
+fn a_surplus_is_counted_in_a_note() {
+    let inputs = inputs(&[("blocked-edges/1.1.0-Slow.yaml", &block("1.1.0", "1[.]0[.]1", "Slow", ""))]);
+    let revision = load(&inputs, &Limits::default()).revision.unwrap();
+    let findings = lint(&revision, &inputs, &Words);
+    let finding = findings.iter().find(|finding| finding.code == "GD102").unwrap();
+    assert_eq!(finding.note.as_deref(), Some("3 known releases too many, of which 3 can update to 1.1.0"));
+    let excerpt = finding.excerpt.as_ref().unwrap();
+    assert_eq!(excerpt.text.get(excerpt.start..excerpt.end), Some("1[.]0[.]1"));
+}
+
+#[test]
+fn queries() {
+    for (code, query, want) in [
+        ("GD110", "a broken b", Some("error blocked-edges/1.1.0-Slow.yaml:10:9 it is broken")),
+        ("GD111", "refused", Some("error blocked-edges/1.1.0-Slow.yaml:10:7 it is refused")),
+        ("GD112", "a odd", Some("warning blocked-edges/1.1.0-Slow.yaml:10:9 it is odd")),
+        ("GD110", "a", None),
+        ("GD111", "a", None),
+        ("GD112", "a", None),
+        ("GD113", "a", None),
+    ] {
+        let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
+        assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &promql(query))]), want, "{code} {query}");
+    }
+    let quoted = "matchingRules:\n- type: PromQL\n  promql:\n    promql: \"x\\n  \\\"y\\\" odd\\n\"\n";
+    let want = ["warning blocked-edges/1.1.0-Slow.yaml:9:25 it is odd"];
+    assert_eq!(in_blocks("GD112", &[("1.1.0", ".*", "Slow", quoted)]), want);
+    let missing = "matchingRules:\n- type: PromQL\n";
+    let want = ["error blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a PromQL rule without a query"];
+    assert_eq!(in_blocks("GD113", &[("1.1.0", ".*", "Slow", missing)]), want);
+}
+
+#[test]
+fn a_metric_that_stands_alone() {
+    let (both, alone) = (promql("up"), promql("up down"));
+    let want = ["info blocked-edges/1.1.0-Slow.yaml:10:10 no other risk asks for the metric `down`"];
+    assert_eq!(in_blocks("GD114", &[("1.1.1", ".*", "Loud", &both), ("1.1.0", ".*", "Slow", &alone)]), want);
+    assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Loud", &both), ("1.1.1", ".*", "Slow", &both)]), [""; 0]);
+    assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Slow", &alone), ("1.1.1", ".*", "Slow", &alone)]), [""; 0]);
+}
+
+#[test]
+fn targets() {
+    let want = ["warning blocked-edges/1.1.7-Slow.yaml:1:5 no channel lists 1.1.7, and no release of it is known"];
+    assert_eq!(in_blocks("GD120", &[("1.1.7", ".*", "Slow", "")]), want);
+    assert_eq!(in_blocks("GD120", &[("1.1.1", ".*", "Slow", "")]), [""; 0]);
+    let want = ["info blocked-edges/1.1.0.yaml:1:5 the updates to 1.1.0 are taken away without a word"];
+    assert_eq!(found("GD126", &[("blocked-edges/1.1.0.yaml", "to: 1.1.0\nfrom: .*\n")]), want);
+    assert_eq!(in_blocks("GD126", &[("1.1.1", ".*", "Slow", "")]), [""; 0]);
+    for (fixed, want) in [
+        ("1.1.1", Some("`fixedIn` 1.1.1 is not newer than 1.1.1")),
+        ("1.0.12", Some("`fixedIn` 1.0.12 is of another minor version than 1.1.1")),
+        ("1.1.9", Some("`fixedIn` 1.1.9 is in no channel")),
+        ("1.1.2", None),
+    ] {
+        let more = format!("fixedIn: {fixed}\n");
+        let want: Vec<String> =
+            want.map(|want| format!("warning blocked-edges/1.1.1-Slow.yaml:8:10 {want}")).into_iter().collect();
+        assert_eq!(in_blocks("GD123", &[("1.1.1", ".*", "Slow", &more)]), want, "{fixed}");
+    }
+}
+
+#[test]
+fn a_declared_risk_has_one_finding_for_its_many_blocks() {
+    let declared = "name: Slow\nurl: https://example.com/1\nmessage: m\nmatchingRules:\n- type: Always\n\
+                    to: 1.1.0 - 1.1.2\nfrom: 1.0.x\nfixedIn: 1.0.3\n";
+    let want = ["warning risks/Slow.yaml:8:10 `fixedIn` 1.0.3 is of another minor version than 1.1.0"];
+    assert_eq!(found("GD123", &[("risks/Slow.yaml", declared)]), want);
+}
+
+#[test]
+fn runs() {
+    let run = |code: &str, targets: &[&str]| {
+        let blocks: Vec<_> = targets.iter().map(|to| (*to, ".*", "Slow", "")).collect();
+        in_blocks(code, &blocks)
+    };
+    let want =
+        ["warning blocked-edges/1.0.6-Slow.yaml:1:5 the risk `Slow` is on 1.0.3 and 1.0.6, but not on 1.0.4, 1.0.5"];
+    assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.0.6", "1.0.7"]), want);
+    assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.1.1"]), [""; 0]);
+    let want = ["warning blocked-edges/1.0.2-Slow.yaml:1:5 the risk `Slow` is declared for 1.0.2 in \
+                 blocked-edges/1.0.2-Slow-again.yaml too"];
+    assert_eq!(run("GD122", &["1.0.2", "1.0.2"]), want);
+    assert_eq!(run("GD122", &["1.0.2", "1.0.3"]), [""; 0]);
+    let want = ["info blocked-edges/1.1.1-Slow.yaml:1:5 the risk `Slow` ends with 1.1.1, and no `fixedIn` says why \
+                 1.1.2 is free of it"];
+    assert_eq!(run("GD124", &["1.1.0", "1.1.1"]), want);
+    assert_eq!(run("GD124", &["1.1.1", "1.1.2"]), [""; 0]);
+    assert_eq!(in_blocks("GD124", &[("1.1.0", ".*", "Slow", "fixedIn: 1.1.1\n")]), [""; 0]);
+    let fixed = |first, second| {
+        let (first, second) = (format!("fixedIn: {first}\n"), format!("fixedIn: {second}\n"));
+        in_blocks("GD125", &[("1.0.1", ".*", "Slow", &first), ("1.0.2", ".*", "Slow", &second)])
+    };
+    let want = ["warning blocked-edges/1.0.2-Slow.yaml:8:10 the risk `Slow` is fixed in 1.0.4 here, and in 1.0.3 in \
+                 blocked-edges/1.0.1-Slow.yaml"];
+    assert_eq!(fixed("1.0.3", "1.0.4"), want);
+    assert_eq!(fixed("1.0.3", "1.0.3"), [""; 0]);
+}
+
+#[test]
+fn names() {
+    for (code, file, want) in [
+        ("GD130", "1.1.00-Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
+        ("GD130", "Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
+        ("GD130", "1.1.0-Slow", None),
+        ("GD130", "1.1.0", None),
+        ("GD131", "1.1.0-slow", Some("3:7 the file name does not hold `Slow`, the name of the risk")),
+        ("GD131", "1.1.0-Slow", None),
+        ("GD131", "1.1.0-very-Slow-1", None),
+    ] {
+        let path = format!("blocked-edges/{file}.yaml");
+        let want: Vec<String> = want.map(|want| format!("info {path}:{want}")).into_iter().collect();
+        assert_eq!(found(code, &[(&path, &block("1.1.0", ".*", "Slow", ""))]), want, "{code} {file}");
+    }
+}
+
+#[test]
+fn channels() {
+    for (code, name, versions, want) in [
+        (
+            "GD140",
+            "eus-1",
+            "[1.0.0, 1.0.1, 1.0.0]",
+            Some("warning channels/eus-1.yaml:2:26 1.0.0 is listed in eus-1 already"),
+        ),
+        ("GD140", "eus-1", "[1.0.0, 1.0.1]", None),
+        ("GD141", "eus-1", "[1.0.0, 1.0.10, 1.0.9]", Some("info channels/eus-1.yaml:2:27 1.0.9 stands behind 1.0.10")),
+        ("GD141", "eus-1", "[1.0.0, 1.0.0-rc.1, 1.0.9, 1.0.10]", None),
+        (
+            "GD142",
+            "fast-1",
+            "[1.0.0, 1.2.0]",
+            Some("warning channels/fast-1.yaml:2:19 1.2.0 is in fast-1, but not in candidate-1"),
+        ),
+        ("GD142", "fast-1", "[1.0.0, 1.0.1+amd64]", None),
+        ("GD142", "stable-1", "[1.2.0]", None),
+        ("GD142", "eus-1", "[1.2.0]", None),
+    ] {
+        let path = format!("channels/{name}.yaml");
+        let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
+        assert_eq!(
+            found(code, &[(&path, &format!("name: {name}\nversions: {versions}\n"))]),
+            want,
+            "{code} {versions}"
+        );
+    }
+}
+
+#[test]
+fn stranded_versions() {
+    let want = "info channels/candidate-1.yaml:7:3 in candidate-1, no way without a risk leads from 1.0.4 to ";
+    let blocks: Vec<String> = (5..=12).map(|patch| format!("1.0.{patch}")).collect();
+    let all: Vec<(&str, &str, &str, &str)> = blocks
+        .iter()
+        .map(String::as_str)
+        .chain(["1.1.0", "1.1.1", "1.1.2"])
+        .map(|to| (to, "^1[.]0[.]4[+]", "Slow", ""))
+        .collect();
+    assert_eq!(in_blocks("GD150", &all), [format!("{want}the newest patch of its minor version, nor a later one")]);
+    let without_one: Vec<_> = all.into_iter().filter(|block| block.0 != "1.0.9").collect();
+    assert_eq!(in_blocks("GD150", &without_one), [""; 0]);
+}
+
+#[test]
+fn clean_graph_data_and_declared_risks_have_no_findings_of_their_own() {
+    let declared = "name: Slow\nurl: https://example.com/1\nmessage: m\nmatchingRules:\n- type: Always\n\
+                    to: 1.1.0 - 1.1.2\nfrom: 1.0.x\n";
+    for files in [&[][..], &[("risks/Slow.yaml", declared)]] {
+        let inputs = inputs(files);
+        let revision = load(&inputs, &Limits::default()).revision.unwrap();
+        let findings = lint(&revision, &inputs, &Words);
+        assert!(findings.iter().all(|finding| finding.code == "GD150"), "{findings:?}");
+    }
+}
