@@ -279,6 +279,16 @@ fn names() {
 }
 
 #[test]
+fn texts_of_risks() {
+    let want = ["warning blocked-edges/1.1.0-slow.yaml:3:7 `slow` is not the name of a risk"];
+    assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "slow", "")]), want);
+    assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "Slow_1", "")]), [""; 0]);
+    let plain = block("1.1.0", ".*", "Slow", "").replace("https:", "http:");
+    let want = ["warning blocked-edges/1.1.0-Slow.yaml:4:6 the url of `Slow` does not begin with `https://`"];
+    assert_eq!(found("GD132", &[("blocked-edges/1.1.0-Slow.yaml", &plain)]), want);
+}
+
+#[test]
 fn channels() {
     for (code, name, versions, want) in [
         (

@@ -1,11 +1,13 @@
-//! Names of files of blocks: `<to>-<name>.yaml`.
+//! Names: of files of blocks, `<to>-<name>.yaml`, and of the risks in them.
 
 use super::{At, Draft, Index, risk};
+use crate::block::Block;
 use crate::codes;
 
 /// Checks the file name of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
     for block in index.own_blocks() {
+        texts(block, drafts);
         let name = block.file.rsplit_once('/').map_or(block.file.as_str(), |(_, name)| name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let to = block.to.to_string();
@@ -22,6 +24,21 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
             let message = format!("the file name does not hold `{risk}`, the name of the risk");
             drafts.push(Draft::new(&codes::FILE_NAME_RISK, &block.file, At::Key("name"), message, rename(&want)));
         }
+    }
+}
+
+/// Checks what clients show of a risk.
+fn texts(block: &Block, drafts: &mut Vec<Draft>) {
+    let Some(risk) = risk(block) else { return };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if !risk.name().starts_with(|first: char| first.is_ascii_uppercase()) || !risk.name().bytes().all(plain) {
+        let message = format!("`{}` is not the name of a risk", risk.name());
+        let help = "such as `SlowDisks`: letters, digits and `_`, the first a capital";
+        drafts.push(Draft::new(&codes::RISK_TEXT, &block.file, At::Key("name"), message, help));
+    }
+    if !risk.url().starts_with("https://") {
+        let message = format!("the url of `{}` does not begin with `https://`", risk.name());
+        drafts.push(Draft::new(&codes::RISK_TEXT, &block.file, At::Key("url"), message, "link where more is said"));
     }
 }
 
