@@ -97,3 +97,9 @@ pub fn render(graph: &Graph, options: &Options) -> Result<String, NotInGraph> {
         Format::Mermaid => mermaid::draw(&view),
     })
 }
+
+/// Adds a line to a drawing.
+fn line(out: &mut String, text: fmt::Arguments<'_>) {
+    // Writing into a text cannot fail.
+    let _ = fmt::Write::write_fmt(out, format_args!("{text}\n"));
+}

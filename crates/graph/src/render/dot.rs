@@ -1,7 +1,6 @@
 //! The drawing in Graphviz's language.
 
-use std::fmt::Write as _;
-
+use super::line;
 use super::view::{Kind, View, names};
 
 /// Draws in DOT.
@@ -42,11 +41,6 @@ pub(super) fn draw(view: &View<'_>) -> String {
     }
     out.push_str("}\n");
     out
-}
-
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing into a text cannot fail.
-    let _ = writeln!(out, "{text}");
 }
 
 /// A text in quotes, with line breaks as DOT has them.

@@ -1,7 +1,6 @@
 //! The drawing in Mermaid's language.
 
-use std::fmt::Write as _;
-
+use super::line;
 use super::view::{Kind, View, names};
 
 /// Draws a Mermaid flowchart.
@@ -37,11 +36,6 @@ pub(super) fn draw(view: &View<'_>) -> String {
     }
     out.push_str("  classDef focus stroke-width:3px\n");
     out
-}
-
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing into a text cannot fail.
-    let _ = writeln!(out, "{text}");
 }
 
 /// A text in quotes; what Mermaid or HTML would understand is written as Mermaid's entities.
