@@ -1,4 +1,6 @@
-//! Graph-data: a directory, the same directory at a git revision, or one answer of an update service in a file.
+//! Graph-data: a directory, the same directory at a git revision, an archive of one, or one answer in a file.
+
+mod archive;
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -7,6 +9,8 @@ use std::process::{Command, Stdio};
 
 use clearway_core::Limits;
 use clearway_graph::Inputs;
+
+pub use archive::{ArchiveError, Content, archive, content};
 
 /// The directories of graph-data whose files are read, besides `version` and `raw/metadata.json`.
 const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
@@ -35,6 +39,20 @@ pub enum GraphDataError {
         path: PathBuf,
         /// The limit.
         limit: u64,
+    },
+    /// The file is no graph-data.
+    #[error("{}: {error}", path.display())]
+    Archive {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: ArchiveError,
+    },
+    /// The file is neither graph-data nor an answer.
+    #[error("{}: neither an archive of graph-data nor an answer of an update service", path.display())]
+    Unknown {
+        /// Which.
+        path: PathBuf,
     },
     /// The revision cannot be had from git.
     #[error("{} at {revision}: {why}", path.display())]
@@ -87,17 +105,28 @@ pub fn git_revision(path: &Path, revision: &str, limits: &Limits) -> Result<Inpu
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("git cannot be started: {error}")))?;
-    let mut gathered = Gathered { inputs: Inputs::new(), bytes: 0, limit: limits.file_bytes };
-    let outcome = git.stdout.take().map_or(Ok(()), |archive| gathered.archive(path, archive));
+    let unpacked = git.stdout.take().map_or(Err(ArchiveError::NoGraphData), |stream| archive(stream, limits));
     let output = git.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    if !output.status.success() {
-        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    // Who stops reading because of a limit makes git fail too, and knows better why.
+    match unpacked {
+        Err(error @ ArchiveError::TooLarge { .. }) => Err(failed(error.to_string())),
+        _ if !output.status.success() => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        unpacked => unpacked.map_err(|error| failed(error.to_string())),
     }
-    outcome?;
-    if gathered.inputs.get("version").is_none() {
-        return Err(failed("there is no graph-data in it".to_owned()));
-    }
-    Ok(gathered.inputs)
+}
+
+/// Reads a file by what is in it: an archive of graph-data, or an answer of an update service.
+pub fn file(path: &Path, limits: &Limits) -> Result<Content, GraphDataError> {
+    let stream = fs::File::open(path).map_err(|error| GraphDataError::Io { path: path.to_owned(), error })?;
+    self::stream(path, stream, limits)
+}
+
+/// Reads a stream, such as standard input, as [`file`] does; it goes by some name in messages.
+pub fn stream(name: &Path, stream: impl io::Read, limits: &Limits) -> Result<Content, GraphDataError> {
+    content(stream, limits).map_err(|error| match error {
+        ArchiveError::NotAnArchive => GraphDataError::Unknown { path: name.to_owned() },
+        error => GraphDataError::Archive { path: name.to_owned(), error },
+    })
 }
 
 /// Files as they come together, within a limit for all of them.
@@ -115,20 +144,6 @@ impl Gathered {
         self.take(name, file, path)
     }
 
-    fn archive(&mut self, path: &Path, archive: impl io::Read) -> Result<(), GraphDataError> {
-        let failed = |error| GraphDataError::Io { path: path.to_owned(), error };
-        let mut archive = tar::Archive::new(archive);
-        for entry in archive.entries().map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = entry.path().map_err(failed)?.to_string_lossy().trim_start_matches("./").to_owned();
-            let wanted = name == "version" || DIRECTORIES.iter().any(|directory| is_directly_in(&name, directory));
-            if wanted && entry.header().entry_type().is_file() {
-                self.take(name, entry, path)?;
-            }
-        }
-        Ok(())
-    }
-
     fn take(&mut self, name: String, source: impl io::Read, path: &Path) -> Result<(), GraphDataError> {
         let left = self.limit.saturating_sub(self.bytes);
         let mut content = Vec::new();
@@ -141,10 +156,6 @@ impl Gathered {
         self.inputs.insert(name, content);
         Ok(())
     }
-}
-
-fn is_directly_in(name: &str, directory: &str) -> bool {
-    name.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/')).is_some_and(|file| !file.contains('/'))
 }
 
 #[cfg(test)]

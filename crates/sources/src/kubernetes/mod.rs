@@ -17,6 +17,8 @@ use serde_json::Value;
 pub use catalog::{Catalog, Resource};
 pub use watch::Seen;
 
+use crate::http::{innermost, install_tls};
+
 /// Objects asked for in one page of a list.
 const PAGE: u32 = 500;
 /// How long one object may take; a server that takes longer is as good as gone.
@@ -113,8 +115,7 @@ pub struct Cluster {
 impl Cluster {
     /// Prepares a connection; nothing is sent yet.
     pub async fn connect(connection: &Connection) -> Result<Self, ClusterError> {
-        // Every TLS user of the process shares one provider. A second call finds it installed.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_tls();
         let why = |error: &dyn std::error::Error| ClusterError::Config { why: chain(error) };
         let unread = |path: &std::path::Path, error: &(dyn std::error::Error + 'static)| ClusterError::Config {
             why: format!("the kubeconfig {} cannot be read: {}", path.display(), innermost(error)),
@@ -240,20 +241,6 @@ pub struct Page {
     pub items: Vec<Value>,
     /// Where the next page starts, if there is one.
     pub next: Option<String>,
-}
-
-/// The innermost cause, which is the one a person can act on: those around it name layers of the client.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut error = error;
-    while let Some(cause) = error.source() {
-        error = cause;
-    }
-    // "deadline has elapsed" says nothing to whoever set no deadline.
-    let late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
-    if error.is::<tokio::time::error::Elapsed>() || error.downcast_ref().is_some_and(late) {
-        return "no answer in time".to_owned();
-    }
-    error.to_string()
 }
 
 /// All causes, from what was tried to what went wrong.

@@ -1,0 +1,156 @@
+//! One way to speak HTTP to somebody else's server: bounded in time and in size, with the trust of this machine.
+//!
+//! Proxies come from the environment (`HTTPS_PROXY`, `NO_PROXY` …) and trusted certificates from the system, to which
+//! [`HttpOptions::ca_file`] adds. Nothing here tries again: whoever asks knows what an attempt is worth.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use reqwest::redirect;
+
+/// Redirects that are followed; more is a loop.
+const REDIRECTS: usize = 5;
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// How long a whole exchange may take, from connecting to the last byte: a body that trickles in counts too.
+    pub timeout: Duration,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// Bytes of a body, unpacked. The largest answer and the largest archive seen in practice are below 2 MB.
+    pub body_bytes: u64,
+    /// Certificates (PEM) that are trusted besides those of the system.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        HttpOptions {
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            body_bytes: 128 << 20,
+            ca_file: None,
+        }
+    }
+}
+
+/// Why a server cannot be spoken to at all.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The file of certificates is not there, or holds none.
+    #[error("the certificates in {} cannot be read: {why}", path.display())]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The system gives no way to speak TLS.
+    #[error("no HTTP client can be made: {why}")]
+    Client {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// A client that keeps to the options.
+pub fn client(options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
+    install_tls();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
+        .timeout(options.timeout)
+        .connect_timeout(options.connect_timeout)
+        .redirect(redirect::Policy::custom(follow));
+    if let Some(path) = &options.ca_file {
+        let failed = |why: String| HttpError::Certificates { path: path.clone(), why };
+        let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| failed(innermost(&error)))?;
+        if certificates.is_empty() {
+            return Err(failed("there is no certificate in it".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| HttpError::Client { why: innermost(&error) })
+}
+
+/// Every TLS user of the process shares one provider. A second call finds it installed.
+pub(crate) fn install_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// Redirects are followed a few times, and never from an encrypted connection to a plain one.
+fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let encrypted = attempt.previous().iter().any(|url| url.scheme() == "https");
+    if encrypted && attempt.url().scheme() != "https" {
+        return attempt.error("it redirects from https to http");
+    }
+    if attempt.previous().len() > REDIRECTS { attempt.error("it redirects in a circle") } else { attempt.follow() }
+}
+
+/// Why a body did not come.
+#[derive(Debug)]
+pub(crate) enum BodyError {
+    /// It is larger than the limit.
+    TooLarge,
+    /// The connection failed, or time ran out.
+    Lost(reqwest::Error),
+}
+
+/// The body of a response, which is given up as soon as it is larger than the limit.
+pub(crate) async fn body(mut response: reqwest::Response, limit: u64) -> Result<Bytes, BodyError> {
+    if response.content_length().is_some_and(|length| length > limit) {
+        return Err(BodyError::TooLarge);
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(BodyError::Lost)? {
+        if (body.len() + chunk.len()) as u64 > limit {
+            return Err(BodyError::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// Why an exchange failed, in the words that a person can act on.
+pub(crate) fn why(error: &reqwest::Error, options: &HttpOptions) -> String {
+    if error.is_timeout() {
+        let limit = if error.is_connect() { options.connect_timeout } else { options.timeout };
+        return format!("no complete answer within {limit:?}");
+    }
+    innermost(error)
+}
+
+/// The innermost cause, which is the one a person can act on: those around it name layers of the client.
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(cause) = error.source() {
+        error = cause;
+    }
+    // "deadline has elapsed" says nothing to whoever set no deadline.
+    let late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+    if error.is::<tokio::time::error::Elapsed>() || error.downcast_ref().is_some_and(late) {
+        return "no answer in time".to_owned();
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_that_are_none_are_refused_by_name() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("ca.pem");
+        let refused = || {
+            let options = HttpOptions { ca_file: Some(path.clone()), ..HttpOptions::default() };
+            client(&options).unwrap_err().to_string()
+        };
+        assert!(refused().contains("ca.pem cannot be read: No such file"), "{}", refused());
+        fs::write(&path, "no certificate").unwrap();
+        assert!(refused().ends_with("there is no certificate in it"), "{}", refused());
+    }
+}

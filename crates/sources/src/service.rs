@@ -1,0 +1,296 @@
+//! An update service as a source: the answer for a channel and an architecture, and the graph-data behind all of them.
+//!
+//! A service is named by its base (`https://example.com/api/upgrades_info`) or by any of its addresses below it. Start
+//! at [`Service::new`]. One call is one request: trying again, and keeping what came before, is the caller's.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use clearway_core::{Arch, Limits};
+use clearway_graph::Inputs;
+use reqwest::header::{ACCEPT, AGE, ETAG, HeaderValue, IF_NONE_MATCH};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+
+use crate::graph_data::{self, ArchiveError};
+use crate::http::{self, BodyError, HttpError, HttpOptions};
+
+/// What follows the base in an address of a service, the longest first.
+const ENDPOINTS: [&str; 5] = ["/v1/graph", "/graph-data", "/v1/openapi", "/openapi", "/graph"];
+/// Bytes of the body of an error that are read: those of a service are one line.
+const ERROR_BYTES: u64 = 64 << 10;
+/// Letters of somebody else's explanation that are shown.
+const SHOWN: usize = 300;
+
+/// Why a service did not give what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The address is none of a service.
+    #[error("`{url}` is not the address of an update service: {why}")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nobody can be spoken to.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The service cannot be reached, or did not finish its answer in time.
+    #[error("{url} cannot be reached: {why}")]
+    Unreachable {
+        /// What was asked for.
+        url: String,
+        /// What failed.
+        why: String,
+    },
+    /// The service refuses, or has failed.
+    #[error("{url}: the service answers {status}{}", explained(why.as_deref()))]
+    Refused {
+        /// What was asked for.
+        url: String,
+        /// The status code.
+        status: u16,
+        /// What the service said.
+        why: Option<String>,
+    },
+    /// The body has no end, or none near enough.
+    #[error("{url}: the answer is larger than {limit} bytes")]
+    TooLarge {
+        /// What was asked for.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// The body is no graph.
+    #[error("{url}: {why}")]
+    NotAGraph {
+        /// What was asked for.
+        url: String,
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// The body is no graph-data.
+    #[error("{url}: {error}")]
+    NotGraphData {
+        /// What was asked for.
+        url: String,
+        /// What is wrong with it.
+        error: ArchiveError,
+    },
+}
+
+impl ServiceError {
+    /// A stable word for the kind of error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ServiceError::Address { .. } => "address",
+            ServiceError::Http(_) => "client",
+            ServiceError::Unreachable { .. } => "unreachable",
+            ServiceError::Refused { .. } => "refused",
+            ServiceError::TooLarge { .. } => "too_large",
+            ServiceError::NotAGraph { .. } => "not_a_graph",
+            ServiceError::NotGraphData { .. } => "not_graph_data",
+        }
+    }
+}
+
+fn explained(why: Option<&str>) -> String {
+    why.map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+/// What an answer is known by: its entity tag, as the service sent it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Validator(String);
+
+impl Validator {
+    /// A validator that was kept as text; nothing if no header can carry it.
+    pub fn new(etag: &str) -> Option<Self> {
+        (!etag.is_empty() && HeaderValue::from_str(etag).is_ok()).then(|| Validator(etag.to_owned()))
+    }
+
+    /// The entity tag with its quotes.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a service said of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// What the caller has is still right.
+    NotModified,
+    /// A new answer.
+    Body {
+        /// The JSON, unpacked; it begins as JSON does, and nothing else was looked at.
+        bytes: Bytes,
+        /// What it is known by, if the service says so.
+        validator: Option<Validator>,
+        /// How old it was when it came, if the service or a cache before it says so.
+        age: Option<Duration>,
+    },
+}
+
+/// An update service.
+#[derive(Debug, Clone)]
+pub struct Service {
+    client: reqwest::Client,
+    options: HttpOptions,
+    /// Without a query and without a slash at the end.
+    base: Url,
+    /// Where answers are asked for; its query holds what is to be sent along.
+    graph: Url,
+    channel: Option<String>,
+    arch: Option<String>,
+}
+
+impl Service {
+    /// A service by its base address, or by an address below it: `…/graph`, `…/v1/graph`, `…/graph-data`.
+    ///
+    /// `channel` and `arch` in its query are what [`Service::channel`] and [`Service::arch`] tell; the rest of the
+    /// query is sent along with every request.
+    pub fn new(url: &str, options: &HttpOptions) -> Result<Self, ServiceError> {
+        let failed = |why: &str| ServiceError::Address { url: shortened(url), why: why.to_owned() };
+        let mut base = Url::parse(url.trim()).map_err(|error| failed(&error.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(failed("it does not begin with https:// or http://"));
+        }
+        base.set_fragment(None);
+        let (mut channel, mut arch, mut rest) = (None, None, Vec::new());
+        for (key, value) in base.query_pairs().into_owned() {
+            match key.as_str() {
+                "channel" => channel = Some(value).filter(|value| !value.is_empty()),
+                "arch" => arch = Some(value).filter(|value| !value.is_empty()),
+                _ => rest.push((key, value)),
+            }
+        }
+        base.set_query(None);
+        if !rest.is_empty() {
+            base.query_pairs_mut().extend_pairs(rest);
+        }
+        let path = base.path().trim_end_matches('/').to_owned();
+        let endpoint = ENDPOINTS.iter().find(|endpoint| path.ends_with(*endpoint)).copied().unwrap_or_default();
+        let prefix = path.strip_suffix(endpoint).unwrap_or(&path).trim_end_matches('/').to_owned();
+        base.set_path(&prefix);
+        // Who names one of the two addresses of answers has a service that knows it.
+        let graph = below(&base, if endpoint == "/v1/graph" { endpoint } else { "/graph" });
+        Ok(Service { client: http::client(options)?, options: options.clone(), base, graph, channel, arch })
+    }
+
+    /// The base address, without credentials.
+    pub fn base(&self) -> String {
+        shown(&self.base).trim_end_matches('/').to_owned()
+    }
+
+    /// The channel that the address names.
+    pub fn channel(&self) -> Option<&str> {
+        self.channel.as_deref()
+    }
+
+    /// The architecture that the address names.
+    pub fn arch(&self) -> Option<&str> {
+        self.arch.as_deref()
+    }
+
+    /// The answer for a channel and an architecture, unless it is the one that is known already.
+    pub async fn answer(&self, channel: &str, arch: &Arch, known: Option<&Validator>) -> Result<Answer, ServiceError> {
+        let mut url = self.graph.clone();
+        url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str());
+        let mut request = self.client.get(url.clone()).header(ACCEPT, "application/json");
+        if let Some(known) = known {
+            request = request.header(IF_NONE_MATCH, known.as_str());
+        }
+        let response = self.send(&url, request).await?;
+        if known.is_some() && response.status() == StatusCode::NOT_MODIFIED {
+            return Ok(Answer::NotModified);
+        }
+        let response = self.accepted(&url, response).await?;
+        let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let validator = header(ETAG).and_then(Validator::new);
+        let age = header(AGE).and_then(|age| age.trim().parse().ok()).map(Duration::from_secs);
+        let bytes = self.body(&url, response).await?;
+        let failed = |why| ServiceError::NotAGraph { url: shown(&url), why };
+        match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Ok(Answer::Body { bytes, validator, age }),
+            // Cincinnati's graph-builder answers so before its first scrape is done.
+            None => Err(failed("the answer is empty; the service may not be ready yet")),
+            Some(b'<') => Err(failed("the answer is a page for a browser, not a graph")),
+            Some(_) => Err(failed("the answer is not a graph in JSON")),
+        }
+    }
+
+    /// The graph-data that the service hands on to mirrors.
+    pub async fn graph_data(&self, limits: &Limits) -> Result<Inputs, ServiceError> {
+        let url = below(&self.base, "/graph-data");
+        let response = self.send(&url, self.client.get(url.clone())).await?;
+        let response = self.accepted(&url, response).await?;
+        let body = self.body(&url, response).await?;
+        let limits = limits.clone();
+        // Unpacking takes as long as its limits allow, and others may be waiting for this thread.
+        let unpacked = tokio::task::spawn_blocking(move || graph_data::archive(body.as_ref(), &limits)).await;
+        let unpacked = unpacked.unwrap_or_else(|error| Err(ArchiveError::Damaged { why: error.to_string() }));
+        unpacked.map_err(|error| ServiceError::NotGraphData { url: shown(&url), error })
+    }
+
+    async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Response, ServiceError> {
+        request.send().await.map_err(|error| self.lost(url, &error))
+    }
+
+    /// The response if it is one; its explanation if it is an error.
+    async fn accepted(&self, url: &Url, response: Response) -> Result<Response, ServiceError> {
+        let status = response.status();
+        if status == StatusCode::OK {
+            return Ok(response);
+        }
+        // What an error says about itself is a courtesy, and not worth another error.
+        let body = http::body(response, ERROR_BYTES).await.unwrap_or_default();
+        Err(ServiceError::Refused { url: shown(url), status: status.as_u16(), why: explanation(&body) })
+    }
+
+    async fn body(&self, url: &Url, response: Response) -> Result<Bytes, ServiceError> {
+        let limit = self.options.body_bytes;
+        http::body(response, limit).await.map_err(|error| match error {
+            BodyError::TooLarge => ServiceError::TooLarge { url: shown(url), limit },
+            BodyError::Lost(error) => self.lost(url, &error),
+        })
+    }
+
+    fn lost(&self, url: &Url, error: &reqwest::Error) -> ServiceError {
+        ServiceError::Unreachable { url: shown(url), why: http::why(error, &self.options) }
+    }
+}
+
+fn below(base: &Url, endpoint: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{endpoint}", base.path().trim_end_matches('/')));
+    url
+}
+
+/// An address as it may be printed: without what may be a secret, in front of the host or in the query.
+fn shown(url: &Url) -> String {
+    let mut shown = url.clone();
+    // Both fail only for addresses that can have neither.
+    let _ = shown.set_password(None);
+    let _ = shown.set_username("");
+    shown.set_query(None);
+    let public: Vec<_> = url.query_pairs().filter(|(key, _)| matches!(key.as_ref(), "channel" | "arch")).collect();
+    if !public.is_empty() {
+        shown.query_pairs_mut().extend_pairs(public);
+    }
+    shown.to_string()
+}
+
+/// What Cincinnati says of an error: the `value` of `{"kind","value"}`.
+fn explanation(body: &[u8]) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    body.get("value")?.as_str().map(shortened).filter(|value| !value.is_empty())
+}
+
+/// Foreign text for a message: one line, and no more of it than helps.
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.trim().chars().take(SHOWN).collect();
+    shown = shown.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    if text.trim().chars().count() > SHOWN { shown + " …" } else { shown }
+}
+
+#[cfg(test)]
+mod tests;
