@@ -7,8 +7,10 @@ mod demo;
 mod exit;
 mod findings;
 mod graph;
+mod log;
 mod manual;
 mod output;
+mod serve;
 mod status;
 
 use std::process::ExitCode;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
+        Command::Serve(options) => serve::run(&options),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),

@@ -1,7 +1,7 @@
 //! The files a person names: a file, a directory, or `-` for standard input.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Directories below a named one that are followed; more is a loop of links or a mistake.
@@ -39,6 +39,21 @@ impl FilesError {
             FilesError::Io { path, .. } | FilesError::Empty { path } | FilesError::TooDeep { path } => path,
         }
     }
+}
+
+/// Writes a file so that a reader, or whoever comes back after a crash, finds the old content or the new one.
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    // Two processes that write at once do not write into one file; the last rename wins.
+    let scratch = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = File::create(&scratch).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&scratch, path)).inspect_err(|_| {
+        // The error is what matters; a leftover is overwritten by the next try.
+        let _ = fs::remove_file(&scratch);
+    })
 }
 
 /// One stream of documents.

@@ -1,0 +1,104 @@
+//! `clearway serve`: from the command line to a service at work, and to its end.
+
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::{Context as _, Result, bail};
+use clearway_core::Arch;
+use clearway_server::{Config, Feed, ListenOptions, MirrorOptions, Running, Scope, ServiceOptions};
+use clearway_sources::clock;
+use clearway_sources::http::HttpOptions;
+use clearway_sources::service::Service as Upstream;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::Serve;
+use crate::exit::Exit;
+use crate::log;
+
+/// Serves until it is told to stop.
+pub(crate) fn run(options: &Serve) -> Result<Exit> {
+    log::start(options.log_format, &options.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // This one only reads sources; requests have threads of their own.
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("cannot start a runtime")?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: &Serve) -> Result<Exit> {
+    let (mut hang_up, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
+    let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
+    let running = Running::start(config(options)?, socket, Some(status_socket))?;
+    tracing::info!(
+        "serving on http://{}{}/graph",
+        running.address(),
+        running.service().prefix()
+    );
+    if let Some(address) = running.status_address() {
+        tracing::info!("probes and metrics on http://{address}/readyz and /metrics");
+    }
+    loop {
+        tokio::select! {
+            _ = hang_up.recv() => {
+                tracing::info!("SIGHUP: looking at the graph-data");
+                running.look();
+            }
+            _ = terminate.recv() => break,
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted.context("cannot wait for Ctrl-C")?;
+                break;
+            }
+        }
+    }
+    tracing::info!("stopping; requests that were begun have {:?} to end", options.drain);
+    let drained = tokio::select! {
+        drained = running.drain(options.drain) => drained,
+        _ = terminate.recv() => false,
+        _ = tokio::signal::ctrl_c() => false,
+    };
+    if !drained {
+        tracing::warn!("stopped with requests under way");
+    }
+    Ok(Exit::Yes)
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+fn config(options: &Serve) -> Result<Config> {
+    let http = HttpOptions { ca_file: options.ca_file.clone(), ..HttpOptions::default() };
+    let mirror = match &options.upstream {
+        Some(url) => Some(MirrorOptions {
+            upstream: Upstream::new(url, &http)?,
+            configured: options.mirror.iter().map(|text| scope(text)).collect::<Result<_>>()?,
+            fresh: options.max_age,
+            kept: None,
+        }),
+        None => None,
+    };
+    Ok(Config {
+        feed: options.graph_data.clone().map(|graph_data| Feed { graph_data }),
+        mirror,
+        cache: options.cache.clone(),
+        interval: options.refresh,
+        service: ServiceOptions { prefix: options.prefix.clone(), max_age: options.max_age, has_feed: true },
+        listen: ListenOptions {
+            connections: options.connections,
+            read_timeout: options.read_timeout,
+            write_timeout: options.write_timeout,
+            ..ListenOptions::default()
+        },
+        clock: clock::now,
+    })
+}
+
+/// `CHANNEL`, or `CHANNEL/ARCH`.
+fn scope(text: &str) -> Result<Scope> {
+    let (channel, arch) = text.split_once('/').unwrap_or((text, Arch::DEFAULT));
+    if channel.is_empty() {
+        bail!("`{text}` names no channel; write CHANNEL or CHANNEL/ARCH");
+    }
+    Ok(Scope { channel: channel.to_owned(), arch: arch.parse()? })
+}

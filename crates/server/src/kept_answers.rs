@@ -1,0 +1,110 @@
+//! Answers of an upstream service on disk, so that a restart while upstream is away loses nothing.
+//!
+//! One file for each channel and architecture: a line of JSON about the answer, and then the answer as it came.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use clearway_core::Timestamp;
+use clearway_sources::files::write_atomically;
+use clearway_sources::service::Validator;
+use serde::{Deserialize, Serialize};
+
+use crate::mirror::Scope;
+
+/// A directory of answers.
+#[derive(Debug)]
+pub struct KeptAnswers {
+    directory: PathBuf,
+}
+
+/// An answer as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) bytes: Bytes,
+    pub(crate) validator: Option<Validator>,
+    pub(crate) confirmed: Timestamp,
+}
+
+/// The first line of a file.
+#[derive(Debug, Serialize, Deserialize)]
+struct About {
+    channel: String,
+    arch: String,
+    etag: Option<String>,
+    confirmed: i64,
+}
+
+impl KeptAnswers {
+    /// Answers in a directory, which is made if it is not there.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        Ok(KeptAnswers { directory: directory.to_owned() })
+    }
+
+    pub(crate) fn save(&self, scope: &Scope, kept: &Kept) -> io::Result<()> {
+        let about = About {
+            channel: scope.channel.clone(),
+            arch: scope.arch.to_string(),
+            etag: kept.validator.as_ref().map(|validator| validator.as_str().to_owned()),
+            confirmed: kept.confirmed.as_seconds(),
+        };
+        let mut content = serde_json::to_vec(&about)?;
+        content.push(b'\n');
+        content.extend_from_slice(&kept.bytes);
+        // Both are letters, digits, dots and dashes, and cannot lead out of the directory.
+        let name = format!("{}_{}.answer", scope.channel, scope.arch);
+        write_atomically(&self.directory.join(name), &content)
+    }
+
+    /// Every answer that can be read, in order. What cannot be read is asked for again.
+    pub(crate) fn load(&self) -> Vec<(Scope, Kept)> {
+        let mut paths: Vec<PathBuf> = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "answer"))
+            .collect();
+        paths.sort();
+        paths.iter().filter_map(|path| read(fs::read(path).ok()?)).collect()
+    }
+}
+
+fn read(content: Vec<u8>) -> Option<(Scope, Kept)> {
+    let content = Bytes::from(content);
+    let end = content.iter().position(|byte| *byte == b'\n')?;
+    let about: About = serde_json::from_slice(content.get(..end)?).ok()?;
+    let scope = Scope { channel: about.channel, arch: about.arch.parse().ok()? };
+    let kept = Kept {
+        bytes: content.slice(end + 1..),
+        validator: about.etag.as_deref().and_then(Validator::new),
+        confirmed: Timestamp::from_seconds(about.confirmed).ok()?,
+    };
+    Some((scope, kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_found_again_and_rubbish_is_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let answers = KeptAnswers::open(directory.path()).unwrap();
+        let scope = Scope { channel: "stable-4.14".to_owned(), arch: "arm64".parse().unwrap() };
+        let kept = Kept {
+            bytes: Bytes::from_static(b"{\"nodes\":[]}\n"),
+            validator: Validator::new("\"x\""),
+            confirmed: Timestamp::from_seconds(1_700_000_000).unwrap(),
+        };
+        answers.save(&scope, &kept).unwrap();
+        for (name, content) in [("a.answer", ""), ("b.answer", "{}\n{}"), ("c.answer", "\n"), ("d.txt", "x")] {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        let [(found, answer)] = answers.load().try_into().unwrap();
+        assert_eq!(found, scope);
+        assert_eq!((answer.bytes, answer.validator, answer.confirmed), (kept.bytes, kept.validator, kept.confirmed));
+    }
+}

@@ -1,0 +1,189 @@
+//! Connections: accepted by one thread per processor, bounded in number, cut when they stall, drained at the end.
+//!
+//! Each thread has its own single-threaded runtime and keeps the connections it accepted. A request takes microseconds,
+//! so there is nothing to gain from handing work to another thread, and its latency to lose.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
+
+use crate::metrics::Metrics;
+use crate::respond::Answer;
+use crate::service::processors;
+
+/// How long accepting rests when the system has no more descriptors.
+const REST: Duration = Duration::from_millis(50);
+
+/// Bounds on what clients may take.
+#[derive(Debug, Clone)]
+pub struct ListenOptions {
+    /// Threads that answer.
+    pub threads: NonZeroUsize,
+    /// Connections at one time; more of them wait to be accepted.
+    pub connections: usize,
+    /// Bytes of a request's first line and headers.
+    pub head_bytes: usize,
+    /// How long a request may take to arrive, and a connection may be idle.
+    pub read_timeout: Duration,
+    /// How long a client may take no byte of its answer.
+    pub write_timeout: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        ListenOptions {
+            threads: processors(),
+            connections: 4096,
+            head_bytes: 16 << 10,
+            read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Answers the requests of one listener.
+pub trait Respond: Send + Sync + 'static {
+    /// The answer to a request.
+    fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+}
+
+/// Threads that answer. They stop when [`Listener::drain`] is called, or when the process ends.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    stop: watch::Sender<Option<Duration>>,
+    threads: Vec<thread::JoinHandle<bool>>,
+}
+
+impl Listener {
+    /// Starts to answer on a bound socket.
+    pub fn start<R: Respond>(
+        socket: TcpListener,
+        respond: &Arc<R>,
+        options: &ListenOptions,
+        metrics: &Metrics,
+    ) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let address = socket.local_addr()?;
+        let (stop, stopped) = watch::channel(None);
+        let room = Arc::new(Semaphore::new(options.connections));
+        let threads = (0..options.threads.get()).map(|number| {
+            let worker = Worker {
+                respond: Arc::clone(respond),
+                room: Arc::clone(&room),
+                options: options.clone(),
+                metrics: metrics.clone(),
+                stopped: stopped.clone(),
+            };
+            let socket = socket.try_clone()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let run = move || runtime.block_on(worker.run(socket));
+            thread::Builder::new().name(format!("answer-{number}")).spawn(run)
+        });
+        Ok(Listener { address, stop, threads: threads.collect::<io::Result<_>>()? })
+    }
+
+    /// The address that clients reach it at.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts nothing new, lets what was begun end within a time, and says whether all of it did.
+    pub fn drain(self, within: Duration) -> bool {
+        self.stop.send_replace(Some(within));
+        // Every thread is waited for, also after one that did not end well.
+        self.threads.into_iter().fold(true, |well, thread| thread.join().unwrap_or(false) && well)
+    }
+}
+
+struct Worker<R> {
+    respond: Arc<R>,
+    room: Arc<Semaphore>,
+    options: ListenOptions,
+    metrics: Metrics,
+    stopped: watch::Receiver<Option<Duration>>,
+}
+
+impl<R: Respond> Worker<R> {
+    async fn run(self, socket: TcpListener) -> bool {
+        let socket = match tokio::net::TcpListener::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::error!(%error, "cannot listen");
+                return false;
+            }
+        };
+        let graceful = GracefulShutdown::new();
+        let mut stopped = self.stopped.clone();
+        let within = loop {
+            tokio::select! {
+                accepted = accept(&socket, &self.room) => match accepted {
+                    Ok((stream, permit)) => self.serve(stream, permit, &graceful),
+                    Err(error) => {
+                        // Most of these are the client's; the rest passes when connections end.
+                        tracing::debug!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(REST).await;
+                    }
+                },
+                stopped = stopped.wait_for(Option::is_some) => {
+                    break stopped.ok().and_then(|within| *within).unwrap_or_default();
+                }
+            }
+        };
+        drop(socket);
+        tokio::time::timeout(within, graceful.shutdown()).await.is_ok()
+    }
+
+    fn serve(&self, stream: TcpStream, permit: OwnedSemaphorePermit, graceful: &GracefulShutdown) {
+        // Answers go out as soon as they are written; without this the last part of one waits for an acknowledgement.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.options.write_timeout));
+        let respond = Arc::clone(&self.respond);
+        let answer = service_fn(move |request| {
+            let respond = Arc::clone(&respond);
+            async move { Ok::<_, Infallible>(respond.respond(request).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.options.read_timeout)
+            .max_buf_size(self.options.head_bytes)
+            .half_close(true)
+            .pipeline_flush(true)
+            .serve_connection(TokioIo::new(Box::pin(stream)), answer);
+        let connection = graceful.watch(connection);
+        let open = self.metrics.connections().clone();
+        open.inc();
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                // Clients go away, stall, and speak other protocols: that is theirs to know.
+                tracing::debug!(%error, "a connection ended early");
+            }
+            open.dec();
+            drop(permit);
+        });
+    }
+}
+
+async fn accept(
+    socket: &tokio::net::TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = socket.accept().await?;
+    Ok((stream, permit))
+}

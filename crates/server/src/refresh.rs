@@ -1,0 +1,174 @@
+//! Keeping what is served current: look at the source, and publish what is new and good.
+//!
+//! The previous revision is served until the new one is complete. What cannot be read, or is refused, changes nothing
+//! but the age of what is served, and is told in the log and by the metrics.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
+use clearway_graph::{Inputs, load};
+
+use crate::feed::Feed;
+use crate::last_good::LastGood;
+use crate::metrics::Refreshed;
+use crate::publication::Publication;
+use crate::service::{Service, processors};
+
+/// How soon a source that failed is looked at again; each failure doubles it up to the usual interval.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+
+/// Looks at the source of graph-data and publishes what it finds.
+#[derive(Debug)]
+pub struct Refresher {
+    service: Arc<Service>,
+    feed: Feed,
+    last_good: Option<LastGood>,
+    limits: Limits,
+    /// The files that were refused last: they are not read, and not complained about, again.
+    refused: Option<Digest>,
+    failures: u32,
+}
+
+impl Refresher {
+    /// A refresher of a service.
+    pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGood>) -> Self {
+        Refresher { service, feed, last_good, limits: Limits::default(), refused: None, failures: 0 }
+    }
+
+    /// Publishes something for the first time: what the source holds, or what was good before the restart.
+    ///
+    /// A source that takes its time is not waited for if there is something to serve meanwhile.
+    pub async fn begin(&mut self) -> Refreshed {
+        if self.feed.is_quick() {
+            let outcome = self.once().await;
+            if self.service.publication().is_none() {
+                self.restore().await;
+            }
+            return outcome;
+        }
+        self.restore().await;
+        self.once().await
+    }
+
+    /// Looks at the source once.
+    pub async fn once(&mut self) -> Refreshed {
+        let outcome = self.look().await;
+        self.failures = if outcome == Refreshed::Failed { self.failures.saturating_add(1) } else { 0 };
+        self.service.metrics().refreshed(outcome);
+        outcome
+    }
+
+    /// When to look again: at the usual time, or sooner after a failure.
+    pub fn next(&self, usual: Duration) -> Duration {
+        match self.failures.checked_sub(1) {
+            None => usual,
+            Some(more) => FIRST_RETRY.saturating_mul(1 << more.min(10)).min(usual),
+        }
+    }
+
+    async fn look(&mut self) -> Refreshed {
+        let inputs = match self.feed.read(&self.limits).await {
+            Ok(inputs) => inputs,
+            Err(error) => {
+                let served = self.service.publication().is_some();
+                tracing::error!(%error, "the graph-data cannot be read; {}", instead(served));
+                return Refreshed::Failed;
+            }
+        };
+        let now = self.service.now();
+        let id = inputs.id();
+        let current = self.service.publication();
+        if current.as_ref().is_some_and(|current| *current.revision() == id) {
+            self.service.confirm(now);
+            self.keep(|kept| kept.confirm(&id.to_string(), now));
+            self.refused = None;
+            return Refreshed::Unchanged;
+        }
+        if self.refused.as_ref() == Some(&id) {
+            return Refreshed::Refused;
+        }
+        // Those who are being served share the processors with this.
+        let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
+        let (inputs, made) = self.prepare(inputs, threads).await;
+        match made {
+            Some(publication) => {
+                self.publish(publication, now);
+                self.keep(|kept| kept.save(&inputs, now));
+                self.refused = None;
+                Refreshed::Published
+            }
+            None => {
+                tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
+                self.refused = Some(id);
+                Refreshed::Refused
+            }
+        }
+    }
+
+    /// Serves what was good before the restart.
+    async fn restore(&mut self) {
+        let Some((inputs, confirmed)) = self.last_good.as_ref().and_then(|kept| kept.load(&self.limits)) else { return };
+        let (_, made) = self.prepare(inputs, processors()).await;
+        if let Some(publication) = made {
+            let age = clearway_core::humanize(self.service.now().since(confirmed));
+            tracing::warn!("serving the last good graph-data of before the restart, {age} old");
+            self.publish(publication, confirmed);
+        }
+    }
+
+    fn publish(&self, publication: Publication, confirmed: Timestamp) {
+        tracing::info!(
+            revision = %publication.revision(),
+            releases = publication.releases(),
+            channels = publication.channels(),
+            "published"
+        );
+        self.service.publish(Arc::new(publication), confirmed);
+    }
+
+    /// Everything that takes long, away from the threads that answer.
+    async fn prepare(&self, inputs: Inputs, threads: NonZeroUsize) -> (Inputs, Option<Publication>) {
+        let service = Arc::clone(&self.service);
+        let limits = self.limits.clone();
+        let work = move || {
+            let outcome = load(&inputs, &limits);
+            service.metrics().found(&outcome.diagnostics);
+            tell(&outcome.diagnostics);
+            let previous = service.publication();
+            let made = outcome.revision.and_then(|revision| {
+                Publication::prepare(&inputs, &revision, previous.as_deref(), threads)
+                    .inspect_err(|error| tracing::error!(%error, "the graph-data cannot be packed for mirrors"))
+                    .ok()
+            });
+            (inputs, made)
+        };
+        // It does not panic; if it did, the revision would be as good as refused.
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+    }
+
+    /// A cache that cannot be written is a pity, and no reason not to serve.
+    fn keep(&self, write: impl FnOnce(&LastGood) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.last_good.as_ref().map(write) {
+            tracing::warn!(%error, "the graph-data could not be kept for the next start");
+        }
+    }
+}
+
+fn instead(served: bool) -> &'static str {
+    if served { "the last good revision goes on being served" } else { "there is nothing to serve yet" }
+}
+
+/// Every error in full, and how many there are of the rest.
+fn tell(diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
+        tracing::error!(code = %diagnostic.code, "{}", terminal::render(diagnostic, false));
+    }
+    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if errors + warnings > 0 {
+        tracing::warn!(errors, warnings, "the graph-data has faults; `clearway graph lint` shows all of them");
+    }
+}

@@ -1,0 +1,142 @@
+//! The service itself: what is served now, and since when that is known to be current.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use arc_swap::{ArcSwapOption, Guard};
+use bytes::Bytes;
+use clearway_core::{Digest, Timestamp};
+use http::HeaderValue;
+
+use crate::body::Body;
+use crate::metrics::Metrics;
+use crate::mirror::Mirror;
+use crate::openapi;
+use crate::publication::Publication;
+
+/// Everything a request may need. One value for all connections.
+#[derive(Debug)]
+pub struct Service {
+    prefix: String,
+    cache_control: HeaderValue,
+    openapi: Body,
+    publication: ArcSwapOption<Publication>,
+    /// Seconds; when the publication was last known to be what its source holds.
+    confirmed: AtomicI64,
+    /// Whether there is a source of our own: then channels are only asked for upstream when it is known not to have them.
+    has_feed: bool,
+    mirror: Option<Mirror>,
+    metrics: Metrics,
+    clock: fn() -> Timestamp,
+}
+
+/// How a service answers.
+#[derive(Debug, Clone)]
+pub struct ServiceOptions {
+    /// What comes before `/graph` in an address.
+    pub prefix: String,
+    /// How long a client or a cache may go without asking again.
+    pub max_age: Duration,
+    /// Whether graph-data will be published, so that nothing is served of upstream that it may have more to say about.
+    pub has_feed: bool,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        ServiceOptions { prefix: "/api/upgrades_info".to_owned(), max_age: Duration::from_secs(60), has_feed: true }
+    }
+}
+
+impl Service {
+    /// A service that has nothing to serve yet.
+    pub fn new(options: &ServiceOptions, mirror: Option<Mirror>, metrics: Metrics, clock: fn() -> Timestamp) -> Self {
+        let prefix = match options.prefix.trim_matches('/') {
+            "" => String::new(),
+            prefix => format!("/{prefix}"),
+        };
+        let openapi = Bytes::from(openapi::description(&prefix));
+        let digest = Digest::sha256(&openapi);
+        let cache_control = format!("public, max-age={}", options.max_age.as_secs());
+        Service {
+            prefix,
+            // Digits are always a header.
+            cache_control: HeaderValue::try_from(cache_control).unwrap_or_else(|_| HeaderValue::from_static("no-cache")),
+            openapi: Body::compressed(openapi, &digest),
+            publication: ArcSwapOption::empty(),
+            confirmed: AtomicI64::new(0),
+            has_feed: options.has_feed,
+            mirror,
+            metrics,
+            clock,
+        }
+    }
+
+    /// Serves a publication from now on, in one step: a request sees the old one or the new one.
+    pub fn publish(&self, publication: Arc<Publication>, confirmed: Timestamp) {
+        self.metrics.published(&publication);
+        self.confirm(confirmed);
+        self.publication.store(Some(publication));
+    }
+
+    /// Notes that what is served was seen to be what the source holds.
+    pub fn confirm(&self, at: Timestamp) {
+        self.confirmed.store(at.as_seconds(), Ordering::Relaxed);
+        self.metrics.confirmed(at);
+    }
+
+    /// What is served now.
+    pub fn publication(&self) -> Option<Arc<Publication>> {
+        self.publication.load_full()
+    }
+
+    /// Whether there is anything to serve.
+    pub fn is_ready(&self) -> bool {
+        (!self.has_feed || self.publication.load().is_some()) && self.mirror.as_ref().is_none_or(Mirror::is_ready)
+    }
+
+    /// The counters and gauges.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The upstream service that is mirrored.
+    pub fn mirror(&self) -> Option<&Mirror> {
+        self.mirror.as_ref()
+    }
+
+    /// What comes before `/graph` in an address.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    pub(crate) fn current(&self) -> Guard<Option<Arc<Publication>>> {
+        self.publication.load()
+    }
+
+    pub(crate) fn confirmed(&self) -> Timestamp {
+        Timestamp::from_seconds(self.confirmed.load(Ordering::Relaxed)).unwrap_or(Timestamp::EPOCH)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    pub(crate) fn has_feed(&self) -> bool {
+        self.has_feed
+    }
+
+    pub(crate) fn openapi(&self) -> &Body {
+        &self.openapi
+    }
+
+    pub(crate) fn cache_control(&self) -> HeaderValue {
+        self.cache_control.clone()
+    }
+}
+
+/// As many threads as the machine has processors.
+pub(crate) fn processors() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
