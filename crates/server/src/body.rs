@@ -92,9 +92,7 @@ impl Body {
         let wished = codings(headers);
         // A client that refuses even the plain body gets it all the same: the standard leaves that to the server, and a
         // graph is worth more than an error about its coding.
-        self.variants
-            .iter()
-            .max_by_key(|variant| (wished(variant.coding), std::cmp::Reverse(variant.bytes.len())))
+        self.variants.iter().max_by_key(|variant| (wished(variant.coding), std::cmp::Reverse(variant.bytes.len())))
     }
 
     /// The bytes that all of it takes.

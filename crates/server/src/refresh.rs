@@ -110,7 +110,9 @@ impl Refresher {
 
     /// Serves what was good before the restart.
     async fn restore(&mut self) {
-        let Some((inputs, confirmed)) = self.last_good.as_ref().and_then(|kept| kept.load(&self.limits)) else { return };
+        let Some((inputs, confirmed)) = self.last_good.as_ref().and_then(|kept| kept.load(&self.limits)) else {
+            return;
+        };
         let (_, made) = self.prepare(inputs, processors()).await;
         if let Some(publication) = made {
             let age = clearway_core::humanize(self.service.now().since(confirmed));

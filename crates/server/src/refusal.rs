@@ -73,7 +73,9 @@ impl Refusal {
             Refusal::InvalidSignature(why) => why.clone(),
             Refusal::NoSignature(path) => format!("does not exist: signature {path}"),
             Refusal::NotFound | Refusal::Method => String::new(),
-            Refusal::AddressTooLong => "the address is too long; channel and arch fit into a few dozen bytes".to_owned(),
+            Refusal::AddressTooLong => {
+                "the address is too long; channel and arch fit into a few dozen bytes".to_owned()
+            }
             Refusal::NotReady => {
                 "there is no graph yet: no readable graph-data was seen since the start; try again soon".to_owned()
             }

@@ -169,7 +169,11 @@ async fn keep_mirrored(service: Arc<Service>, interval: Duration) {
     loop {
         let (current, configured) = mirror.refresh().await;
         if current < configured {
-            tracing::warn!(current, configured, "upstream did not give every configured channel; older answers are served");
+            tracing::warn!(
+                current,
+                configured,
+                "upstream did not give every configured channel; older answers are served"
+            );
         }
         tokio::time::sleep(interval).await;
     }

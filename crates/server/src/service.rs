@@ -62,7 +62,8 @@ impl Service {
         Service {
             prefix,
             // Digits are always a header.
-            cache_control: HeaderValue::try_from(cache_control).unwrap_or_else(|_| HeaderValue::from_static("no-cache")),
+            cache_control: HeaderValue::try_from(cache_control)
+                .unwrap_or_else(|_| HeaderValue::from_static("no-cache")),
             openapi: Body::compressed(openapi, &digest),
             publication: ArcSwapOption::empty(),
             confirmed: AtomicI64::new(0),
