@@ -6,6 +6,11 @@
 //! A registry is foreign and often unwell: every answer is read within a limit, layers stream by and are never held,
 //! what fails in a passing way is tried again at a [`Pace`], and what a digest gave is kept in a [`Cache`].
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
 mod archive;
 mod artifact;
 mod cache;

@@ -341,17 +341,15 @@ pub(super) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
 }
 
 /// What is wrong with the registry's certificate, if that is the trouble: another attempt would meet the same one.
-fn untrusted(error: &reqwest::Error) -> Option<String> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
-        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
-            return Some(why.to_string());
-        }
-        cause = error.source();
+fn untrusted(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(rustls::Error::InvalidCertificate(why)) = error.downcast_ref() {
+        return Some(why.to_string());
     }
-    None
+    // An I/O error that wraps another one does not name it as its source.
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => untrusted(inner),
+        None => error.source().and_then(untrusted),
+    }
 }
 
 fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, OciError> {

@@ -90,7 +90,7 @@ pub async fn releases(
     cache: &Cache,
     progress: &(dyn Fn(Progress) + Send + Sync),
 ) -> Result<Scraped, OciError> {
-    let (tags, companions): (Vec<_>, Vec<_>) =
+    let (tags, others): (Vec<_>, Vec<_>) =
         registry.tags(repository).await?.into_iter().partition(|tag| is_tag(tag) && !is_companion(tag));
     let digests = all(registry, Step::Tags, tags, progress, |tag: String| async move {
         match registry.digest(repository, &At::Tag(tag)).await {
@@ -120,7 +120,7 @@ pub async fn releases(
     known.extend(read);
 
     let mut left_out: Vec<LeftOut> =
-        companions.into_iter().map(|tag| LeftOut { tag, digest: None, why: Why::Companion }).collect();
+        others.into_iter().map(|tag| LeftOut { why: unasked(&tag), tag, digest: None }).collect();
     for (tag, digest) in digests {
         match digest.as_ref().and_then(|digest| known.get(digest)) {
             Some(Ok(_)) => {}
@@ -174,6 +174,15 @@ async fn all<K: Clone + Ord, V, F: Future<Output = Result<V, OciError>>>(
         pending = again;
     }
     Ok(done)
+}
+
+/// Why a tag is not even asked for.
+fn unasked(tag: &str) -> Why {
+    if is_companion(tag) {
+        Why::Companion
+    } else {
+        Why::Unsupported { what: "an entry whose name is none of a tag".to_owned() }
+    }
 }
 
 /// Whether a tag is the name of something that belongs to an image: `sha256-<hex>`, alone or with `.sig`, `.att`,
