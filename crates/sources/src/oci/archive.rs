@@ -32,6 +32,18 @@ pub(super) enum Spoiled {
     TooLarge(u64),
 }
 
+/// One entry of an archive.
+pub(super) struct Entry<'a> {
+    /// From the root of the image, without `.` and slashes at its ends.
+    pub(super) path: &'a str,
+    pub(super) kind: Kind,
+    size: u64,
+    stream: &'a mut dyn Read,
+}
+
+/// Looks at entries one by one.
+pub(super) type Visit<'v> = dyn FnMut(&mut Entry<'_>) -> Result<Then, Spoiled> + 'v;
+
 /// Whether to look at further entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
@@ -39,13 +51,8 @@ pub(super) enum Then {
     Stop,
 }
 
-/// Hands each entry to `visit`: its clean path, what it is, and its content. Bytes that come out of the stream are at
-/// most `limit`.
-pub(super) fn walk(
-    stream: &mut dyn Read,
-    limit: u64,
-    visit: &mut dyn FnMut(&str, Kind, &mut dyn Read, u64) -> Result<Then, Spoiled>,
-) -> Result<(), Spoiled> {
+/// Hands each entry to `visit`. Bytes that come out of the stream are at most `limit`.
+pub(super) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
     let unpacked = Unpacked::new(stream, limit).map_err(|error| Spoiled::Broken(error.to_string()))?;
     let mut archive = tar::Archive::new(unpacked);
     let outcome = entries(&mut archive, visit);
@@ -53,10 +60,7 @@ pub(super) fn walk(
     if outcome.is_err() && archive.into_inner().exceeded { Err(Spoiled::TooLarge(limit)) } else { outcome }
 }
 
-fn entries<R: Read>(
-    archive: &mut tar::Archive<R>,
-    visit: &mut dyn FnMut(&str, Kind, &mut dyn Read, u64) -> Result<Then, Spoiled>,
-) -> Result<(), Spoiled> {
+fn entries<R: Read>(archive: &mut tar::Archive<R>, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
     let broken = |error: std::io::Error| Spoiled::Broken(error.to_string());
     let mut long_name: Option<Vec<u8>> = None;
     let mut first = true;
@@ -96,7 +100,7 @@ fn entries<R: Read>(
             _ if kind.is_dir() => Kind::Directory,
             _ => Kind::Other,
         };
-        if visit(&path, kind, &mut entry, size)? == Then::Stop {
+        if visit(&mut Entry { path: &path, kind, size, stream: &mut entry })? == Then::Stop {
             return Ok(());
         }
     }
@@ -104,22 +108,24 @@ fn entries<R: Read>(
     Ok(())
 }
 
-/// The content of a file of at most so many bytes; `None` if it has more.
-pub(super) fn content(file: &mut dyn Read, size: u64, limit: u64) -> Result<Option<Vec<u8>>, Spoiled> {
-    if size > limit {
-        return Ok(None);
-    }
-    let mut content = Vec::new();
-    file.take(size).read_to_end(&mut content).map_err(|error| Spoiled::Broken(error.to_string()))?;
-    if content.len() as u64 == size {
-        Ok(Some(content))
-    } else {
-        Err(Spoiled::Broken("it ends within a file".to_owned()))
+impl Entry<'_> {
+    /// The content of a file of at most so many bytes; `None` if it has more.
+    pub(super) fn content(&mut self, limit: u64) -> Result<Option<Vec<u8>>, Spoiled> {
+        if self.size > limit { Ok(None) } else { content(self.stream, self.size).map(Some) }
     }
 }
 
-fn extension(entry: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
-    content(entry, size, NAME_BYTES)?.ok_or_else(|| Spoiled::Broken("a name in it is too long".to_owned()))
+fn content(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+    let mut content = Vec::new();
+    stream.take(size).read_to_end(&mut content).map_err(|error| Spoiled::Broken(error.to_string()))?;
+    if content.len() as u64 == size { Ok(content) } else { Err(Spoiled::Broken("it ends within a file".to_owned())) }
+}
+
+fn extension(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+    if size > NAME_BYTES {
+        return Err(Spoiled::Broken("a name in it is too long".to_owned()));
+    }
+    content(stream, size)
 }
 
 /// A path from the root of the image, without `.` and slashes at its ends. One that leaves the root is refused: nothing
@@ -163,10 +169,10 @@ mod tests {
 
     fn names(bytes: &[u8], limit: u64) -> Result<Vec<String>, Spoiled> {
         let mut names = Vec::new();
-        walk(&mut &*bytes, limit, &mut |path, kind, file, size| {
-            if kind == Kind::File {
-                content(file, size, 1 << 20)?;
-                names.push(path.to_owned());
+        walk(&mut &*bytes, limit, &mut |entry| {
+            if entry.kind == Kind::File {
+                entry.content(1 << 20)?;
+                names.push(entry.path.to_owned());
             }
             Ok(Then::Continue)
         })?;

@@ -91,9 +91,9 @@ fn pack(inputs: &Inputs) -> Option<Vec<u8>> {
 fn unpack(bytes: &[u8]) -> Option<Inputs> {
     let mut inputs = Inputs::new();
     let length = bytes.len() as u64;
-    archive::walk(&mut &*bytes, length, &mut |path, _, file, size| {
-        let content = archive::content(file, size, length)?.ok_or(Spoiled::TooLarge(length))?;
-        inputs.insert(path, content);
+    archive::walk(&mut &*bytes, length, &mut |entry| {
+        let content = entry.content(length)?.ok_or(Spoiled::TooLarge(length))?;
+        inputs.insert(entry.path, content);
         Ok(Then::Continue)
     })
     .ok()?;

@@ -39,12 +39,12 @@ pub(super) struct Login {
 #[derive(serde::Deserialize)]
 struct Config {
     #[serde(default)]
-    auths: BTreeMap<String, Auth>,
+    auths: BTreeMap<String, Entry>,
 }
 
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
-struct Auth {
+struct Entry {
     auth: String,
     username: String,
     password: String,
@@ -59,7 +59,7 @@ impl Credentials {
             Credentials::DockerConfig(path) => {
                 let config = read(path)?;
                 find(&config, repository)
-                    .map(|auth| auth.login().ok_or_else(|| unusable(path, "an entry of `auths` holds no login")))
+                    .map(|entry| entry.login().ok_or_else(|| unusable(path, "an entry of `auths` holds no login")))
                     .transpose()
             }
         }
@@ -98,12 +98,11 @@ fn unusable(path: &Path, why: &str) -> OciError {
 
 /// The entry of the longest name that covers the repository, as podman looks it up: `host/path`, then shorter ones, then
 /// `host`.
-fn find<'c>(config: &'c Config, repository: &Repository) -> Option<&'c Auth> {
+fn find<'c>(config: &'c Config, repository: &Repository) -> Option<&'c Entry> {
     let mut name = repository.to_string();
     loop {
-        let entry = config.auths.iter().find(|(key, _)| covers(key, &name));
-        if let Some((_, auth)) = entry {
-            return Some(auth);
+        if let Some((_, entry)) = config.auths.iter().find(|(key, _)| covers(key, &name)) {
+            return Some(entry);
         }
         let shorter = name.rfind('/')?;
         name.truncate(shorter);
@@ -117,7 +116,7 @@ fn covers(key: &str, name: &str) -> bool {
     bare == name || (bare == "index.docker.io" && name == "docker.io")
 }
 
-impl Auth {
+impl Entry {
     fn login(&self) -> Option<Login> {
         if !self.username.is_empty() {
             return Some(Login { user: self.username.clone(), password: self.password.clone() });

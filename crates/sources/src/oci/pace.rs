@@ -32,7 +32,7 @@ impl Default for Pace {
             attempts: 12,
             first: Duration::from_millis(200),
             longest: Duration::from_secs(4),
-            longest_asked: Duration::from_secs(60),
+            longest_asked: Duration::from_mins(1),
             seed: RandomState::new().hash_one("jitter"),
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     fn what_the_registry_asks_for_is_honoured_within_a_bound() {
         let asked = |header| pace().delay(1, "a", retry_after(header));
         assert_eq!(asked("7"), Duration::from_secs(7));
-        assert_eq!(asked("86400"), Duration::from_secs(60));
+        assert_eq!(asked("86400"), Duration::from_mins(1));
         assert!(asked("0") < Duration::from_secs(1));
         assert!(asked("Wed, 21 Oct 2015 07:28:00 GMT") < Duration::from_secs(1));
         assert!(asked("-1") < Duration::from_secs(1));

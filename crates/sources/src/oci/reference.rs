@@ -202,7 +202,6 @@ fn is_component(text: &str) -> bool {
                 separator = 0;
                 true
             }
-            (b'.' | b'_' | b'-', None) => false,
             (b'-', Some(b'-')) => true,
             (b'_', Some(b'_')) => {
                 separator += 1;

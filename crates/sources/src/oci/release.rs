@@ -20,7 +20,7 @@ const METADATA: &str = "release-manifests/release-metadata";
 const REMOVED: [&str; 3] =
     [".wh.release-manifests", "release-manifests/.wh.release-metadata", "release-manifests/.wh..wh..opq"];
 const METADATA_KIND: &str = "cincinnati-metadata-v0";
-/// Bytes of the metadata. Those of OpenShift have some thousand.
+/// Bytes of the metadata. Those of real releases have some thousand.
 const METADATA_BYTES: u64 = 4 << 20;
 /// Where the metadata of a release says what it is built for.
 const BUILT_FOR: &str = "release.openshift.io/architecture";
@@ -255,17 +255,17 @@ fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
 /// Looks for the metadata in a layer.
 fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
     let mut found = Found::Nothing;
-    archive::walk(stream, limit, &mut |path, kind, file, size| {
-        if path == METADATA {
-            if kind != Kind::File {
+    archive::walk(stream, limit, &mut |entry| {
+        if entry.path == METADATA {
+            if entry.kind != Kind::File {
                 return Err(Spoiled::Broken(format!("{METADATA} is no file")));
             }
-            let content = archive::content(file, size, METADATA_BYTES)?;
+            let content = entry.content(METADATA_BYTES)?;
             let content = content.ok_or_else(|| Spoiled::Broken(format!("{METADATA} is too large")))?;
             found = Found::Metadata(content);
             return Ok(Then::Stop);
         }
-        if REMOVED.contains(&path) {
+        if REMOVED.contains(&entry.path) {
             found = Found::Removed;
         }
         Ok(Then::Continue)

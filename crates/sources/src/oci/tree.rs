@@ -35,14 +35,15 @@ impl Changes {
     pub(super) fn read(stream: &mut dyn Read, unpacked: u64, kept: u64) -> Result<Self, Spoiled> {
         let mut changes = Vec::new();
         let mut left = kept;
-        archive::walk(stream, unpacked, &mut |path, kind, file, size| {
+        archive::walk(stream, unpacked, &mut |entry| {
+            let (path, kind) = (entry.path, entry.kind);
             let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
             if name == ".wh..wh..opq" {
                 changes.push(Change::Empty(directory.to_owned()));
             } else if let Some(gone) = name.strip_prefix(".wh.") {
                 changes.push(Change::Remove(join(directory, gone)));
             } else if kind == Kind::File && can_be_graph_data(path) {
-                let content = archive::content(file, size, left)?.ok_or(Spoiled::TooLarge(kept))?;
+                let content = entry.content(left)?.ok_or(Spoiled::TooLarge(kept))?;
                 left = left.saturating_sub(content.len() as u64);
                 changes.push(Change::Put(path.to_owned(), Some(content)));
             } else if kind == Kind::Other && (can_be_graph_data(path) || DIRECTORIES.contains(&name)) {

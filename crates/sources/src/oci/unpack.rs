@@ -57,13 +57,11 @@ impl<R: Read> Read for Unpacked<R> {
             Source::Gzip(source) => source.read(buffer),
             Source::Zstd(source) => source.read(buffer),
         }?;
-        match self.left.checked_sub(read as u64) {
-            Some(left) => self.left = left,
-            None => {
-                self.exceeded = true;
-                return Err(io::Error::other("it unpacks to more than is read"));
-            }
-        }
+        let Some(left) = self.left.checked_sub(read as u64) else {
+            self.exceeded = true;
+            return Err(io::Error::other("it unpacks to more than is read"));
+        };
+        self.left = left;
         Ok(read)
     }
 }

@@ -37,17 +37,17 @@ async fn whatever_goes_wrong_once_is_tried_again() {
     let push = Pusher::new(&registry.base_url(), "a");
     push.release("one", "1.0.0", "amd64").await;
     let short = RegistryOptions { timeout: Duration::from_millis(300), ..quick() };
-    let busy = || Answer::Say(StatusCode::TOO_MANY_REQUESTS, vec![("retry-after", "3600".to_owned())], vec![]);
-    let faults: [(&str, fn() -> Answer); 6] = [
-        ("502", || status(502)),
-        ("500", || status(500)),
+    let busy = Answer::Say(StatusCode::TOO_MANY_REQUESTS, vec![("retry-after", "3600".to_owned())], vec![]);
+    for (name, fault) in [
+        ("502", status(502)),
+        ("500", status(500)),
         ("429", busy),
-        ("429 without a time", || status(429)),
-        ("cut", || Answer::Cut),
-        ("stall", || Answer::Stall),
-    ];
-    for (name, fault) in faults {
-        let script = move |asked: &crate::proxy::Asked| if asked.before == 0 { fault() } else { Answer::Pass };
+        ("429 without a time", status(429)),
+        ("cut", Answer::Cut),
+        ("hang", Answer::Hang),
+        ("stall", Answer::Stall),
+    ] {
+        let script = move |asked: &crate::proxy::Asked| if asked.before == 0 { fault.clone() } else { Answer::Pass };
         let proxy = Proxy::start(registry.base_url(), script).await;
         let registry = Registry::new(short.clone()).unwrap();
         let scraped = scrape_as(&registry, proxy.host(), "a", &Cache::none()).await.unwrap();
@@ -66,11 +66,15 @@ async fn a_layer_that_is_cut_or_stalls_in_its_middle_is_read_again() {
     let metadata = crate::pusher::metadata("1.0.0", &json!({}));
     let layer = tar(&[("release-manifests/release-metadata", &metadata), ("noise", &noise)]);
     let layer = push.image(Family::Oci, Some("one"), "amd64", vec![layer]).await;
-    let proxy = Proxy::start(registry.base_url(), |asked| {
-        if asked.line.contains("/blobs/") && asked.before < 3 { Answer::Cut } else { Answer::Pass }
+    let proxy = Proxy::start(registry.base_url(), |asked| match asked.before {
+        _ if !asked.line.contains("/blobs/") => Answer::Pass,
+        0 | 1 => Answer::Cut,
+        2 => Answer::Hang,
+        _ => Answer::Pass,
     })
     .await;
-    let scraped = scrape(proxy.host(), "a", &Cache::none()).await.unwrap();
+    let short = RegistryOptions { timeout: Duration::from_millis(500), ..quick() };
+    let scraped = scrape_as(&Registry::new(short).unwrap(), proxy.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!(crate::listed(&scraped)[0].2, layer.digest.to_string());
     let asked = proxy.take();
     assert_eq!(asked.iter().filter(|line| line.contains("/blobs/")).count(), 8, "{asked:#?}");
@@ -188,9 +192,12 @@ async fn too_much_is_refused() {
     assert_eq!((scraped.releases, scraped.left_out.len()), (0, 2));
     assert!(scraped.left_out[0].why.to_string().contains("larger than 10 bytes"), "{}", scraped.left_out[0]);
 
-    let proxy = Proxy::start(registry.base_url(), |asked| match asked.line.contains("tags/list") {
-        true => Answer::Say(StatusCode::OK, vec![], vec![b' '; 17 << 20]),
-        false => Answer::Pass,
+    let proxy = Proxy::start(registry.base_url(), |asked| {
+        if asked.line.contains("tags/list") {
+            Answer::Say(StatusCode::OK, vec![], vec![b' '; 17 << 20])
+        } else {
+            Answer::Pass
+        }
     })
     .await;
     let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();

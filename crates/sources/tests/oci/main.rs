@@ -4,6 +4,7 @@
 mod artifact;
 mod faults;
 mod login;
+mod memory;
 mod proxy;
 mod pusher;
 mod releases;

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use futures::stream::{self, StreamExt as _};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -30,6 +31,7 @@ pub(crate) struct Asked {
 }
 
 /// What the proxy does about it.
+#[derive(Clone)]
 pub(crate) enum Answer {
     /// Hands it on.
     Pass,
@@ -37,12 +39,20 @@ pub(crate) enum Answer {
     Say(StatusCode, Vec<(&'static str, String)>, Vec<u8>),
     /// Hands it on, and breaks off in the middle of the answer.
     Cut,
+    /// Hands it on, and falls silent in the middle of the answer.
+    Hang,
     /// Never answers.
     Stall,
 }
 
 pub(crate) fn status(code: u16) -> Answer {
     Answer::Say(StatusCode::from_u16(code).unwrap(), Vec::new(), Vec::new())
+}
+
+/// How an answer ends that does not come to its end.
+enum End {
+    Broken,
+    Silent,
 }
 
 /// Ends when dropped.
@@ -127,8 +137,9 @@ impl Behind {
             Asked { number: lines.len() - 1, line, before, headers: request.headers().clone() }
         };
         Ok(match (self.script)(&asked) {
-            Answer::Pass => self.pass(&request, false).await,
-            Answer::Cut => self.pass(&request, true).await,
+            Answer::Pass => self.pass(&request, None).await,
+            Answer::Cut => self.pass(&request, Some(End::Broken)).await,
+            Answer::Hang => self.pass(&request, Some(End::Silent)).await,
             Answer::Stall => std::future::pending().await,
             Answer::Say(status, headers, body) => {
                 let mut response = Response::builder().status(status);
@@ -140,7 +151,7 @@ impl Behind {
         })
     }
 
-    async fn pass(&self, request: &Request<Incoming>, cut: bool) -> Response<Body> {
+    async fn pass(&self, request: &Request<Incoming>, end: Option<End>) -> Response<Body> {
         let url = format!("{}{}", self.target, request.uri());
         let mut headers = request.headers().clone();
         headers.remove("host");
@@ -158,12 +169,17 @@ impl Behind {
         if is_head {
             return response.body(Empty::new().map_err(|never| match never {}).boxed()).unwrap();
         }
-        if !cut {
+        let Some(end) = end else {
             return response.body(Full::new(body).map_err(|never| match never {}).boxed()).unwrap();
+        };
+        let half = stream::iter([Ok(Frame::data(body.slice(..body.len() / 2)))]);
+        let response = response.header(CONTENT_LENGTH, body.len());
+        match end {
+            End::Broken => {
+                let broken = stream::iter([Err(std::io::Error::other("cut"))]);
+                response.body(BoxBody::new(StreamBody::new(half.chain(broken)))).unwrap()
+            }
+            End::Silent => response.body(BoxBody::new(StreamBody::new(half.chain(stream::pending())))).unwrap(),
         }
-        let half = Ok(Frame::data(body.slice(..body.len() / 2)));
-        let broken = Err(std::io::Error::other("cut"));
-        let stream = StreamBody::new(futures::stream::iter([half, broken]));
-        response.header(CONTENT_LENGTH, body.len()).body(stream.boxed()).unwrap()
     }
 }
