@@ -147,6 +147,7 @@ fn clean(name: &str) -> Result<String, Spoiled> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
@@ -213,5 +214,24 @@ mod tests {
         assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(Spoiled::NotAnArchive));
         let torn = [archive(&[("a", b"1")])[..1024].to_vec(), vec![b'x'; 600]].concat();
         assert!(matches!(names(&torn, 1 << 20), Err(Spoiled::Broken(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn an_archive_that_is_damaged_anywhere_ends_in_words(at in 0_usize..4096, byte: u8, cut in 0_usize..4096) {
+            let long = format!("{}/file", "d".repeat(300));
+            let mut bytes = archive(&[("a", b"1"), (&long, b"2"), ("release-manifests/release-metadata", b"3")]);
+            if let Some(damaged) = bytes.get_mut(at) {
+                *damaged = byte;
+            }
+            bytes.truncate(cut.max(1));
+            let _ = names(&bytes, 1 << 20);
+            // The same, packed, and damaged after that.
+            let mut packed = ruzstd::encoding::compress_to_vec(bytes.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+            if let Some(damaged) = packed.get_mut(at % 256) {
+                *damaged = byte;
+            }
+            let _ = names(&packed, 1 << 20);
+        }
     }
 }

@@ -27,7 +27,7 @@ pub async fn graph_data(
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     let name = image.to_string();
-    if let Some(kept) = cache.graph_data(&name, &digest).and_then(|archive| unpack(&archive)) {
+    if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
         return Ok((kept, digest));
     }
     let layers = layers(registry, repository, &digest).await?;
@@ -50,7 +50,7 @@ pub async fn graph_data(
     }
     let inputs = tree.graph_data().map_err(|why| OciError::NotGraphData { at, why })?;
     if let Some(archive) = pack(&inputs) {
-        cache.keep_graph_data(&name, &digest, &archive);
+        cache.keep_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
 }

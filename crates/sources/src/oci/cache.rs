@@ -3,10 +3,11 @@
 //! A digest names the same bytes for ever, so an entry is never out of date. Each file begins with a line that names the
 //! form and the digest of the rest: a file that was cut off or changed is passed over, and written anew.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use clearway_core::Digest;
 
@@ -18,10 +19,15 @@ const FORM: &str = "clearway-cache-1";
 /// Bytes of one file. No more are written, because images are read within smaller limits.
 const FILE_BYTES: u64 = 2 << 30;
 
-/// A directory in which what was found behind digests is kept; or none.
-#[derive(Debug, Default)]
+/// A directory in which what was found behind digests is kept; or none. A clone is the same cache.
+#[derive(Debug, Clone, Default)]
 pub struct Cache {
-    directory: Option<PathBuf>,
+    files: Option<Arc<Files>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    directory: PathBuf,
     /// Why the last entry was not kept.
     trouble: Mutex<Option<String>>,
 }
@@ -46,47 +52,65 @@ impl Cache {
         for part in ["releases", "graph-data"] {
             fs::create_dir_all(path.join(part)).map_err(|error| OciError::Cache { path: path.clone(), error })?;
         }
-        Ok(Cache { directory: Some(path), trouble: Mutex::default() })
+        Ok(Cache { files: Some(Arc::new(Files { directory: path, trouble: Mutex::default() })) })
     }
 
     /// Why something could not be kept, the last time that happened. What was asked for was given all the same; only the
     /// next time it is fetched again.
     pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().ok()?.clone()
+        self.files.as_ref()?.trouble.lock().ok()?.clone()
     }
 
-    /// What is known about a digest.
-    pub(super) fn release(&self, digest: &Digest) -> Option<Result<Release, Why>> {
+    /// What is known about each of some digests.
+    pub(super) async fn releases(&self, digests: BTreeSet<Digest>) -> BTreeMap<Digest, Result<Release, Why>> {
+        let known = |files: &Files| {
+            digests.into_iter().filter_map(|digest| files.release(&digest).map(|known| (digest, known))).collect()
+        };
+        self.work(known).await.unwrap_or_default()
+    }
+
+    /// Keeps what is known for good about a digest.
+    pub(super) async fn keep_release(&self, digest: &Digest, outcome: &Result<Release, Why>) {
+        let entry = match outcome {
+            Ok(release) => Entry::Release(release.clone()),
+            Err(why) if why.is_definite() => Entry::Not(why.clone()),
+            Err(_) => return,
+        };
+        let digest = digest.clone();
+        if let Ok(text) = serde_json::to_vec(&entry) {
+            self.work(move |files| files.write(&release_file(&digest), &digest, &text)).await;
+        }
+    }
+
+    /// The archive of graph-data that a name had when its digest was this one.
+    pub(super) async fn graph_data(&self, name: &str, digest: &Digest) -> Option<Vec<u8>> {
+        let (file, digest) = (graph_data_file(name), digest.clone());
+        self.work(move |files| files.read(&file, &digest)).await.flatten()
+    }
+
+    /// Keeps an archive of graph-data. One per name: it changes many times a day and has megabytes.
+    pub(super) async fn keep_graph_data(&self, name: &str, digest: &Digest, archive: Vec<u8>) {
+        let (file, digest) = (graph_data_file(name), digest.clone());
+        self.work(move |files| files.write(&file, &digest, &archive)).await;
+    }
+
+    /// Works with files on a thread that may wait for them.
+    async fn work<T: Send + 'static>(&self, work: impl FnOnce(&Files) -> T + Send + 'static) -> Option<T> {
+        let files = Arc::clone(self.files.as_ref()?);
+        tokio::task::spawn_blocking(move || work(&files)).await.ok()
+    }
+}
+
+impl Files {
+    fn release(&self, digest: &Digest) -> Option<Result<Release, Why>> {
         match serde_json::from_slice(&self.read(&release_file(digest), digest)?).ok()? {
             Entry::Release(release) => Some(Ok(release)),
             Entry::Not(why) => Some(Err(why)),
         }
     }
 
-    /// Keeps what is known for good about a digest.
-    pub(super) fn keep_release(&self, digest: &Digest, outcome: &Result<Release, Why>) {
-        let entry = match outcome {
-            Ok(release) => Entry::Release(release.clone()),
-            Err(why) if why.is_definite() => Entry::Not(why.clone()),
-            Err(_) => return,
-        };
-        if let Ok(text) = serde_json::to_vec(&entry) {
-            self.write(&release_file(digest), digest, &text);
-        }
-    }
-
-    /// The archive of graph-data that a name had when its digest was this one.
-    pub(super) fn graph_data(&self, name: &str, digest: &Digest) -> Option<Vec<u8>> {
-        self.read(&graph_data_file(name), digest)
-    }
-
-    /// Keeps an archive of graph-data. One per name: it changes many times a day and has megabytes.
-    pub(super) fn keep_graph_data(&self, name: &str, digest: &Digest, archive: &[u8]) {
-        self.write(&graph_data_file(name), digest, archive);
-    }
-
     fn read(&self, file: &Path, digest: &Digest) -> Option<Vec<u8>> {
-        let path = self.directory.as_ref()?.join(file);
+        let path = self.directory.join(file);
         if fs::metadata(&path).ok()?.len() > FILE_BYTES {
             return None;
         }
@@ -97,8 +121,7 @@ impl Cache {
     }
 
     fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
-        let Some(directory) = &self.directory else { return };
-        let path = directory.join(file);
+        let path = self.directory.join(file);
         if let Err(error) = replace(&path, &heading(digest, content), content)
             && let Ok(mut trouble) = self.trouble.lock()
         {
@@ -143,6 +166,10 @@ mod tests {
         }
     }
 
+    async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, Why>> {
+        cache.releases([digest.clone()].into()).await.remove(digest)
+    }
+
     fn only_file(directory: &Path) -> PathBuf {
         let files: Vec<_> =
             fs::read_dir(directory.join("releases")).unwrap().map(|file| file.unwrap().path()).collect();
@@ -150,8 +177,8 @@ mod tests {
         files[0].clone()
     }
 
-    #[test]
-    fn what_is_certain_is_kept_and_what_is_not_is_not() {
+    #[tokio::test]
+    async fn what_is_certain_is_kept_and_what_is_not_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::directory(directory.path()).unwrap();
         let digest = |name: &str| Digest::sha256(name.as_bytes());
@@ -163,42 +190,42 @@ mod tests {
             ("broken", Err(Why::Broken { what: "a".to_owned() }), false),
             ("gone", Err(Why::Vanished), false),
         ] {
-            cache.keep_release(&digest(name), &outcome);
-            assert_eq!(cache.release(&digest(name)), kept.then_some(outcome), "{name}");
+            cache.keep_release(&digest(name), &outcome).await;
+            assert_eq!(find(&cache, &digest(name)).await, kept.then_some(outcome), "{name}");
         }
-        assert_eq!(Cache::none().release(&digest("release")), None);
+        assert_eq!(find(&Cache::none(), &digest("release")).await, None);
         assert_eq!(cache.trouble(), None);
     }
 
-    #[test]
-    fn a_spoiled_file_is_passed_over_and_written_anew() {
+    #[tokio::test]
+    async fn a_spoiled_file_is_passed_over_and_written_anew() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::directory(directory.path()).unwrap();
         let digest = Digest::sha256(b"x");
         let outcome = Ok(release());
-        cache.keep_release(&digest, &outcome);
+        cache.keep_release(&digest, &outcome).await;
         let file = only_file(directory.path());
         let good = fs::read(&file).unwrap();
         let mut flipped = good.clone();
         *flipped.last_mut().unwrap() ^= 1;
         for spoiled in [&b""[..], b"\n", &good[..good.len() - 1], &flipped, b"clearway-cache-1 x y\n{}"] {
             fs::write(&file, spoiled).unwrap();
-            assert_eq!(cache.release(&digest), None);
-            cache.keep_release(&digest, &outcome);
-            assert_eq!(cache.release(&digest), Some(outcome.clone()));
+            assert_eq!(find(&cache, &digest).await, None);
+            cache.keep_release(&digest, &outcome).await;
+            assert_eq!(find(&cache, &digest).await, Some(outcome.clone()));
         }
         assert_eq!(fs::read(only_file(directory.path())).unwrap(), good);
         // The file of one digest does not answer for another.
         fs::rename(&file, directory.path().join(release_file(&Digest::sha256(b"y")))).unwrap();
-        assert_eq!(cache.release(&Digest::sha256(b"y")), None);
+        assert_eq!(find(&cache, &Digest::sha256(b"y")).await, None);
     }
 
-    #[test]
-    fn a_cache_that_cannot_be_written_says_so_and_fails_nothing() {
+    #[tokio::test]
+    async fn a_cache_that_cannot_be_written_says_so_and_fails_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::directory(directory.path().join("cache")).unwrap();
         fs::remove_dir_all(directory.path()).unwrap();
-        cache.keep_release(&Digest::sha256(b"x"), &Ok(release()));
+        cache.keep_release(&Digest::sha256(b"x"), &Ok(release())).await;
         assert!(cache.trouble().unwrap().contains("No such file"), "{:?}", cache.trouble());
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Cache::directory(file.path()).unwrap_err().to_string();

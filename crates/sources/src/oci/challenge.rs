@@ -84,6 +84,7 @@ fn unquote(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn headers_of_known_registries_are_understood() {
@@ -106,6 +107,13 @@ mod tests {
             (vec![], None),
         ] {
             assert_eq!(choose(headers.iter().copied()), want, "{headers:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_panics(header in r#"((Bearer|Basic|realm|service|x)?[ ,="\\a]{0,3}|\PC{0,3}){0,12}"#) {
+            let _ = choose([header.as_str()].into_iter());
         }
     }
 }

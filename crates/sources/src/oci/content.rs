@@ -57,7 +57,7 @@ impl Registry {
             // A page without tags that names another one could go on for ever.
             pages += 1;
             if tags.len() + page.len() > TAGS || (next.is_some() && pages > TAGS / 50) {
-                return Err(OciError::TooLarge { at, limit: PAGE_BYTES });
+                return Err(protocol("its list of tags does not end"));
             }
             tags.extend(page);
         }

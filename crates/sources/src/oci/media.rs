@@ -127,11 +127,6 @@ impl Descriptor {
             || self.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(ABOUT))
     }
 
-    /// Whether it is a list of manifests.
-    pub(super) fn is_index(&self) -> bool {
-        [DOCKER_LIST, OCI_INDEX].contains(&self.media_type.as_str())
-    }
-
     /// Whether it can be an archive of files. Signatures, charts and modules of other programs cannot.
     pub(super) fn is_archive(&self) -> bool {
         self.media_type.contains("tar")
@@ -141,6 +136,7 @@ impl Descriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -192,6 +188,13 @@ mod tests {
             let text = format!(r#"{{"digest": "{DIGEST}", "size": 1{extra}}}"#);
             let descriptor: Descriptor = serde_json::from_str(&text).unwrap();
             assert_eq!(descriptor.is_attestation(), want, "{extra}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(text in r#"(\{"schemaVersion": ?[0-3](, ?"(layers|manifests|config|mediaType)": ?(\[\]|\{\}|null|"x"|7)){0,4}\}|.{0,40})"#) {
+            let _ = Manifest::read(text.as_bytes());
         }
     }
 }

@@ -246,6 +246,7 @@ impl fmt::Display for Image {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -326,6 +327,20 @@ mod tests {
             ("[2001:db8::1]/a", false),
         ] {
             assert_eq!(host.parse::<Repository>().unwrap().is_loopback(), want, "{host}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_is_read_is_written_so_that_it_is_read_again(
+            text in r"(oci://)?([a-z0-9.\-]{1,8}|\[::1\]|localhost)(:[0-9]{1,5})?(/[a-z0-9._\-]{1,6}){0,3}(:[\w.\-]{0,4})?(@\PC{0,3})?|\PC{0,20}"
+        ) {
+            if let Ok(repository) = text.parse::<Repository>() {
+                prop_assert_eq!(repository.to_string().parse(), Ok(repository));
+            }
+            if let Ok(image) = text.parse::<Image>() {
+                prop_assert_eq!(image.to_string().parse(), Ok(image));
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-use clearway_core::{Arch, Digest, Version};
+use clearway_core::{Arch, ArchError, Digest, Version};
 
 use super::archive::{self, Kind, Spoiled, Then};
 use super::media::{Descriptor, Image, Manifest, Unread};
@@ -172,9 +172,6 @@ impl Registry {
         let named: BTreeSet<&str> = images.iter().filter_map(|child| child.architecture()).collect();
         let mut missing = None;
         for child in &images {
-            if child.is_index() {
-                return Err(Stop::LeftOut(Why::Unsupported { what: "an index that holds another index".to_owned() }));
-            }
             let at = format!("{repository}@{}", child.digest);
             let bytes = match self.manifest(repository, &child.digest, &at).await {
                 // Mirrors keep a list as it is, and only some of what it lists.
@@ -190,7 +187,7 @@ impl Registry {
             let Some(metadata) = self.search(repository, &image).await? else { continue };
             let mut release = read(&metadata)?;
             let one = match (named.len(), images.len()) {
-                (1, _) => named.first().and_then(|arch| arch.parse().ok()),
+                (1, _) => named.first().map(|arch| arch.parse()).transpose().map_err(|error| unknown(&error))?,
                 (0, 1) => self.architecture(repository, &image).await?,
                 _ => Arch::MULTI.parse().ok(),
             };
@@ -241,8 +238,12 @@ impl Registry {
         if config.architecture.is_empty() {
             return Ok(None);
         }
-        config.architecture.parse().map(Some).map_err(|error| Stop::broken(format!("its configuration: {error}")))
+        config.architecture.parse().map(Some).map_err(|error| unknown(&error))
     }
+}
+
+fn unknown(error: &ArchError) -> Stop {
+    Stop::broken(format!("it is built for an architecture of no known form: {error}"))
 }
 
 fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {

@@ -102,18 +102,12 @@ pub async fn releases(
     .await?;
     // Several tags may have one digest; it is read once.
     let wanted: BTreeSet<Digest> = digests.values().flatten().cloned().collect();
-    let mut known = BTreeMap::new();
-    let mut unknown = Vec::new();
-    for digest in wanted {
-        match cache.release(&digest) {
-            Some(outcome) => drop(known.insert(digest, outcome)),
-            None => unknown.push(digest),
-        }
-    }
+    let mut known = cache.releases(wanted.clone()).await;
+    let unknown: Vec<Digest> = wanted.into_iter().filter(|digest| !known.contains_key(digest)).collect();
     let read = all(registry, Step::Images, unknown, progress, |digest: Digest| async move {
         let outcome = registry.release(repository, &digest).await?;
         // Kept at once: if something else fails, the next scrape goes on from here.
-        cache.keep_release(&digest, &outcome);
+        cache.keep_release(&digest, &outcome).await;
         Ok(outcome)
     })
     .await?;

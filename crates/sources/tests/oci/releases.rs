@@ -125,6 +125,15 @@ async fn the_second_scrape_asks_for_tags_and_digests_only() {
 }
 
 #[tokio::test]
+async fn a_scrape_can_run_in_a_task_of_its_own() {
+    let Some(registry) = registry().await else { return };
+    Pusher::new(&registry.base_url(), "a").release("one", "1.0.0", "amd64").await;
+    let host = registry.host();
+    let task = tokio::spawn(async move { scrape(&host, "a", &Cache::none()).await });
+    assert_eq!(versions(&task.await.unwrap().unwrap()), ["1.0.0"]);
+}
+
+#[tokio::test]
 async fn an_empty_repository_has_no_releases_and_a_missing_one_is_an_error() {
     let Some(registry) = registry().await else { return };
     let error = scrape(&registry.host(), "nowhere", &Cache::none()).await.unwrap_err();
