@@ -13,6 +13,7 @@
 
 mod archive;
 mod artifact;
+mod authorize;
 mod cache;
 mod challenge;
 mod content;

@@ -11,19 +11,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::sync::Mutex;
 
-use super::challenge::{self, Challenge};
+use super::authorize::Grant;
 use super::credentials::Credentials;
 use super::error::{chain, printable};
 use super::pace::{Pace, Trouble, retry_after};
 use super::reference::{Repository, is_loopback};
 use super::{OciError, media};
 
-/// What is read of an answer that is a token.
-const TOKEN_BYTES: u64 = 1 << 20;
 /// What is read of an answer that says what went wrong.
 const COMPLAINT_BYTES: u64 = 16 << 10;
 /// How often an answer may point elsewhere.
@@ -79,16 +77,9 @@ impl Default for RegistryOptions {
 
 /// A connection to registries, with its settings and the tokens it was given.
 pub struct Registry {
-    client: reqwest::Client,
+    pub(super) client: reqwest::Client,
     pub(super) options: RegistryOptions,
-    granted: Mutex<BTreeMap<Repository, Grant>>,
-}
-
-/// What a registry was told, and which telling of it this is.
-#[derive(Clone, Default)]
-struct Grant {
-    header: Option<HeaderValue>,
-    turn: u64,
+    pub(super) granted: Mutex<BTreeMap<Repository, Grant>>,
 }
 
 /// One thing to ask a registry for.
@@ -111,28 +102,14 @@ impl Registry {
         // Every TLS user of the process shares one provider. A second call finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         options.credentials.check()?;
-        let plain = options.plain_http;
-        let redirect = reqwest::redirect::Policy::custom(move |attempt| {
-            if attempt.previous().len() > REDIRECTS {
-                attempt.error("it points elsewhere too often")
-            } else if may_ask(plain, attempt.url()) {
-                attempt.follow()
-            } else {
-                attempt.error("it points to a host without TLS")
-            }
-        });
-        let mut client = reqwest::Client::builder()
-            .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
-            // A layer is hashed as it is stored, so nothing may unpack it on the way.
-            .no_gzip()
-            .connect_timeout(options.timeout)
-            .read_timeout(options.timeout)
-            .redirect(redirect)
-            .retry(reqwest::retry::never());
-        if let Some(path) = &options.ca_file {
-            client = client.tls_certs_merge(certificates(path)?);
-        }
-        let client = client.build().map_err(|error| OciError::Options { why: chain(&error) })?;
+        let authorities = options.ca_file.as_deref().map(certificates).transpose()?;
+        let client = match authorities {
+            Some(authorities) => builder(&options).tls_certs_merge(authorities).build(),
+            // A system without authorities, such as an image from scratch, is no obstacle where there is no TLS. Where
+            // there is, no certificate is trusted, and that is said then.
+            None => builder(&options).build().or_else(|_| builder(&options).tls_certs_only([]).build()),
+        };
+        let client = client.map_err(|error| OciError::Options { why: chain(&error) })?;
         Ok(Registry { client, options, granted: Mutex::default() })
     }
 
@@ -174,7 +151,7 @@ impl Registry {
     }
 
     /// Sorts an answer into good, worth another attempt, and final.
-    async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
+    pub(super) async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -196,74 +173,6 @@ impl Registry {
             _ => Err(OciError::Protocol { at, why: complaint(response).await }.into()),
         }
     }
-
-    /// What to tell a registry that answered 401. Tokens are not followed to their end: one that has run out brings
-    /// another 401, and here a new one.
-    async fn authorize(&self, ask: &Ask<'_>, response: &Response, turn: u64) -> Result<HeaderValue, Trouble> {
-        // Held until the token is there: the others that wait for it find it then.
-        let mut granted = self.granted.lock().await;
-        let known = granted.entry(ask.repository.clone()).or_default();
-        if let Some(header) = known.header.as_ref().filter(|_| known.turn != turn) {
-            return Ok(header.clone());
-        }
-        let denied = |why: &str| {
-            let (at, hint) = (ask.at.to_owned(), self.options.credentials.hint());
-            Trouble::Lasting(OciError::Denied { at, why: why.to_owned(), hint })
-        };
-        let offers = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        let login = self.options.credentials.login(ask.repository)?;
-        let header = match (challenge::choose(offers), login) {
-            (Some(Challenge::Bearer { realm, service }), login) => {
-                let token = self.token(ask, &realm, service.as_deref(), login.as_ref()).await?;
-                HeaderValue::try_from(format!("Bearer {token}")).ok()
-            }
-            (Some(Challenge::Basic), Some(login)) => {
-                let request = self.client.get(ask.url.clone()).basic_auth(login.user, Some(login.password));
-                request.build().ok().and_then(|request| request.headers().get(AUTHORIZATION).cloned())
-            }
-            (Some(Challenge::Basic), None) => return Err(denied("it asks for a user")),
-            (None, _) => return Err(denied("it asks for a way to log in that is not known")),
-        };
-        let mut header = header.ok_or_else(|| denied("it gives a token that cannot be sent"))?;
-        header.set_sensitive(true);
-        *known = Grant { header: Some(header.clone()), turn: turn + 1 };
-        Ok(header)
-    }
-
-    async fn token(
-        &self,
-        ask: &Ask<'_>,
-        realm: &str,
-        service: Option<&str>,
-        login: Option<&super::credentials::Login>,
-    ) -> Result<String, Trouble> {
-        #[derive(serde::Deserialize)]
-        struct Answer {
-            token: Option<String>,
-            access_token: Option<String>,
-        }
-        let at = || ask.at.to_owned();
-        let mut url = Url::parse(realm)
-            .map_err(|_| OciError::Protocol { at: at(), why: "it names no URL to get a token from".to_owned() })?;
-        if !may_ask(self.options.plain_http, &url) {
-            let why = "it wants the password sent to a host without TLS".to_owned();
-            return Err(OciError::Protocol { at: at(), why }.into());
-        }
-        url.query_pairs_mut()
-            .extend_pairs(service.map(|service| ("service", service)))
-            .append_pair("scope", &format!("repository:{}:pull", ask.repository.path()));
-        let mut request = self.client.get(url).timeout(self.options.timeout);
-        if let Some(login) = login {
-            request = request.basic_auth(&login.user, Some(&login.password));
-        }
-        let response = request.send().await.map_err(|error| trouble(error, ask.at))?;
-        let token = Ask { what: "source of tokens", url: response.url().clone(), ..ask.again() };
-        let answer = bounded(self.judge(&token, response).await?, TOKEN_BYTES, ask.at).await?;
-        let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
-        answer
-            .and_then(|answer| answer.token.or(answer.access_token))
-            .ok_or_else(|| OciError::Protocol { at: at(), why: "the source of tokens gives none".to_owned() }.into())
-    }
 }
 
 impl<'a> Ask<'a> {
@@ -280,9 +189,30 @@ impl<'a> Ask<'a> {
         Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image" })
     }
 
-    fn again(&self) -> Self {
+    pub(super) fn again(&self) -> Self {
         Ask { method: self.method.clone(), url: self.url.clone(), ..*self }
     }
+}
+
+fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
+    let plain = options.plain_http;
+    let redirect = reqwest::redirect::Policy::custom(move |attempt| {
+        if attempt.previous().len() > REDIRECTS {
+            attempt.error("it points elsewhere too often")
+        } else if may_ask(plain, attempt.url()) {
+            attempt.follow()
+        } else {
+            attempt.error("it points to a host without TLS")
+        }
+    });
+    reqwest::Client::builder()
+        .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
+        // A layer is hashed as it is stored, so nothing may unpack it on the way.
+        .no_gzip()
+        .connect_timeout(options.timeout)
+        .read_timeout(options.timeout)
+        .redirect(redirect)
+        .retry(reqwest::retry::never())
 }
 
 /// Reads a body of at most so many bytes.
@@ -318,7 +248,7 @@ async fn complaint(response: Response) -> String {
 }
 
 /// Whether a URL that a registry names may be asked.
-fn may_ask(plain: PlainHttp, url: &Url) -> bool {
+pub(super) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
     match (url.scheme(), plain) {
         ("https", _) | ("http", PlainHttp::Always) => true,
         ("http", PlainHttp::Loopback) => url.host_str().is_some_and(is_loopback),
