@@ -13,7 +13,7 @@ use clearway_graph::Inputs;
 pub use archive::{ArchiveError, Content, archive, content};
 
 /// The directories of graph-data whose files are read, besides `version` and `raw/metadata.json`.
-const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
+pub(crate) const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
 
 /// Why graph-data cannot be read.
 #[derive(Debug, thiserror::Error)]

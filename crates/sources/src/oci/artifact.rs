@@ -1,0 +1,114 @@
+//! Graph-data that is in an image or an artifact of a registry.
+//!
+//! The layers are archives, as image builders and `oras` write them; what is none is passed over. Start at
+//! [`graph_data`].
+
+use std::io::Read;
+use std::sync::Arc;
+
+use clearway_core::{Digest, Limits};
+use clearway_graph::Inputs;
+
+use super::archive::{self, Spoiled, Then};
+use super::cache::Cache;
+use super::media::{Image as Layers, Manifest, Unread};
+use super::reference::Image;
+use super::registry::Registry;
+use super::tree::{Changes, Tree};
+use super::{OciError, Repository};
+
+/// Reads the graph-data of an image, and the digest that its name has now.
+pub async fn graph_data(
+    registry: &Registry,
+    image: &Image,
+    cache: &Cache,
+    limits: &Limits,
+) -> Result<(Inputs, Digest), OciError> {
+    let repository = image.repository();
+    let digest = registry.digest(repository, image.at()).await?;
+    let name = image.to_string();
+    if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
+        return Ok((kept, digest));
+    }
+    let layers = layers(registry, repository, &digest).await?;
+    let at = format!("{repository}@{digest}");
+    let mut tree = Tree::default();
+    for layer in layers.layers {
+        let at = format!("{repository} (layer {})", layer.digest);
+        let (unpacked, kept) = (registry.options.unpacked_bytes, limits.file_bytes);
+        let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, kept));
+        match registry.layer(repository, &layer, &at, look).await? {
+            Ok(changes) => tree.apply(changes),
+            Err(Spoiled::NotAnArchive) => {}
+            Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+            Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
+        }
+        // Of two layers, each within the limit, both may be kept.
+        if tree.bytes() > limits.file_bytes {
+            return Err(OciError::TooLarge { at, limit: limits.file_bytes });
+        }
+    }
+    let inputs = tree.graph_data().map_err(|why| OciError::NotGraphData { at, why })?;
+    if let Some(archive) = pack(&inputs) {
+        cache.keep_graph_data(&name, &digest, archive).await;
+    }
+    Ok((inputs, digest))
+}
+
+/// The layers of the image behind a digest. Of an index the first image is taken: graph-data has no architecture.
+async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -> Result<Layers, OciError> {
+    let mut digest = digest.clone();
+    // An index leads to an image, and not to another index.
+    for _ in 0..2 {
+        let at = format!("{repository}@{digest}");
+        let bytes = registry.manifest(repository, &digest, &at).await?;
+        match Manifest::read(&bytes) {
+            Ok(Manifest::Image(layers)) => return Ok(layers),
+            Ok(Manifest::Index(children)) => match children.into_iter().find(|child| !child.is_attestation()) {
+                Some(child) => digest = child.digest,
+                None => return Err(OciError::NotGraphData { at, why: "it is an index without images".to_owned() }),
+            },
+            Err(Unread::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
+            Err(Unread::Broken(why)) => return Err(OciError::Broken { at, why }),
+        }
+    }
+    let at = format!("{repository}@{digest}");
+    Err(OciError::Unsupported { at, what: "an index that holds another index".to_owned() })
+}
+
+/// Graph-data as it is kept.
+fn pack(inputs: &Inputs) -> Option<Vec<u8>> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, content) in inputs.iter() {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, path, content).ok()?;
+    }
+    builder.into_inner().ok()
+}
+
+fn unpack(bytes: &[u8]) -> Option<Inputs> {
+    let mut inputs = Inputs::new();
+    let length = bytes.len() as u64;
+    archive::walk(&mut &*bytes, length, &mut |entry| {
+        let content = entry.content(length)?.ok_or(Spoiled::TooLarge(length))?;
+        inputs.insert(entry.path, content);
+        Ok(Then::Continue)
+    })
+    .ok()?;
+    Some(inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_was_read() {
+        let inputs: Inputs =
+            [("version", "1.1.0\n"), ("channels/a.yaml", ""), ("raw/metadata.json", "{}")].into_iter().collect();
+        assert_eq!(unpack(&pack(&inputs).unwrap()), Some(inputs));
+        assert_eq!(unpack(b"nonsense"), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! Telling a registry who asks: with a password, or with a token that somebody else gives.
+
+use reqwest::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Response, Url};
+
+use super::OciError;
+use super::challenge::{self, Challenge};
+use super::credentials::Login;
+use super::pace::Trouble;
+use super::registry::{Ask, Registry, bounded, may_ask, trouble};
+
+/// What is read of an answer that is a token.
+const TOKEN_BYTES: u64 = 1 << 20;
+
+/// What a registry was told, and which telling of it this is.
+#[derive(Clone, Default)]
+pub(super) struct Grant {
+    pub(super) header: Option<HeaderValue>,
+    pub(super) turn: u64,
+}
+
+impl Registry {
+    /// What to tell a registry that answered 401. Tokens are not followed to their end: one that has run out brings
+    /// another 401, and here a new one.
+    pub(super) async fn authorize(
+        &self,
+        ask: &Ask<'_>,
+        response: &Response,
+        turn: u64,
+    ) -> Result<HeaderValue, Trouble> {
+        // Held until the token is there: the others that wait for it find it then.
+        let mut granted = self.granted.lock().await;
+        let known = granted.entry(ask.repository.clone()).or_default();
+        if let Some(header) = known.header.as_ref().filter(|_| known.turn != turn) {
+            return Ok(header.clone());
+        }
+        let denied = |why: &str| {
+            let (at, hint) = (ask.at.to_owned(), self.options.credentials.hint());
+            Trouble::Lasting(OciError::Denied { at, why: why.to_owned(), hint })
+        };
+        let offers = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let login = self.options.credentials.login(ask.repository)?;
+        let header = match (challenge::choose(offers), login) {
+            (Some(Challenge::Bearer { realm, service }), login) => {
+                let token = self.token(ask, &realm, service.as_deref(), login.as_ref()).await?;
+                HeaderValue::try_from(format!("Bearer {token}")).ok()
+            }
+            (Some(Challenge::Basic), Some(login)) => {
+                let request = self.client.get(ask.url.clone()).basic_auth(login.user, Some(login.password));
+                request.build().ok().and_then(|request| request.headers().get(AUTHORIZATION).cloned())
+            }
+            (Some(Challenge::Basic), None) => return Err(denied("it asks for a user")),
+            (None, _) => return Err(denied("it asks for a way to log in that is not known")),
+        };
+        let mut header = header.ok_or_else(|| denied("it gives a token that cannot be sent"))?;
+        header.set_sensitive(true);
+        *known = Grant { header: Some(header.clone()), turn: turn + 1 };
+        Ok(header)
+    }
+
+    async fn token(
+        &self,
+        ask: &Ask<'_>,
+        realm: &str,
+        service: Option<&str>,
+        login: Option<&Login>,
+    ) -> Result<String, Trouble> {
+        #[derive(serde::Deserialize)]
+        struct Answer {
+            token: Option<String>,
+            access_token: Option<String>,
+        }
+        let at = || ask.at.to_owned();
+        let mut url = Url::parse(realm)
+            .map_err(|_| OciError::Protocol { at: at(), why: "it names no URL to get a token from".to_owned() })?;
+        if !may_ask(self.options.plain_http, &url) {
+            let why = "it wants the password sent to a host without TLS".to_owned();
+            return Err(OciError::Protocol { at: at(), why }.into());
+        }
+        url.query_pairs_mut()
+            .extend_pairs(service.map(|service| ("service", service)))
+            .append_pair("scope", &format!("repository:{}:pull", ask.repository.path()));
+        let mut request = self.client.get(url).timeout(self.options.timeout);
+        if let Some(login) = login {
+            request = request.basic_auth(&login.user, Some(&login.password));
+        }
+        let response = request.send().await.map_err(|error| trouble(error, ask.at))?;
+        let token = Ask { what: "source of tokens", url: response.url().clone(), ..ask.again() };
+        let answer = bounded(self.judge(&token, response).await?, TOKEN_BYTES, ask.at).await?;
+        let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
+        answer
+            .and_then(|answer| answer.token.or(answer.access_token))
+            .ok_or_else(|| OciError::Protocol { at: at(), why: "the source of tokens gives none".to_owned() }.into())
+    }
+}

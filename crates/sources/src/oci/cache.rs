@@ -1,0 +1,234 @@
+//! What was found behind digests, kept in a directory, so that nothing is fetched twice.
+//!
+//! A digest names the same bytes for ever, so an entry is never out of date. Each file begins with a line that names the
+//! form and the digest of the rest: a file that was cut off or changed is passed over, and written anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use clearway_core::Digest;
+
+use super::OciError;
+use super::release::{Release, Why};
+
+/// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.
+const FORM: &str = "clearway-cache-1";
+/// Bytes of one file. No more are written, because images are read within smaller limits.
+const FILE_BYTES: u64 = 2 << 30;
+
+/// A directory in which what was found behind digests is kept; or none. A clone is the same cache.
+#[derive(Debug, Clone, Default)]
+pub struct Cache {
+    files: Option<Arc<Files>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    directory: PathBuf,
+    /// Why the last entry was not kept.
+    trouble: Mutex<Option<String>>,
+}
+
+/// What was found behind the digest of a tag.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Entry {
+    Release(Release),
+    Not(Why),
+}
+
+impl Cache {
+    /// Keeps nothing.
+    pub fn none() -> Self {
+        Cache::default()
+    }
+
+    /// Keeps entries in a directory, which is made if it is not there. Several processes may use it.
+    pub fn directory(path: impl Into<PathBuf>) -> Result<Self, OciError> {
+        let path = path.into();
+        for part in ["releases", "graph-data"] {
+            fs::create_dir_all(path.join(part)).map_err(|error| OciError::Cache { path: path.clone(), error })?;
+        }
+        Ok(Cache { files: Some(Arc::new(Files { directory: path, trouble: Mutex::default() })) })
+    }
+
+    /// Why something could not be kept, the last time that happened. What was asked for was given all the same; only the
+    /// next time it is fetched again.
+    pub fn trouble(&self) -> Option<String> {
+        self.files.as_ref()?.trouble.lock().ok()?.clone()
+    }
+
+    /// What is known about each of some digests.
+    pub(super) async fn releases(&self, digests: BTreeSet<Digest>) -> BTreeMap<Digest, Result<Release, Why>> {
+        let known = |files: &Files| {
+            digests.into_iter().filter_map(|digest| files.release(&digest).map(|known| (digest, known))).collect()
+        };
+        self.work(known).await.unwrap_or_default()
+    }
+
+    /// Keeps what is known for good about a digest.
+    pub(super) async fn keep_release(&self, digest: &Digest, outcome: &Result<Release, Why>) {
+        let entry = match outcome {
+            Ok(release) => Entry::Release(release.clone()),
+            Err(why) if why.is_definite() => Entry::Not(why.clone()),
+            Err(_) => return,
+        };
+        let digest = digest.clone();
+        if let Ok(text) = serde_json::to_vec(&entry) {
+            self.work(move |files| files.write(&release_file(&digest), &digest, &text)).await;
+        }
+    }
+
+    /// The archive of graph-data that a name had when its digest was this one.
+    pub(super) async fn graph_data(&self, name: &str, digest: &Digest) -> Option<Vec<u8>> {
+        let (file, digest) = (graph_data_file(name), digest.clone());
+        self.work(move |files| files.read(&file, &digest)).await.flatten()
+    }
+
+    /// Keeps an archive of graph-data. One per name: it changes many times a day and has megabytes.
+    pub(super) async fn keep_graph_data(&self, name: &str, digest: &Digest, archive: Vec<u8>) {
+        let (file, digest) = (graph_data_file(name), digest.clone());
+        self.work(move |files| files.write(&file, &digest, &archive)).await;
+    }
+
+    /// Works with files on a thread that may wait for them.
+    async fn work<T: Send + 'static>(&self, work: impl FnOnce(&Files) -> T + Send + 'static) -> Option<T> {
+        let files = Arc::clone(self.files.as_ref()?);
+        tokio::task::spawn_blocking(move || work(&files)).await.ok()
+    }
+}
+
+impl Files {
+    fn release(&self, digest: &Digest) -> Option<Result<Release, Why>> {
+        match serde_json::from_slice(&self.read(&release_file(digest), digest)?).ok()? {
+            Entry::Release(release) => Some(Ok(release)),
+            Entry::Not(why) => Some(Err(why)),
+        }
+    }
+
+    fn read(&self, file: &Path, digest: &Digest) -> Option<Vec<u8>> {
+        let path = self.directory.join(file);
+        if fs::metadata(&path).ok()?.len() > FILE_BYTES {
+            return None;
+        }
+        let mut bytes = fs::read(path).ok()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let rest = bytes.split_off(end + 1);
+        (bytes == heading(digest, &rest).as_bytes()).then_some(rest)
+    }
+
+    fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
+        let path = self.directory.join(file);
+        if let Err(error) = replace(&path, &heading(digest, content), content)
+            && let Ok(mut trouble) = self.trouble.lock()
+        {
+            *trouble = Some(format!("{}: {error}", path.display()));
+        }
+    }
+}
+
+fn release_file(digest: &Digest) -> PathBuf {
+    Path::new("releases").join(format!("{}-{}.json", digest.algorithm().as_str(), digest.hex()))
+}
+
+fn graph_data_file(name: &str) -> PathBuf {
+    Path::new("graph-data").join(format!("{}.tar", Digest::sha256(name.as_bytes()).hex()))
+}
+
+fn heading(digest: &Digest, content: &[u8]) -> String {
+    format!("{FORM} {digest} {}\n", Digest::sha256(content))
+}
+
+/// Writes a file so that whoever reads it sees the old one or the new one.
+fn replace(path: &Path, heading: &str, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(heading.as_bytes())?;
+    file.write_all(content)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release() -> Release {
+        Release {
+            version: "4.5.0".parse().unwrap(),
+            arch: "amd64".parse().ok(),
+            previous: vec!["4.4.0".to_owned()],
+            next: Vec::new(),
+            metadata: [("url".to_owned(), "x".to_owned())].into(),
+        }
+    }
+
+    async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, Why>> {
+        cache.releases([digest.clone()].into()).await.remove(digest)
+    }
+
+    fn only_file(directory: &Path) -> PathBuf {
+        let files: Vec<_> =
+            fs::read_dir(directory.join("releases")).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files[0].clone()
+    }
+
+    #[tokio::test]
+    async fn what_is_certain_is_kept_and_what_is_not_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::directory(directory.path()).unwrap();
+        let digest = |name: &str| Digest::sha256(name.as_bytes());
+        for (name, outcome, kept) in [
+            ("release", Ok(release()), true),
+            ("none", Err(Why::NoRelease), true),
+            ("shard", Err(Why::Shard { arch: "arm64".to_owned() }), true),
+            ("schema 1", Err(Why::Unsupported { what: "a".to_owned() }), true),
+            ("broken", Err(Why::Broken { what: "a".to_owned() }), false),
+            ("gone", Err(Why::Vanished), false),
+        ] {
+            cache.keep_release(&digest(name), &outcome).await;
+            assert_eq!(find(&cache, &digest(name)).await, kept.then_some(outcome), "{name}");
+        }
+        assert_eq!(find(&Cache::none(), &digest("release")).await, None);
+        assert_eq!(cache.trouble(), None);
+    }
+
+    #[tokio::test]
+    async fn a_spoiled_file_is_passed_over_and_written_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::directory(directory.path()).unwrap();
+        let digest = Digest::sha256(b"x");
+        let outcome = Ok(release());
+        cache.keep_release(&digest, &outcome).await;
+        let file = only_file(directory.path());
+        let good = fs::read(&file).unwrap();
+        let mut flipped = good.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        for spoiled in [&b""[..], b"\n", &good[..good.len() - 1], &flipped, b"clearway-cache-1 x y\n{}"] {
+            fs::write(&file, spoiled).unwrap();
+            assert_eq!(find(&cache, &digest).await, None);
+            cache.keep_release(&digest, &outcome).await;
+            assert_eq!(find(&cache, &digest).await, Some(outcome.clone()));
+        }
+        assert_eq!(fs::read(only_file(directory.path())).unwrap(), good);
+        // The file of one digest does not answer for another.
+        fs::rename(&file, directory.path().join(release_file(&Digest::sha256(b"y")))).unwrap();
+        assert_eq!(find(&cache, &Digest::sha256(b"y")).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_cache_that_cannot_be_written_says_so_and_fails_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::directory(directory.path().join("cache")).unwrap();
+        fs::remove_dir_all(directory.path()).unwrap();
+        cache.keep_release(&Digest::sha256(b"x"), &Ok(release())).await;
+        assert!(cache.trouble().unwrap().contains("No such file"), "{:?}", cache.trouble());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Cache::directory(file.path()).unwrap_err().to_string();
+        assert!(error.contains("the cache cannot be kept there"), "{error}");
+    }
+}

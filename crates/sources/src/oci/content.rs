@@ -1,0 +1,195 @@
+//! What a registry is asked for besides layers: tags, digests, manifests and small blobs.
+//!
+//! Every answer is read within a limit, and what a digest names is checked against it.
+
+use clearway_core::Digest;
+use reqwest::header::{HeaderMap, LINK};
+use reqwest::{Method, Url};
+
+use super::OciError;
+use super::media::Descriptor;
+use super::pace::Trouble;
+use super::reference::{At, Repository};
+use super::registry::{Ask, Registry, bounded};
+
+/// Bytes of a manifest, and of a configuration: what registries themselves take at most.
+const MANIFEST_BYTES: u64 = 4 << 20;
+/// Bytes of one page of tags.
+const PAGE_BYTES: u64 = 16 << 20;
+/// Tags asked for in one page.
+const PAGE: u32 = 1000;
+/// Tags of one repository.
+const TAGS: usize = 1_000_000;
+
+impl Registry {
+    /// The tags of a repository, in order.
+    pub(super) async fn tags(&self, repository: &Repository) -> Result<Vec<String>, OciError> {
+        #[derive(serde::Deserialize)]
+        struct Page {
+            // A repository whose tags are all gone has `null`.
+            tags: Option<Vec<String>>,
+        }
+        let at = format!("{repository} (list of tags)");
+        let protocol = |why: &str| OciError::Protocol { at: at.clone(), why: why.to_owned() };
+        let mut next = Some(self.url(repository, &format!("tags/list?n={PAGE}"))?);
+        let mut tags = Vec::new();
+        let mut pages = 0;
+        while let Some(url) = next {
+            let ask = &Ask {
+                repository,
+                method: Method::GET,
+                url: url.clone(),
+                accept: None,
+                within: Some(self.options.timeout),
+                at: &at,
+                what: "repository",
+            };
+            let page = || async move {
+                let response = self.attempt(ask).await?;
+                let link = next_page(response.headers(), &ask.url);
+                let body = bounded(response, PAGE_BYTES, ask.at).await?;
+                Ok::<_, Trouble>((link, body))
+            };
+            let (link, body) = self.options.pace.persist(&at, page).await?;
+            let page: Page = serde_json::from_slice(&body).map_err(|_| protocol("it is no list of tags"))?;
+            let page = page.tags.unwrap_or_default();
+            next = link.map_err(|()| protocol("its next page is on another host"))?.filter(|next| *next != url);
+            // A page without tags that names another one could go on for ever.
+            pages += 1;
+            if tags.len() + page.len() > TAGS || (next.is_some() && pages > TAGS / 50) {
+                return Err(protocol("its list of tags does not end"));
+            }
+            tags.extend(page);
+        }
+        tags.sort();
+        tags.dedup();
+        Ok(tags)
+    }
+
+    /// The digest that a tag has now, without its manifest where the registry can say so.
+    pub(super) async fn digest(&self, repository: &Repository, reference: &At) -> Result<Digest, OciError> {
+        if let At::Digest(digest) = reference {
+            return Ok(digest.clone());
+        }
+        let at = format!("{repository}{reference}");
+        let ask = &Ask::manifest(self, repository, Method::HEAD, &reference.in_path(), &at)?;
+        let head = || async move { Ok(self.attempt(ask).await?.headers().clone()) };
+        match self.options.pace.persist(&at, head).await {
+            Ok(headers) => {
+                if let Some(digest) = named_digest(&headers) {
+                    return Ok(digest);
+                }
+            }
+            // A registry that does not know HEAD.
+            Err(OciError::Protocol { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let body = self.body(repository, reference, &at).await?;
+        Ok(Digest::sha256(&body))
+    }
+
+    /// The manifest of a digest, checked.
+    pub(super) async fn manifest(
+        &self,
+        repository: &Repository,
+        digest: &Digest,
+        at: &str,
+    ) -> Result<Vec<u8>, OciError> {
+        let body = self.body(repository, &At::Digest(digest.clone()), at).await?;
+        if digest.matches(&body) {
+            Ok(body)
+        } else {
+            Err(OciError::Mismatch { at: at.to_owned(), digest: digest.clone() })
+        }
+    }
+
+    /// A blob that is small, such as a configuration, checked.
+    pub(super) async fn small_blob(
+        &self,
+        repository: &Repository,
+        blob: &Descriptor,
+        at: &str,
+    ) -> Result<Vec<u8>, OciError> {
+        let ask = &self.blob(repository, &blob.digest, at)?;
+        let within = Some(self.options.timeout);
+        let ask = &Ask { within, method: Method::GET, url: ask.url.clone(), ..*ask };
+        let get = || async move { bounded(self.attempt(ask).await?, MANIFEST_BYTES, ask.at).await };
+        let body = self.options.pace.persist(at, get).await?;
+        if blob.digest.matches(&body) {
+            Ok(body)
+        } else {
+            Err(OciError::Mismatch { at: at.to_owned(), digest: blob.digest.clone() })
+        }
+    }
+
+    /// The request for a blob.
+    pub(super) fn blob<'a>(
+        &self,
+        repository: &'a Repository,
+        digest: &Digest,
+        at: &'a str,
+    ) -> Result<Ask<'a>, OciError> {
+        let url = self.url(repository, &format!("blobs/{digest}"))?;
+        Ok(Ask { repository, method: Method::GET, url, accept: None, within: None, at, what: "layer or configuration" })
+    }
+
+    async fn body(&self, repository: &Repository, reference: &At, at: &str) -> Result<Vec<u8>, OciError> {
+        let ask = &Ask::manifest(self, repository, Method::GET, &reference.in_path(), at)?;
+        let get = || async move { bounded(self.attempt(ask).await?, MANIFEST_BYTES, ask.at).await };
+        self.options.pace.persist(at, get).await
+    }
+}
+
+fn named_digest(headers: &HeaderMap) -> Option<Digest> {
+    headers.get("docker-content-digest")?.to_str().ok()?.trim().parse().ok()
+}
+
+/// The URL of the next page, if there is one. It must be on the same host: what the registry was told about us is sent
+/// along.
+fn next_page(headers: &HeaderMap, here: &Url) -> Result<Option<Url>, ()> {
+    let links = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+    let Some(target) = links.flat_map(|value| value.split(',')).find_map(next_target) else { return Ok(None) };
+    let next = here.join(target).map_err(|_| ())?;
+    if next.origin() == here.origin() { Ok(Some(next)) } else { Err(()) }
+}
+
+/// The target of `<target>; rel="next"`.
+fn next_target(link: &str) -> Option<&str> {
+    let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+    let is_next = |parameter: &str| {
+        let (key, value) = parameter.split_once('=').unwrap_or_default();
+        key.trim().eq_ignore_ascii_case("rel") && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
+    };
+    parameters.split(';').any(is_next).then_some(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_on_the_same_host() {
+        let here = Url::parse("https://r.example.com/v2/a/tags/list?n=2").unwrap();
+        for (link, want) in [
+            (
+                r#"</v2/a/tags/list?n=2&last=b>; rel="next""#,
+                Ok(Some("https://r.example.com/v2/a/tags/list?n=2&last=b")),
+            ),
+            ("<?last=b>; title=x; rel=next", Ok(Some("https://r.example.com/v2/a/tags/list?last=b"))),
+            ("<https://r.example.com/x>; rel=\"next\"", Ok(Some("https://r.example.com/x"))),
+            ("</first>; rel=\"first\", </second>; rel=\"next\"", Ok(Some("https://r.example.com/second"))),
+            ("<https://evil.example.com/x>; rel=\"next\"", Err(())),
+            ("<http://r.example.com/x>; rel=\"next\"", Err(())),
+            ("</v2/a>; rel=\"last\"", Ok(None)),
+            ("nonsense", Ok(None)),
+        ] {
+            let headers = HeaderMap::from_iter([(LINK, link.parse().unwrap())]);
+            let next = next_page(&headers, &here);
+            assert_eq!(
+                next.as_ref().map(|next| next.as_ref().map(Url::as_str)),
+                want.as_ref().map(|want| *want),
+                "{link}"
+            );
+        }
+    }
+}

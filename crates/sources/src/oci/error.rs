@@ -1,0 +1,155 @@
+//! Why a registry did not give what it was asked for: one sentence each, with what, where and what to do.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+use clearway_core::Digest;
+
+/// Why a registry, or what is in it, cannot be read. `at` says which part of which repository.
+#[derive(Debug, thiserror::Error)]
+pub enum OciError {
+    /// The options cannot be used.
+    #[error("the connection to the registry cannot be set up: {why}")]
+    Options {
+        /// Which, and what is wrong with it.
+        why: String,
+    },
+    /// The directory of the cache cannot be used.
+    #[error("{}: the cache cannot be kept there: {error}; name a directory that can be written to", path.display())]
+    Cache {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The registry did not answer, or not to the end, however often it was asked.
+    #[error("{at}: not read after {attempts} attempts: {why}; try again when the registry is well")]
+    Unreachable {
+        /// What was asked for.
+        at: String,
+        /// How often.
+        attempts: u32,
+        /// What happened the last time.
+        why: String,
+    },
+    /// The registry's certificate is not trusted.
+    #[error("{at}: the certificate of the registry is not trusted: {why}; name the file of its authority")]
+    Certificate {
+        /// What was asked for.
+        at: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The registry refuses this user.
+    #[error("{at}: the registry refuses access ({why}); {hint}")]
+    Denied {
+        /// What was asked for.
+        at: String,
+        /// What it said.
+        why: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The registry does not have it.
+    #[error("{at}: the registry has no such {what}; check the name")]
+    NotFound {
+        /// What was asked for.
+        at: String,
+        /// The kind of thing.
+        what: &'static str,
+    },
+    /// The registry answers something that the protocol does not have.
+    #[error("{at}: the answer is none of a registry: {why}; check that the host is one")]
+    Protocol {
+        /// What was asked for.
+        at: String,
+        /// What is wrong with the answer.
+        why: String,
+    },
+    /// The bytes are not those that the digest names.
+    #[error("{at}: the registry sends other bytes than the digest {digest} names; push the image again")]
+    Mismatch {
+        /// What was asked for.
+        at: String,
+        /// What it should be.
+        digest: Digest,
+    },
+    /// More than is read.
+    #[error("{at}: larger than {limit} bytes, which is more than is read")]
+    TooLarge {
+        /// What was asked for.
+        at: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A kind of manifest that is not read.
+    #[error("{at}: {what}, which is not read; push it as a Docker schema 2 or an OCI image")]
+    Unsupported {
+        /// What was asked for.
+        at: String,
+        /// What it is.
+        what: String,
+    },
+    /// What is in the image is broken, although it is what its digest names.
+    #[error("{at}: {why}; build the image again")]
+    Broken {
+        /// Which part.
+        at: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An image without graph-data, or with more than one.
+    #[error("{at}: {why}; an image of graph-data has one directory with a file `version` and a directory `channels`")]
+    NotGraphData {
+        /// The image.
+        at: String,
+        /// What it has instead.
+        why: String,
+    },
+}
+
+impl OciError {
+    /// A stable word for the kind of error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            OciError::Options { .. } => "options",
+            OciError::Cache { .. } => "cache",
+            OciError::Unreachable { .. } => "unreachable",
+            OciError::Certificate { .. } => "certificate",
+            OciError::Denied { .. } => "denied",
+            OciError::NotFound { .. } => "not_found",
+            OciError::Protocol { .. } => "protocol",
+            OciError::Mismatch { .. } => "mismatch",
+            OciError::TooLarge { .. } => "too_large",
+            OciError::Unsupported { .. } => "unsupported",
+            OciError::Broken { .. } => "broken",
+            OciError::NotGraphData { .. } => "not_graph_data",
+        }
+    }
+
+    /// Whether the registry may give it the next time.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, OciError::Unreachable { .. })
+    }
+}
+
+/// An error and what caused it, in one line, each only once.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !text.contains(&said) {
+            let _ = write!(text, ": {said}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+/// Text of a registry, fit for one line of a message.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(200).collect::<String>().trim().to_owned()
+}

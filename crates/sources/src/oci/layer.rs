@@ -1,0 +1,159 @@
+//! A layer as it streams by: hashed, unpacked and looked at on the way, and never held.
+//!
+//! The whole layer is read and its digest compared even when what was looked for came early: a prefix that nobody
+//! vouches for is foreign input, and release layers are a few megabytes. What follows the found file is only hashed, not
+//! unpacked.
+
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use clearway_core::Digest;
+use reqwest::Response;
+use sha2::Digest as _;
+use tokio::sync::mpsc;
+
+use super::OciError;
+use super::archive::Spoiled;
+use super::media::Descriptor;
+use super::pace::Trouble;
+use super::reference::Repository;
+use super::registry::{Registry, trouble};
+
+/// Pieces of a layer that wait to be looked at. With pieces of some hundred kilobytes at most, this is the memory that a
+/// layer takes.
+const WAITING: usize = 2;
+/// The slowest a layer may come on average, in bytes per second. Without it, a registry that sends a byte now and then
+/// would never be given up.
+const SLOWEST: u64 = 32 << 10;
+
+/// Looks at the content of a layer.
+pub(super) type Look<T> = dyn Fn(&mut dyn Read) -> Result<T, Spoiled> + Send + Sync;
+
+enum Piece {
+    Bytes(Bytes),
+    End,
+}
+
+impl Registry {
+    /// What `look` finds in a layer whose bytes are those that its digest names.
+    pub(super) async fn layer<T: Send + 'static>(
+        &self,
+        repository: &Repository,
+        layer: &Descriptor,
+        at: &str,
+        look: std::sync::Arc<Look<T>>,
+    ) -> Result<Result<T, Spoiled>, OciError> {
+        if layer.size > self.options.layer_bytes {
+            return Err(OciError::TooLarge { at: at.to_owned(), limit: self.options.layer_bytes });
+        }
+        let ask = &self.blob(repository, &layer.digest, at)?;
+        let whole = self.options.timeout + Duration::from_secs(layer.size / SLOWEST);
+        let attempt = || {
+            let look = std::sync::Arc::clone(&look);
+            async move {
+                let response = self.attempt(ask).await?;
+                let (sender, receiver) = mpsc::channel(WAITING);
+                let looked = tokio::task::spawn_blocking(move || look(&mut Feed { receiver, piece: Bytes::new() }));
+                let pumped = tokio::time::timeout(whole, pump(response, sender, layer, at)).await;
+                pumped.map_err(|_| Trouble::passing("the registry takes too long"))??;
+                looked.await.map_err(|_| Trouble::passing("the layer could not be looked at"))
+            }
+        };
+        self.options.pace.persist(at, attempt).await
+    }
+}
+
+/// Moves a body to whoever looks at it, as fast as they look, and checks it.
+async fn pump(
+    mut response: Response,
+    sender: mpsc::Sender<Piece>,
+    layer: &Descriptor,
+    at: &str,
+) -> Result<(), Trouble> {
+    let mismatch = || OciError::Mismatch { at: at.to_owned(), digest: layer.digest.clone() };
+    let mut sender = Some(sender);
+    let mut hasher = Hasher::new(&layer.digest);
+    let mut size: u64 = 0;
+    while let Some(bytes) = response.chunk().await.map_err(|error| trouble(error, at))? {
+        size = size.saturating_add(bytes.len() as u64);
+        if size > layer.size {
+            return Err(mismatch().into());
+        }
+        hasher.update(&bytes);
+        if let Some(open) = &sender
+            && open.send(Piece::Bytes(bytes)).await.is_err()
+        {
+            // Nobody looks any more: it was found, or it is broken.
+            sender = None;
+        }
+    }
+    if size < layer.size {
+        return Err(Trouble::passing("the layer ends early"));
+    }
+    if hasher.hex() != layer.digest.hex() {
+        return Err(mismatch().into());
+    }
+    if let Some(open) = sender {
+        let _ = open.send(Piece::End).await;
+    }
+    Ok(())
+}
+
+/// The pieces of a layer as a stream for a thread that may wait.
+struct Feed {
+    receiver: mpsc::Receiver<Piece>,
+    piece: Bytes,
+}
+
+impl Read for Feed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            match self.receiver.blocking_recv() {
+                Some(Piece::Bytes(bytes)) => self.piece = bytes,
+                Some(Piece::End) => return Ok(0),
+                // Closed without an end: the body was cut off, and this attempt counts for nothing.
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+        let length = buffer.len().min(self.piece.len());
+        self.piece.split_to(length).copy_to_slice(buffer.get_mut(..length).unwrap_or_default());
+        Ok(length)
+    }
+}
+
+/// A digest that is computed as bytes pass.
+enum Hasher {
+    Sha256(sha2::Sha256),
+    Sha512(sha2::Sha512),
+}
+
+impl Hasher {
+    fn new(digest: &Digest) -> Self {
+        match digest.algorithm() {
+            clearway_core::Algorithm::Sha256 => Hasher::Sha256(sha2::Sha256::new()),
+            clearway_core::Algorithm::Sha512 => Hasher::Sha512(sha2::Sha512::new()),
+        }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Hasher::Sha256(hasher) => hasher.update(bytes),
+            Hasher::Sha512(hasher) => hasher.update(bytes),
+        }
+    }
+
+    fn hex(self) -> String {
+        let hex = |bytes: &[u8]| {
+            bytes.iter().fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            })
+        };
+        match self {
+            Hasher::Sha256(hasher) => hex(&hasher.finalize()),
+            Hasher::Sha512(hasher) => hex(&hasher.finalize()),
+        }
+    }
+}

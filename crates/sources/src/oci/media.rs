@@ -1,0 +1,200 @@
+//! Manifests: an image or a list of them, as Docker and as OCI write them.
+//!
+//! What a manifest is follows from its fields, which its digest covers, and not from the header it is sent with.
+
+use std::collections::BTreeMap;
+
+use clearway_core::Digest;
+
+const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
+/// What is asked for: without it, a registry may answer with schema 1, or with one image of a list.
+pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
+    application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, \
+    application/vnd.docker.distribution.manifest.v2+json";
+
+/// The annotation by which build tools mark what is about an image and not one itself.
+const ABOUT: &str = "vnd.docker.reference.type";
+
+/// A manifest that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Manifest {
+    /// One image or artifact.
+    Image(Image),
+    /// Several of them: an OCI index or a Docker manifest list.
+    Index(Vec<Descriptor>),
+}
+
+/// The parts of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Image {
+    pub(super) config: Option<Descriptor>,
+    /// From the lowest to the top-most.
+    pub(super) layers: Vec<Descriptor>,
+}
+
+/// A reference from one manifest to something else.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Descriptor {
+    #[serde(default)]
+    pub(super) media_type: String,
+    pub(super) digest: Digest,
+    pub(super) size: u64,
+    #[serde(default)]
+    platform: Option<Platform>,
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+struct Platform {
+    #[serde(default)]
+    architecture: String,
+    #[serde(default)]
+    os: String,
+}
+
+/// Why bytes are no manifest that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// A known kind of manifest, by name.
+    Unsupported(String),
+    /// Nothing that is known.
+    Broken(String),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw {
+    schema_version: u64,
+    media_type: Option<String>,
+    config: Option<Descriptor>,
+    layers: Option<Vec<Descriptor>>,
+    manifests: Option<Vec<Descriptor>>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    schema_version: u64,
+}
+
+impl Manifest {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Unread> {
+        let broken = |why: String| Unread::Broken(format!("its manifest cannot be read: {why}"));
+        // Schema 1 has other fields, so its version is looked at before anything else.
+        let version: Version = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
+        if version.schema_version == 1 {
+            return Err(Unread::Unsupported("a Docker schema 1 manifest".to_owned()));
+        }
+        let raw: Raw = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
+        if raw.schema_version != 2 {
+            return Err(Unread::Unsupported(format!("a manifest of schema {}", raw.schema_version)));
+        }
+        let (manifest, types) = match (raw.layers, raw.manifests) {
+            (Some(layers), None) => {
+                (Manifest::Image(Image { config: raw.config, layers }), [DOCKER_MANIFEST, OCI_MANIFEST])
+            }
+            (None, Some(manifests)) => (Manifest::Index(manifests), [DOCKER_LIST, OCI_INDEX]),
+            // Two readers could take it for two different images.
+            (Some(_), Some(_)) => return Err(broken("it is an image and a list at once".to_owned())),
+            (None, None) => return Err(Unread::Unsupported("a manifest without layers".to_owned())),
+        };
+        match raw.media_type {
+            Some(named) if !types.contains(&named.as_str()) => {
+                Err(Unread::Unsupported(format!("a manifest of type `{}`", super::error::printable(&named))))
+            }
+            _ => Ok(manifest),
+        }
+    }
+}
+
+impl Descriptor {
+    /// The architecture that a list names for it.
+    pub(super) fn architecture(&self) -> Option<&str> {
+        let platform = self.platform.as_ref()?;
+        Some(platform.architecture.as_str()).filter(|arch| !arch.is_empty() && *arch != "unknown")
+    }
+
+    /// Whether it is about an image (who built it, and how) and not one itself.
+    pub(super) fn is_attestation(&self) -> bool {
+        let unknown = |platform: &Platform| platform.os == "unknown" && platform.architecture == "unknown";
+        self.platform.as_ref().is_some_and(unknown)
+            || self.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(ABOUT))
+    }
+
+    /// Whether it can be an archive of files. Signatures, charts and modules of other programs cannot.
+    pub(super) fn is_archive(&self) -> bool {
+        self.media_type.contains("tar")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn read(text: &str) -> Result<Manifest, Unread> {
+        Manifest::read(text.replace("DIGEST", DIGEST).as_bytes())
+    }
+
+    #[test]
+    fn fields_tell_what_a_manifest_is() {
+        let layer = r#"{"mediaType": "x", "digest": "DIGEST", "size": 1}"#;
+        for media_type in ["", r#""mediaType": "application/vnd.oci.image.manifest.v1+json","#] {
+            let text = format!(r#"{{"schemaVersion": 2, {media_type} "config": {layer}, "layers": [{layer}]}}"#);
+            assert!(matches!(read(&text), Ok(Manifest::Image(Image { layers, .. })) if layers.len() == 1), "{text}");
+        }
+        let list = format!(r#"{{"schemaVersion": 2, "mediaType": "{DOCKER_LIST}", "manifests": [{layer}]}}"#);
+        assert!(matches!(read(&list), Ok(Manifest::Index(manifests)) if manifests.len() == 1));
+    }
+
+    #[test]
+    fn everything_else_is_refused_by_name() {
+        for (text, want) in [
+            (r#"{"schemaVersion": 1, "fsLayers": []}"#, Unread::Unsupported("a Docker schema 1 manifest".to_owned())),
+            (r#"{"schemaVersion": 3}"#, Unread::Unsupported("a manifest of schema 3".to_owned())),
+            (r#"{"schemaVersion": 2}"#, Unread::Unsupported("a manifest without layers".to_owned())),
+            (
+                r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "layers": []}"#,
+                Unread::Unsupported("a manifest of type `application/vnd.oci.image.index.v1+json`".to_owned()),
+            ),
+            (
+                r#"{"schemaVersion": 2, "layers": [], "manifests": []}"#,
+                Unread::Broken("its manifest cannot be read: it is an image and a list at once".to_owned()),
+            ),
+        ] {
+            assert_eq!(read(text), Err(want), "{text}");
+        }
+        for text in ["", "[]", "null", r#"{"schemaVersion": 2, "layers": [{"digest": "sha256:x", "size": 1}]}"#] {
+            assert!(matches!(read(text), Err(Unread::Broken(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn attestations_are_told_from_images() {
+        for (extra, want) in [
+            ("", false),
+            (r#", "platform": {"os": "linux", "architecture": "amd64"}"#, false),
+            (r#", "platform": {"os": "unknown", "architecture": "unknown"}"#, true),
+            (r#", "annotations": {"vnd.docker.reference.type": "attestation-manifest"}"#, true),
+        ] {
+            let text = format!(r#"{{"digest": "{DIGEST}", "size": 1{extra}}}"#);
+            let descriptor: Descriptor = serde_json::from_str(&text).unwrap();
+            assert_eq!(descriptor.is_attestation(), want, "{extra}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(text in r#"(\{"schemaVersion": ?[0-3](, ?"(layers|manifests|config|mediaType)": ?(\[\]|\{\}|null|"x"|7)){0,4}\}|.{0,40})"#) {
+            let _ = Manifest::read(text.as_bytes());
+        }
+    }
+}

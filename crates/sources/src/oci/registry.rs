@@ -1,0 +1,336 @@
+//! The connection to registries: its settings, and one request at a time.
+//!
+//! The protocol is spoken with `reqwest` directly. The `oci-client` crate was weighed and left: it reads manifests,
+//! lists of tags and errors of any length into memory, does not show the `Link` header that pages are followed by, nor
+//! `Retry-After`, takes a failing answer to its first request for "no authentication needed", and keeps a rejected token.
+//! What would have remained of it is the types of manifests.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use reqwest::{Method, Response, StatusCode, Url};
+use tokio::sync::Mutex;
+
+use super::authorize::Grant;
+use super::credentials::Credentials;
+use super::error::{chain, printable};
+use super::pace::{Pace, Trouble, retry_after};
+use super::reference::{Repository, is_loopback};
+use super::{OciError, media};
+
+/// What is read of an answer that says what went wrong.
+const COMPLAINT_BYTES: u64 = 16 << 10;
+/// How often an answer may point elsewhere.
+const REDIRECTS: usize = 5;
+
+/// Which hosts are spoken to without TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PlainHttp {
+    /// This machine only.
+    #[default]
+    Loopback,
+    /// Every host.
+    Always,
+    /// None.
+    Never,
+}
+
+/// The settings of a [`Registry`].
+#[derive(Debug, Clone)]
+pub struct RegistryOptions {
+    /// Certificates of authorities (PEM) to trust besides those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// Which hosts are spoken to without TLS.
+    pub plain_http: PlainHttp,
+    /// Who the registry is asked as.
+    pub credentials: Credentials,
+    /// How long a small answer may take in all, and a layer may be silent.
+    pub timeout: Duration,
+    /// How often and when a request is tried again.
+    pub pace: Pace,
+    /// How many tags are read side by side.
+    pub concurrency: usize,
+    /// Bytes of one layer as it is sent.
+    pub layer_bytes: u64,
+    /// Bytes of one layer when unpacked. It is not kept, so this bounds time and not memory.
+    pub unpacked_bytes: u64,
+}
+
+impl Default for RegistryOptions {
+    fn default() -> Self {
+        RegistryOptions {
+            ca_file: None,
+            plain_http: PlainHttp::default(),
+            credentials: Credentials::default(),
+            timeout: Duration::from_secs(30),
+            pace: Pace::default(),
+            concurrency: 8,
+            layer_bytes: 4 << 30,
+            unpacked_bytes: 16 << 30,
+        }
+    }
+}
+
+/// A connection to registries, with its settings and the tokens it was given.
+pub struct Registry {
+    pub(super) client: reqwest::Client,
+    pub(super) options: RegistryOptions,
+    pub(super) granted: Mutex<BTreeMap<Repository, Grant>>,
+}
+
+/// One thing to ask a registry for.
+pub(super) struct Ask<'a> {
+    pub(super) repository: &'a Repository,
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) accept: Option<&'static str>,
+    /// How long the whole answer may take; without it only silence is bounded.
+    pub(super) within: Option<Duration>,
+    /// What it is, for people.
+    pub(super) at: &'a str,
+    /// The kind of thing, if there is none.
+    pub(super) what: &'static str,
+}
+
+impl Registry {
+    /// Prepares a connection; nothing is sent yet.
+    pub fn new(options: RegistryOptions) -> Result<Self, OciError> {
+        // Every TLS user of the process shares one provider. A second call finds it installed.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        options.credentials.check()?;
+        let authorities = options.ca_file.as_deref().map(certificates).transpose()?;
+        let client = match authorities {
+            Some(authorities) => builder(&options).tls_certs_merge(authorities).build(),
+            // A system without authorities, such as an image from scratch, is no obstacle where there is no TLS. Where
+            // there is, no certificate is trusted, and that is said then.
+            None => builder(&options).build().or_else(|_| builder(&options).tls_certs_only([]).build()),
+        };
+        let client = client.map_err(|error| OciError::Options { why: chain(&error) })?;
+        Ok(Registry { client, options, granted: Mutex::default() })
+    }
+
+    /// The URL of something in a repository. Every part was checked when its name was read.
+    pub(super) fn url(&self, repository: &Repository, rest: &str) -> Result<Url, OciError> {
+        let plain = match self.options.plain_http {
+            PlainHttp::Always => true,
+            PlainHttp::Never => false,
+            PlainHttp::Loopback => repository.is_loopback(),
+        };
+        let scheme = if plain { "http" } else { "https" };
+        let url = format!("{scheme}://{}/v2/{}/{rest}", repository.api_host(), repository.path());
+        Url::parse(&url).map_err(|error| OciError::Options { why: format!("{repository}: {error}") })
+    }
+
+    /// One attempt: the answer, if it is a good one. The registry is told who asks when it wants to know.
+    pub(super) async fn attempt(&self, ask: &Ask<'_>) -> Result<Response, Trouble> {
+        let grant = self.granted.lock().await.get(ask.repository).cloned().unwrap_or_default();
+        let mut response = self.send(ask, grant.header.as_ref()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            let header = self.authorize(ask, &response, grant.turn).await?;
+            response = self.send(ask, Some(&header)).await?;
+        }
+        self.judge(ask, response).await
+    }
+
+    async fn send(&self, ask: &Ask<'_>, authorization: Option<&HeaderValue>) -> Result<Response, Trouble> {
+        let mut request = self.client.request(ask.method.clone(), ask.url.clone());
+        if let Some(accept) = ask.accept {
+            request = request.header(ACCEPT, accept);
+        }
+        if let Some(within) = ask.within {
+            request = request.timeout(within);
+        }
+        if let Some(authorization) = authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        request.send().await.map_err(|error| trouble(error, ask.at))
+    }
+
+    /// Sorts an answer into good, worth another attempt, and final.
+    pub(super) async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let at = ask.at.to_owned();
+        let wait = response.headers().get(RETRY_AFTER).and_then(|value| retry_after(value.to_str().ok()?));
+        match status {
+            StatusCode::NOT_FOUND => Err(OciError::NotFound { at, what: ask.what }.into()),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let (why, hint) = (complaint(response).await, self.options.credentials.hint());
+                Err(OciError::Denied { at, why, hint }.into())
+            }
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
+                Err(Trouble::Passing { why: format!("the registry answers {status}"), wait })
+            }
+            _ if status.is_server_error() => {
+                Err(Trouble::Passing { why: format!("the registry answers {status}"), wait })
+            }
+            _ => Err(OciError::Protocol { at, why: complaint(response).await }.into()),
+        }
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// A manifest by tag or digest.
+    pub(super) fn manifest(
+        registry: &Registry,
+        repository: &'a Repository,
+        method: Method,
+        reference: &str,
+        at: &'a str,
+    ) -> Result<Self, OciError> {
+        let url = registry.url(repository, &format!("manifests/{reference}"))?;
+        let within = Some(registry.options.timeout);
+        Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image" })
+    }
+
+    pub(super) fn again(&self) -> Self {
+        Ask { method: self.method.clone(), url: self.url.clone(), ..*self }
+    }
+}
+
+fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
+    let plain = options.plain_http;
+    let redirect = reqwest::redirect::Policy::custom(move |attempt| {
+        if attempt.previous().len() > REDIRECTS {
+            attempt.error("it points elsewhere too often")
+        } else if may_ask(plain, attempt.url()) {
+            attempt.follow()
+        } else {
+            attempt.error("it points to a host without TLS")
+        }
+    });
+    reqwest::Client::builder()
+        .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
+        // A layer is hashed as it is stored, so nothing may unpack it on the way.
+        .no_gzip()
+        .connect_timeout(options.timeout)
+        .read_timeout(options.timeout)
+        .redirect(redirect)
+        .retry(reqwest::retry::never())
+}
+
+/// Reads a body of at most so many bytes.
+pub(super) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| trouble(error, at))? {
+        if (body.len() + chunk.len()) as u64 > limit {
+            return Err(OciError::TooLarge { at: at.to_owned(), limit }.into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// What a registry says is wrong: its status, and the first of its errors.
+async fn complaint(response: Response) -> String {
+    #[derive(serde::Deserialize)]
+    struct Complaints {
+        errors: Vec<Complaint>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Complaint {
+        #[serde(default)]
+        message: String,
+    }
+    let status = response.status();
+    let body = bounded(response, COMPLAINT_BYTES, "").await.unwrap_or_default();
+    let first = serde_json::from_slice::<Complaints>(&body).ok().and_then(|said| said.errors.into_iter().next());
+    match first.map(|first| printable(&first.message)) {
+        Some(message) if !message.is_empty() => format!("{status}: {message}"),
+        _ => status.to_string(),
+    }
+}
+
+/// Whether a URL that a registry names may be asked.
+pub(super) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
+    match (url.scheme(), plain) {
+        ("https", _) | ("http", PlainHttp::Always) => true,
+        ("http", PlainHttp::Loopback) => url.host_str().is_some_and(is_loopback),
+        _ => false,
+    }
+}
+
+/// Sorts a failed request into worth another attempt and final.
+pub(super) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
+    // The URL may hold the signature of a storage behind the registry; the name in `at` says what was asked for.
+    let error = error.without_url();
+    let at = at.to_owned();
+    if let Some(why) = untrusted(&error) {
+        return OciError::Certificate { at, why }.into();
+    }
+    if error.is_redirect() || error.is_builder() {
+        return OciError::Protocol { at, why: chain(&error) }.into();
+    }
+    Trouble::passing(if error.is_timeout() { "the registry takes too long".to_owned() } else { chain(&error) })
+}
+
+/// What is wrong with the registry's certificate, if that is the trouble: another attempt would meet the same one.
+fn untrusted(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(rustls::Error::InvalidCertificate(why)) = error.downcast_ref() {
+        return Some(why.to_string());
+    }
+    // An I/O error that wraps another one does not name it as its source.
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => untrusted(inner),
+        None => error.source().and_then(untrusted),
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, OciError> {
+    let unusable = |why: String| OciError::Options { why: format!("{}: {why}", path.display()) };
+    let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+    let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(chain(&error)))?;
+    if certificates.is_empty() {
+        return Err(unusable("there is no certificate in it".to_owned()));
+    }
+    Ok(certificates)
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_without_tls_are_asked_only_where_that_is_allowed() {
+        for (plain, url, want) in [
+            (PlainHttp::Loopback, "http://127.0.0.1:5000/x", true),
+            (PlainHttp::Loopback, "http://[::1]:5000/x", true),
+            (PlainHttp::Loopback, "http://example.com/x", false),
+            (PlainHttp::Loopback, "https://example.com/x", true),
+            (PlainHttp::Always, "http://example.com/x", true),
+            (PlainHttp::Never, "http://127.0.0.1/x", false),
+            (PlainHttp::Always, "file:///etc/passwd", false),
+        ] {
+            assert_eq!(may_ask(plain, &Url::parse(url).unwrap()), want, "{plain:?} {url}");
+        }
+        let scheme = |plain_http, repository: &str| {
+            let registry = Registry::new(RegistryOptions { plain_http, ..RegistryOptions::default() }).unwrap();
+            registry.url(&repository.parse().unwrap(), "x").unwrap().to_string()
+        };
+        assert_eq!(scheme(PlainHttp::Loopback, "localhost:5000/a"), "http://localhost:5000/v2/a/x");
+        assert_eq!(scheme(PlainHttp::Never, "localhost:5000/a"), "https://localhost:5000/v2/a/x");
+        assert_eq!(scheme(PlainHttp::Loopback, "docker.io/library/a"), "https://registry-1.docker.io/v2/library/a/x");
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let options = RegistryOptions { ca_file: Some(file.path().to_owned()), ..RegistryOptions::default() };
+        let error = Registry::new(options).unwrap_err().to_string();
+        assert!(error.ends_with("there is no certificate in it"), "{error}");
+        let options = RegistryOptions { ca_file: Some("/nowhere".into()), ..RegistryOptions::default() };
+        assert!(Registry::new(options).unwrap_err().to_string().contains("/nowhere: No such file"));
+    }
+}

@@ -1,0 +1,362 @@
+//! From the digest of a tag to the release that is behind it, or to why there is none.
+//!
+//! A release is an image with the file `release-manifests/release-metadata`. Of an index the first image that has it
+//! speaks for all. Start at [`Registry::release`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+
+use clearway_core::{Arch, ArchError, Digest, Version};
+
+use super::archive::{self, Kind, Spoiled, Then};
+use super::media::{Descriptor, Image, Manifest, Unread};
+use super::registry::Registry;
+use super::{OciError, Repository};
+
+const METADATA: &str = "release-manifests/release-metadata";
+/// How an upper layer takes files of lower ones away.
+const REMOVED: [&str; 3] =
+    [".wh.release-manifests", "release-manifests/.wh.release-metadata", "release-manifests/.wh..wh..opq"];
+const METADATA_KIND: &str = "cincinnati-metadata-v0";
+/// Bytes of the metadata. Those of real releases have some thousand.
+const METADATA_BYTES: u64 = 4 << 20;
+/// Where the metadata of a release says what it is built for.
+const BUILT_FOR: &str = "release.openshift.io/architecture";
+
+/// What a release says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Release {
+    pub(super) version: Version,
+    /// None if nothing says it; then it is what a client means that names none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) arch: Option<Arch>,
+    pub(super) previous: Vec<String>,
+    pub(super) next: Vec<String>,
+    pub(super) metadata: BTreeMap<String, String>,
+}
+
+/// Why a tag is left out.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", tag = "why")]
+pub enum Why {
+    /// A signature, or something else that belongs to an image, by the form of its name. It is not looked at.
+    Companion,
+    /// No layer holds the metadata of a release.
+    NoRelease,
+    /// One architecture's part of a release of several, which is served as a whole.
+    Shard {
+        /// Which architecture.
+        arch: String,
+    },
+    /// A kind of manifest that is not read.
+    Unsupported {
+        /// Which.
+        what: String,
+    },
+    /// A release, but one that cannot be read.
+    Broken {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It was gone when it was to be read.
+    Vanished,
+}
+
+impl Why {
+    /// Whether it holds for the digest for ever. What is broken may be so because of a limit, or of the registry.
+    pub(super) fn is_definite(&self) -> bool {
+        matches!(self, Why::NoRelease | Why::Shard { .. } | Why::Unsupported { .. })
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Companion => f.write_str("belongs to another image, by its name, and is not looked at"),
+            Why::NoRelease => write!(f, "is no release: none of its layers holds {METADATA}"),
+            Why::Shard { arch } => write!(f, "is the {arch} part of a release of several architectures"),
+            Why::Unsupported { what } => write!(f, "is {what}, which is not read; push it again with a current tool"),
+            Why::Broken { what } => write!(f, "is a release that cannot be read: {what}"),
+            Why::Vanished => f.write_str("was gone when it was to be read"),
+        }
+    }
+}
+
+/// What a layer says about the metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Found {
+    Metadata(Vec<u8>),
+    /// It takes that of lower layers away.
+    Removed,
+    Nothing,
+}
+
+/// The end of the search in one image: its metadata, or none.
+type Search = Result<Option<Vec<u8>>, Stop>;
+
+/// Why the search for a release ends before its end.
+enum Stop {
+    LeftOut(Why),
+    Failed(OciError),
+}
+
+impl From<OciError> for Stop {
+    fn from(error: OciError) -> Self {
+        match error {
+            // The registry's answers are final, but about this release only; the others can be served.
+            OciError::NotFound { .. }
+            | OciError::Mismatch { .. }
+            | OciError::TooLarge { .. }
+            | OciError::Broken { .. } => Stop::broken(error.to_string()),
+            error => Stop::Failed(error),
+        }
+    }
+}
+
+impl Stop {
+    fn broken(what: String) -> Self {
+        Stop::LeftOut(Why::Broken { what })
+    }
+}
+
+impl From<Unread> for Stop {
+    fn from(unread: Unread) -> Self {
+        Stop::LeftOut(match unread {
+            Unread::Unsupported(what) => Why::Unsupported { what },
+            Unread::Broken(what) => Why::Broken { what },
+        })
+    }
+}
+
+impl Registry {
+    /// The release of a manifest, by its digest.
+    pub(super) async fn release(
+        &self,
+        repository: &Repository,
+        digest: &Digest,
+    ) -> Result<Result<Release, Why>, OciError> {
+        let at = format!("{repository}@{digest}");
+        let manifest = match self.manifest(repository, digest, &at).await {
+            Ok(manifest) => manifest,
+            Err(OciError::NotFound { .. }) => return Ok(Err(Why::Vanished)),
+            Err(error) => return stopped(error.into()),
+        };
+        let outcome = match Manifest::read(&manifest) {
+            Ok(Manifest::Image(image)) => self.of_image(repository, &image).await,
+            Ok(Manifest::Index(children)) => self.of_index(repository, &children).await,
+            Err(unread) => Err(unread.into()),
+        };
+        outcome.map(Ok).or_else(stopped)
+    }
+
+    async fn of_image(&self, repository: &Repository, image: &Image) -> Result<Release, Stop> {
+        let metadata = self.search(repository, image).await?.ok_or(Stop::LeftOut(Why::NoRelease))?;
+        let mut release = read(&metadata)?;
+        let arch = self.architecture(repository, image).await?;
+        let says = release.metadata.get(BUILT_FOR).map(String::as_str);
+        match (arch, says) {
+            (Some(arch), Some(Arch::MULTI)) if arch.as_str() != Arch::MULTI => {
+                return Err(Stop::LeftOut(Why::Shard { arch: arch.to_string() }));
+            }
+            (Some(arch), _) => release.arch = Some(arch),
+            // An artifact has no configuration of an image to say it.
+            (None, says) => release.arch = says.and_then(|says| says.parse().ok()),
+        }
+        Ok(release)
+    }
+
+    async fn of_index(&self, repository: &Repository, children: &[Descriptor]) -> Result<Release, Stop> {
+        let images: Vec<&Descriptor> = children.iter().filter(|child| !child.is_attestation()).collect();
+        let named: BTreeSet<&str> = images.iter().filter_map(|child| child.architecture()).collect();
+        let mut missing = None;
+        for child in &images {
+            let at = format!("{repository}@{}", child.digest);
+            let bytes = match self.manifest(repository, &child.digest, &at).await {
+                // Mirrors keep a list as it is, and only some of what it lists.
+                Err(error @ OciError::NotFound { .. }) => {
+                    missing = missing.or(Some(error));
+                    continue;
+                }
+                other => other?,
+            };
+            let Manifest::Image(image) = Manifest::read(&bytes)? else {
+                return Err(Stop::LeftOut(Why::Unsupported { what: "an index that holds another index".to_owned() }));
+            };
+            let Some(metadata) = self.search(repository, &image).await? else { continue };
+            let mut release = read(&metadata)?;
+            let one = match (named.len(), images.len()) {
+                (1, _) => named.first().map(|arch| arch.parse()).transpose().map_err(|error| unknown(&error))?,
+                (0, 1) => self.architecture(repository, &image).await?,
+                _ => Arch::MULTI.parse().ok(),
+            };
+            if let Some(arch) = one.as_ref().filter(|arch| arch.as_str() != Arch::MULTI)
+                && release.metadata.get(BUILT_FOR).is_some_and(|says| says == Arch::MULTI)
+            {
+                return Err(Stop::LeftOut(Why::Shard { arch: arch.to_string() }));
+            }
+            release.arch = one;
+            return Ok(release);
+        }
+        Err(missing.map_or(Stop::LeftOut(Why::NoRelease), Stop::from))
+    }
+
+    /// The metadata of an image: that of the top-most layer that has it.
+    async fn search(&self, repository: &Repository, image: &Image) -> Search {
+        let limit = self.options.unpacked_bytes;
+        for layer in image.layers.iter().rev().filter(|layer| layer.is_archive()) {
+            let at = format!("{repository} (layer {})", layer.digest);
+            let look = Arc::new(move |stream: &mut dyn Read| find(stream, limit));
+            match self.layer(repository, layer, &at, look).await? {
+                Ok(Found::Metadata(metadata)) => return Ok(Some(metadata)),
+                Ok(Found::Removed) => return Ok(None),
+                // Tools push single files under the type of archives.
+                Ok(Found::Nothing) | Err(Spoiled::NotAnArchive) => {}
+                Err(Spoiled::Broken(why)) => return Err(Stop::broken(format!("layer {}: {why}", layer.digest))),
+                Err(Spoiled::TooLarge(limit)) => {
+                    let why = format!("layer {} unpacks to more than {limit} bytes", layer.digest);
+                    return Err(Stop::broken(why));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the configuration of an image says it is built for.
+    async fn architecture(&self, repository: &Repository, image: &Image) -> Result<Option<Arch>, Stop> {
+        #[derive(serde::Deserialize)]
+        struct Config {
+            #[serde(default)]
+            architecture: String,
+        }
+        let Some(config) = &image.config else { return Ok(None) };
+        let at = format!("{repository} (configuration {})", config.digest);
+        let bytes = self.small_blob(repository, config, &at).await?;
+        // The configuration of an artifact may be anything.
+        let Ok(config) = serde_json::from_slice::<Config>(&bytes) else { return Ok(None) };
+        if config.architecture.is_empty() {
+            return Ok(None);
+        }
+        config.architecture.parse().map(Some).map_err(|error| unknown(&error))
+    }
+}
+
+fn unknown(error: &ArchError) -> Stop {
+    Stop::broken(format!("it is built for an architecture of no known form: {error}"))
+}
+
+fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
+    match stop {
+        Stop::LeftOut(why) => Ok(Err(why)),
+        Stop::Failed(error) => Err(error),
+    }
+}
+
+/// Looks for the metadata in a layer.
+fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
+    let mut found = Found::Nothing;
+    archive::walk(stream, limit, &mut |entry| {
+        if entry.path == METADATA {
+            if entry.kind != Kind::File {
+                return Err(Spoiled::Broken(format!("{METADATA} is no file")));
+            }
+            let content = entry.content(METADATA_BYTES)?;
+            let content = content.ok_or_else(|| Spoiled::Broken(format!("{METADATA} is too large")))?;
+            found = Found::Metadata(content);
+            return Ok(Then::Stop);
+        }
+        if REMOVED.contains(&entry.path) {
+            found = Found::Removed;
+        }
+        Ok(Then::Continue)
+    })?;
+    Ok(found)
+}
+
+/// Reads the metadata. Unlike in Cincinnati, a lower layer does not stand in for what cannot be read: it is older.
+fn read(bytes: &[u8]) -> Result<Release, Stop> {
+    #[derive(serde::Deserialize)]
+    struct Raw {
+        kind: String,
+        version: Version,
+        #[serde(default)]
+        previous: Option<Vec<String>>,
+        #[serde(default)]
+        next: Option<Vec<String>>,
+        #[serde(default)]
+        metadata: Option<BTreeMap<String, String>>,
+    }
+    let raw: Raw = serde_json::from_slice(bytes).map_err(|error| Stop::broken(format!("{METADATA}: {error}")))?;
+    if raw.kind != METADATA_KIND {
+        let kind = super::error::printable(&raw.kind);
+        return Err(Stop::broken(format!("{METADATA} is of kind `{kind}`, not `{METADATA_KIND}`")));
+    }
+    Ok(Release {
+        version: raw.version,
+        arch: None,
+        previous: raw.previous.unwrap_or_default(),
+        next: raw.next.unwrap_or_default(),
+        metadata: raw.metadata.unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, content) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            builder.append_data(&mut header, name, content.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_layer_has_the_metadata_takes_it_away_or_says_nothing() {
+        let opaque = "release-manifests/.wh..wh..opq";
+        for (files, want) in [
+            (vec![("release-manifests/release-metadata", "x"), ("other", "y")], Found::Metadata(b"x".to_vec())),
+            (vec![("./release-manifests/release-metadata", "x")], Found::Metadata(b"x".to_vec())),
+            (vec![(opaque, ""), ("release-manifests/release-metadata", "x")], Found::Metadata(b"x".to_vec())),
+            (vec![(opaque, ""), ("release-manifests/other", "x")], Found::Removed),
+            (vec![(".wh.release-manifests", "")], Found::Removed),
+            (vec![("a/release-manifests/release-metadata", "x")], Found::Nothing),
+            (vec![], Found::Nothing),
+        ] {
+            assert_eq!(find(&mut layer(&files).as_slice(), 1 << 20), Ok(want), "{files:?}");
+        }
+        let mut link = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        link.append_link(&mut header, METADATA, "/etc/passwd").unwrap();
+        let error = find(&mut link.into_inner().unwrap().as_slice(), 1 << 20).unwrap_err();
+        assert_eq!(error, Spoiled::Broken(format!("{METADATA} is no file")));
+    }
+
+    #[test]
+    fn metadata_is_read_or_said_to_be_broken() {
+        let good = r#"{"kind": "cincinnati-metadata-v0", "version": "4.5.0", "previous": ["4.4.9"], "next": null,
+            "metadata": {"url": "https://example.com"}, "more": 1}"#;
+        let Ok(release) = read(good.as_bytes()) else { panic!("it is good") };
+        assert_eq!(
+            (release.version.to_string().as_str(), release.previous.as_slice()),
+            ("4.5.0", &["4.4.9".to_owned()][..])
+        );
+        assert_eq!(release.metadata.get("url").map(String::as_str), Some("https://example.com"));
+        for (text, want) in [
+            ("", "release-manifests/release-metadata: EOF"),
+            (&good.replace("v0", "v1"), "is of kind `cincinnati-metadata-v1`"),
+            (&good.replace("4.5.0", "four"), "`four`"),
+            (&good.replace("[\"4.4.9\"]", "7"), "invalid type"),
+            ("\u{0}\u{1}", "expected value"),
+        ] {
+            let Err(Stop::LeftOut(Why::Broken { what })) = read(text.as_bytes()) else { panic!("{text} is broken") };
+            assert!(what.contains(want), "{text}: {what}");
+        }
+    }
+}

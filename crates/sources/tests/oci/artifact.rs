@@ -1,0 +1,138 @@
+//! Graph-data in an image, in an artifact and in an index; from the cache, and after a change.
+
+use clearway_core::Limits;
+use clearway_graph::Inputs;
+use clearway_sources::oci::{self, Cache, Image, OciError, Registry};
+use clearway_testbed::registry;
+use serde_json::json;
+
+use crate::proxy::{Answer, Proxy};
+use crate::pusher::{Family, Pushed, Pusher, gzip, linux, tar};
+use crate::quick;
+
+async fn read(host: &str, name: &str, cache: &Cache) -> Result<(Vec<String>, String), OciError> {
+    let image: Image = format!("oci://{host}/{name}").parse().unwrap();
+    let registry = Registry::new(quick()).unwrap();
+    let (inputs, digest) = oci::graph_data(&registry, &image, cache, &Limits::default()).await?;
+    Ok((names(&inputs), digest.to_string()))
+}
+
+fn names(inputs: &Inputs) -> Vec<String> {
+    inputs.iter().map(|(path, content)| format!("{path}={}", String::from_utf8_lossy(content))).collect()
+}
+
+/// An artifact as `oras push` makes it.
+async fn push_artifact(push: &Pusher, tag: &str, blobs: Vec<(&str, Vec<u8>)>) -> Pushed {
+    let config = push.blob("application/vnd.oci.empty.v1+json", b"{}".to_vec()).await;
+    let mut layers = Vec::new();
+    for (media_type, bytes) in blobs {
+        let mut layer = push.blob(media_type, bytes).await.descriptor;
+        layer["annotations"] = json!({"org.opencontainers.image.title": "graph-data.tar.gz"});
+        layers.push(layer);
+    }
+    let manifest = json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "artifactType": "application/vnd.example.graph-data", "config": config.descriptor, "layers": layers,
+    });
+    push.manifest(Some(tag), &manifest).await
+}
+
+const DATA: [(&str, &[u8]); 3] =
+    [("version", b"1.1.0"), ("channels/c.yaml", b"c"), ("blocked-edges/1.yaml", b"blocked")];
+
+fn under(root: &str) -> Vec<u8> {
+    let files: Vec<(String, &[u8])> = DATA.iter().map(|(name, content)| (format!("{root}{name}"), *content)).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, content)| (name.as_str(), *content)).collect();
+    tar(&files)
+}
+
+#[tokio::test]
+async fn graph_data_is_found_in_images_artifacts_and_indexes() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "graph-data");
+    let want = ["blocked-edges/1.yaml=blocked", "channels/c.yaml=c", "version=1.1.0"];
+
+    // As the product's documentation builds it: a system below, the data somewhere in the tree.
+    let system = gzip(&tar(&[("etc/os-release", b"x"), ("usr/lib/tool/version", b"7")]));
+    let data = gzip(&under("var/lib/cincinnati-graph-data/"));
+    let image = push.image(Family::Docker, Some("image"), "amd64", vec![system.clone(), data.clone()]).await;
+    let removed = gzip(&tar(&[("var/lib/cincinnati-graph-data/blocked-edges/.wh.1.yaml", b"")]));
+    push.image(Family::Docker, Some("removed"), "amd64", vec![system, data.clone(), removed]).await;
+    // As `oras` pushes a directory, a file, and a file beside another.
+    let directory = ("application/vnd.oci.image.layer.v1.tar+gzip", gzip(&under("graph-data/")));
+    push_artifact(&push, "directory", vec![directory]).await;
+    push_artifact(&push, "file", vec![("application/gzip", gzip(&under("./")))]).await;
+    let read_me = ("application/vnd.oci.image.layer.v1.tar", b"# Read me".to_vec());
+    let plain = ("application/vnd.oci.image.layer.v1.tar", under(""));
+    push_artifact(&push, "beside", vec![read_me, plain]).await;
+    // An index: any image of it, but not what is said about one.
+    let about = push.image(Family::Oci, None, "unknown", vec![]).await;
+    let children = [(&about, json!({"os": "unknown", "architecture": "unknown"})), (&image, linux("amd64"))];
+    let index = push.list(Family::Oci, "index", &children).await;
+
+    let host = registry.host();
+    for tag in ["image", "directory", "file", "beside", "index"] {
+        let (files, _) = read(&host, &format!("graph-data:{tag}"), &Cache::none()).await.unwrap();
+        assert_eq!(files, want, "{tag}");
+    }
+    let (files, _) = read(&host, "graph-data:removed", &Cache::none()).await.unwrap();
+    assert_eq!(files, want[1..]);
+    let (files, digest) = read(&host, &format!("graph-data@{}", index.digest), &Cache::none()).await.unwrap();
+    assert_eq!((files.len(), digest), (3, index.digest.to_string()));
+}
+
+#[tokio::test]
+async fn an_unchanged_digest_is_served_from_the_cache_and_a_changed_one_is_not() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "g");
+    push_artifact(&push, "latest", vec![("application/gzip", gzip(&under("")))]).await;
+    let proxy = Proxy::start(registry.base_url(), |_| Answer::Pass).await;
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::directory(directory.path()).unwrap();
+    let first = read(proxy.host(), "g", &cache).await.unwrap();
+    proxy.take();
+    assert_eq!(read(proxy.host(), "g", &cache).await.unwrap(), first);
+    assert_eq!(proxy.take(), ["HEAD /v2/g/manifests/latest"]);
+    // By digest nothing at all is asked, once it is known by that name.
+    let by_digest = format!("g@{}", first.1);
+    assert_eq!(read(proxy.host(), &by_digest, &cache).await.unwrap(), first);
+    proxy.take();
+    assert_eq!(read(proxy.host(), &by_digest, &cache).await.unwrap(), first);
+    assert_eq!(proxy.take(), Vec::<String>::new());
+
+    let changed = tar(&[("version", b"1.2.0"), ("channels/d.yaml", b"d")]);
+    push_artifact(&push, "latest", vec![("application/x-tar", changed)]).await;
+    let second = read(proxy.host(), "g", &cache).await.unwrap();
+    assert_eq!(second.0, ["channels/d.yaml=d", "version=1.2.0"]);
+    assert_ne!(second.1, first.1);
+    // Of one name, the last is kept.
+    assert_eq!(std::fs::read_dir(directory.path().join("graph-data")).unwrap().count(), 2);
+    assert_eq!(cache.trouble(), None);
+}
+
+#[tokio::test]
+async fn what_is_no_graph_data_is_said() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "g");
+    let host = registry.host();
+    push.image(Family::Oci, Some("none"), "amd64", vec![gzip(&tar(&[("x", b"x")]))]).await;
+    push_artifact(&push, "text", vec![("text/plain", b"hello".to_vec())]).await;
+    push.image(Family::Oci, Some("twice"), "amd64", vec![gzip(&under("a/")), gzip(&under("b/"))]).await;
+    let torn = gzip(&under(""));
+    push.image(Family::Oci, Some("torn"), "amd64", vec![torn[..torn.len() - 30].to_vec()]).await;
+    for (name, kind, want) in [
+        ("g:none", "not_graph_data", "there is no graph-data in it"),
+        ("g:text", "not_graph_data", "there is no graph-data in it"),
+        ("g:twice", "not_graph_data", "at `/a/` and at `/b/`"),
+        ("g:torn", "broken", "build the image again"),
+        ("g:nowhere", "not_found", "g:nowhere: the registry has no such image; check the name"),
+    ] {
+        let error = read(&host, name, &Cache::none()).await.unwrap_err();
+        assert!(error.kind() == kind && error.to_string().contains(want), "{name}: {error}");
+    }
+    push_artifact(&push, "good", vec![("application/gzip", gzip(&under("")))]).await;
+    let small = Limits { file_bytes: 10, ..Limits::default() };
+    let image: Image = format!("{host}/g:good").parse().unwrap();
+    let error = oci::graph_data(&Registry::new(quick()).unwrap(), &image, &Cache::none(), &small).await.unwrap_err();
+    assert_eq!(error.kind(), "too_large", "{error}");
+}

@@ -1,0 +1,227 @@
+//! A registry that fails: now and then, half of the time, for good, and with wrong answers.
+
+use std::time::Duration;
+
+use clearway_core::Digest;
+use clearway_sources::oci::{Cache, Registry, RegistryOptions, Why};
+use clearway_testbed::registry;
+use hyper::StatusCode;
+use serde_json::json;
+
+use crate::proxy::{Answer, Proxy, status};
+use crate::pusher::{Family, Pusher, gzip, release_layer, tar};
+use crate::{quick, scrape, scrape_as, versions};
+
+async fn push_some(base_url: &str) {
+    let push = Pusher::new(base_url, "a");
+    for minor in 0..6 {
+        push.release(&format!("v{minor}"), &format!("1.{minor}.0"), "amd64").await;
+    }
+}
+
+#[tokio::test]
+async fn a_registry_that_fails_half_of_the_time_gives_everything() {
+    let Some(registry) = registry().await else { return };
+    push_some(&registry.base_url()).await;
+    let whole = scrape(&registry.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!(whole.releases, 6);
+    let proxy =
+        Proxy::start(registry.base_url(), |asked| if asked.number % 2 == 0 { status(502) } else { Answer::Pass }).await;
+    let scraped = scrape(proxy.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!((versions(&scraped), scraped.left_out), (versions(&whole), whole.left_out));
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_once_is_tried_again() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "a");
+    push.release("one", "1.0.0", "amd64").await;
+    let short = RegistryOptions { timeout: Duration::from_millis(300), ..quick() };
+    let busy = Answer::Say(StatusCode::TOO_MANY_REQUESTS, vec![("retry-after", "3600".to_owned())], vec![]);
+    for (name, fault) in [
+        ("502", status(502)),
+        ("500", status(500)),
+        ("429", busy),
+        ("429 without a time", status(429)),
+        ("cut", Answer::Cut),
+        ("hang", Answer::Hang),
+        ("stall", Answer::Stall),
+    ] {
+        let script = move |asked: &crate::proxy::Asked| if asked.before == 0 { fault.clone() } else { Answer::Pass };
+        let proxy = Proxy::start(registry.base_url(), script).await;
+        let registry = Registry::new(short.clone()).unwrap();
+        let scraped = scrape_as(&registry, proxy.host(), "a", &Cache::none()).await.unwrap();
+        assert_eq!(versions(&scraped), ["1.0.0"], "{name}");
+        assert_eq!(scraped.left_out, [], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_layer_that_is_cut_or_stalls_in_its_middle_is_read_again() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "a");
+    // Large enough that half of it holds the metadata, which must not count before the rest was seen.
+    let noise: Vec<u8> =
+        (0..5000_u32).flat_map(|number| Digest::sha256(&number.to_le_bytes()).hex().to_owned().into_bytes()).collect();
+    let metadata = crate::pusher::metadata("1.0.0", &json!({}));
+    let layer = tar(&[("release-manifests/release-metadata", &metadata), ("noise", &noise)]);
+    let layer = push.image(Family::Oci, Some("one"), "amd64", vec![layer]).await;
+    let proxy = Proxy::start(registry.base_url(), |asked| match asked.before {
+        _ if !asked.line.contains("/blobs/") => Answer::Pass,
+        0 | 1 => Answer::Cut,
+        2 => Answer::Hang,
+        _ => Answer::Pass,
+    })
+    .await;
+    let short = RegistryOptions { timeout: Duration::from_millis(500), ..quick() };
+    let scraped = scrape_as(&Registry::new(short).unwrap(), proxy.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!(crate::listed(&scraped)[0].2, layer.digest.to_string());
+    let asked = proxy.take();
+    assert_eq!(asked.iter().filter(|line| line.contains("/blobs/")).count(), 8, "{asked:#?}");
+}
+
+#[tokio::test]
+async fn a_tag_that_cannot_be_read_fails_the_whole_and_the_next_scrape_goes_on() {
+    let Some(registry) = registry().await else { return };
+    push_some(&registry.base_url()).await;
+    let well = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let now_well = std::sync::Arc::clone(&well);
+    let proxy = Proxy::start(registry.base_url(), move |asked| {
+        let ill = !well.load(std::sync::atomic::Ordering::SeqCst);
+        if ill && asked.line.contains("/manifests/v3") { status(503) } else { Answer::Pass }
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::directory(directory.path()).unwrap();
+    let error = scrape(proxy.host(), "a", &cache).await.unwrap_err();
+    assert!(error.is_passing());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}/a:v3: not read after 12 attempts: the registry answers 503 Service Unavailable; try again when the \
+             registry is well",
+            proxy.host()
+        )
+    );
+    let asked = proxy.take();
+    let attempts = asked.iter().filter(|line| line.contains("/manifests/v3")).count();
+    assert_eq!(attempts, 36, "three rounds of twelve");
+    now_well.store(true, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(scrape(proxy.host(), "a", &cache).await.unwrap().releases, 6);
+}
+
+#[tokio::test]
+async fn an_image_that_fails_is_never_taken_for_no_release() {
+    let Some(registry) = registry().await else { return };
+    push_some(&registry.base_url()).await;
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::directory(directory.path()).unwrap();
+    let proxy =
+        Proxy::start(
+            registry.base_url(),
+            |asked| if asked.line.contains("/blobs/") { status(502) } else { Answer::Pass },
+        )
+        .await;
+    scrape(proxy.host(), "a", &cache).await.unwrap_err();
+    assert_eq!(std::fs::read_dir(directory.path().join("releases")).unwrap().count(), 0);
+    drop(proxy);
+    assert_eq!(scrape(&registry.host(), "a", &cache).await.unwrap().releases, 6);
+}
+
+#[tokio::test]
+async fn a_registry_that_is_down_is_noticed_soon() {
+    let Some(registry) = registry().await else { return };
+    let host = registry.host();
+    drop(registry);
+    let error = scrape(&host, "a", &Cache::none()).await.unwrap_err();
+    assert_eq!(error.kind(), "unreachable");
+    assert!(error.to_string().contains("Connection refused"), "{error}");
+}
+
+#[tokio::test]
+async fn wrong_bytes_and_missing_layers_leave_out_the_release_and_are_not_kept() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "a");
+    push.release("good", "1.0.0", "amd64").await;
+    let layer = release_layer("2.0.0", &json!({}));
+    let wrong = Digest::sha256(&layer);
+    push.image(Family::Docker, Some("bad"), "amd64", vec![layer.clone()]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::directory(directory.path()).unwrap();
+    let mut flipped = layer.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    let longer = [layer.clone(), vec![0]].concat();
+    for (answer, want) in [
+        (Some(flipped), "sends other bytes than the digest"),
+        (Some(longer), "sends other bytes than the digest"),
+        (None, "has no such layer or configuration"),
+    ] {
+        let wrong = wrong.to_string();
+        let proxy = Proxy::start(registry.base_url(), move |asked| match &answer {
+            _ if !asked.line.contains(&wrong) => Answer::Pass,
+            Some(bytes) => Answer::Say(StatusCode::OK, vec![], bytes.clone()),
+            None => status(404),
+        })
+        .await;
+        let scraped = scrape(proxy.host(), "a", &cache).await.unwrap();
+        assert_eq!(versions(&scraped), ["1.0.0"]);
+        let [left] = &scraped.left_out[..] else { panic!("{:?}", scraped.left_out) };
+        assert!(left.tag == "bad" && left.why.to_string().contains(want), "{left}");
+    }
+    assert_eq!(scrape(&registry.host(), "a", &cache).await.unwrap().releases, 2);
+}
+
+#[tokio::test]
+async fn too_much_is_refused() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "a");
+    let bomb = gzip(&tar(&[("zeros", &vec![0; 4 << 20])]));
+    push.image(Family::Docker, Some("bomb"), "amd64", vec![bomb]).await;
+    push.release("one", "1.0.0", "amd64").await;
+    let small = RegistryOptions { unpacked_bytes: 1 << 20, ..quick() };
+    let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!(versions(&scraped), ["1.0.0"]);
+    assert!(
+        matches!(&scraped.left_out[0].why, Why::Broken { what } if what.ends_with("more than 1048576 bytes")),
+        "{:?}",
+        scraped.left_out
+    );
+
+    let small = RegistryOptions { layer_bytes: 10, ..quick() };
+    let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!((scraped.releases, scraped.left_out.len()), (0, 2));
+    assert!(scraped.left_out[0].why.to_string().contains("larger than 10 bytes"), "{}", scraped.left_out[0]);
+
+    let proxy = Proxy::start(registry.base_url(), |asked| {
+        if asked.line.contains("tags/list") {
+            Answer::Say(StatusCode::OK, vec![], vec![b' '; 17 << 20])
+        } else {
+            Answer::Pass
+        }
+    })
+    .await;
+    let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
+    assert_eq!(error.kind(), "too_large");
+}
+
+#[tokio::test]
+async fn what_is_no_registry_is_said_to_be_none() {
+    let Some(registry) = registry().await else { return };
+    for (answer, want) in [("<html>", "it is no list of tags"), (r#"{"tags": [7]}"#, "it is no list of tags")] {
+        let proxy =
+            Proxy::start(registry.base_url(), move |_| Answer::Say(StatusCode::OK, vec![], answer.into())).await;
+        let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
+        assert!(error.kind() == "protocol" && error.to_string().contains(want), "{error}");
+    }
+    let elsewhere = vec![("link", "<https://example.com/next>; rel=\"next\"".to_owned())];
+    let proxy = Proxy::start(registry.base_url(), move |_| {
+        Answer::Say(StatusCode::OK, elsewhere.clone(), br#"{"tags": []}"#.to_vec())
+    })
+    .await;
+    let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
+    assert!(error.to_string().contains("its next page is on another host"), "{error}");
+    let away = vec![("location", "http://example.com/".to_owned())];
+    let proxy = Proxy::start(registry.base_url(), move |_| Answer::Say(StatusCode::FOUND, away.clone(), vec![])).await;
+    let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
+    assert!(error.to_string().contains("it points to a host without TLS"), "{error}");
+}
