@@ -3,8 +3,10 @@
 //!
 //! The rules look at a [`Revision`] and write drafts: which file, which value in it, what is wrong. Only the files that
 //! a draft names are read again, to find the line, the column and the text of that value. What a query of a risk means
-//! is somebody else's knowledge, and comes in as [`Queries`]. Start at [`lint()`].
+//! is somebody else's knowledge, and comes in as [`Queries`]. Start at [`lint()`], or at [`answer()`] where there is only an
+//! answer and no files.
 
+mod answer;
 mod channels;
 mod locate;
 mod names;
@@ -12,6 +14,8 @@ mod queries;
 mod runs;
 mod sources;
 mod targets;
+
+pub use answer::answer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -63,7 +67,7 @@ pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<
     let index = Index::new(revision);
     let mut drafts = Vec::new();
     sources::check(&index, &mut drafts);
-    queries::check(&index, queries, &mut drafts);
+    queries::check(index.risks(), queries, &mut drafts);
     targets::check(&index, &mut drafts);
     runs::check(&index, &mut drafts);
     names::check(&index, &mut drafts);
@@ -99,6 +103,14 @@ impl<'r> Index<'r> {
             run.sort_by(|one, other| one.to.cmp(&other.to).then_with(|| one.file.cmp(&other.file)));
         }
         Index { revision, full, listed, runs }
+    }
+
+    /// The risk of each file that has one.
+    fn risks(&self) -> impl Iterator<Item = (&'r str, &'r Risk)> {
+        // A declared risk stands for many blocks.
+        let mut told: BTreeSet<&str> = BTreeSet::new();
+        let risks = self.revision.blocks().iter().filter_map(|block| Some((block.file.as_str(), risk(block)?)));
+        risks.filter(move |(file, _)| told.insert(file))
     }
 
     /// The blocks that have a file of their own.
@@ -145,6 +157,14 @@ impl Draft {
     fn new(code: &'static Code, file: &str, at: At, message: impl Into<String>, help: impl Into<String>) -> Self {
         let (message, help) = (message.into(), help.into());
         Draft { code, severity: code.severity, file: file.to_owned(), at, message, help, note: None }
+    }
+
+    /// The finding, without its place.
+    fn finding(&self) -> Diagnostic {
+        let mut finding = self.code.finding(self.message.as_str()).with_help(self.help.as_str());
+        finding.severity = self.severity;
+        finding.note.clone_from(&self.note);
+        finding
     }
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use clearway_core::{Limits, Severity};
-use clearway_graph::lint::{Queries, QueryFault, QueryFinding, lint};
-use clearway_graph::{Inputs, codes, load};
+use clearway_graph::lint::{Queries, QueryFault, QueryFinding, answer, lint};
+use clearway_graph::{Inputs, codes, load, wire};
 
 /// Knows three words: `broken`, `refused` and `odd`; any other text is the metric it asks for.
 struct Words;
@@ -345,4 +345,45 @@ fn clean_graph_data_and_declared_risks_have_no_findings_of_their_own() {
         let findings = lint(&revision, &inputs, &Words);
         assert!(findings.iter().all(|finding| finding.code == "GD150"), "{findings:?}");
     }
+}
+
+#[test]
+fn an_answer_is_checked_without_a_word_about_files() {
+    let risk = |name: &str, url: &str, query: &str| {
+        format!(
+            r#"{{"name":"{name}","url":"{url}","message":"m","matchingRules":[{{"type":"PromQL","promql":{{"promql":"{query}"}}}}]}}"#
+        )
+    };
+    let nodes: Vec<String> = ["1.0.0", "1.0.1", "1.0.2", "1.1.0"]
+        .iter()
+        .map(|version| format!(r#"{{"version":"{version}","payload":"p@{version}","metadata":{{}}}}"#))
+        .collect();
+    let group =
+        |from: &str, to: &str, risk: &str| format!(r#"{{"edges":[{{"from":"{from}","to":"{to}"}}],"risks":[{risk}]}}"#);
+    let text = format!(
+        r#"{{"nodes":[{}],"edges":[[1,2],[2,3]],"conditionalEdges":[{},{}]}}"#,
+        nodes.join(","),
+        group("1.0.0", "1.0.1", &risk("slow", "ftp://x", "a broken one")),
+        group("1.0.0", "1.0.2", &risk("Fine", "https://x", "up")),
+    );
+    let reading = wire::read(text.as_bytes(), &Limits::default());
+    assert_eq!(reading.diagnostics, []);
+    let found = answer(&reading.graph.unwrap(), &Words);
+    let told: Vec<String> = found
+        .iter()
+        .map(|finding| {
+            assert!(finding.place.file.is_none() && finding.help.is_some(), "{finding:?}");
+            format!("{} {}", finding.code, finding.place.path.as_deref().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "GD110 conditionalEdges[].risks[name=slow].matchingRules[0].promql.promql",
+            "GD132 conditionalEdges[].risks[name=slow].name",
+            "GD132 conditionalEdges[].risks[name=slow].url",
+            "GD150 nodes[version=1.0.0]",
+        ]
+    );
+    assert_eq!(found[0].excerpt.as_ref().map(|excerpt| excerpt.text.as_str()), Some("a broken one"));
 }

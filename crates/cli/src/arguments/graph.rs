@@ -13,18 +13,22 @@ pub(crate) enum Graph {
     #[command(after_help = "\
 Examples:
   clearway graph build --graph graph-data --channel stable-4.16 > stable.json
-  clearway graph build --graph graph-data --dir answers")]
+  clearway graph build --graph graph-data --dir answers
+  clearway graph build --graph https://example.com/api/upgrades_info --channel stable-4.16 > stable.json")]
     Build(GraphBuild),
     /// List the releases of a channel and where each may go
     #[command(after_help = "\
 Examples:
   clearway graph show stable-4.16 --graph graph-data
-  clearway graph show stable-4.16 --rev HEAD~1 -o json")]
+  clearway graph show stable-4.16 --rev HEAD~1 -o json
+  clearway graph show stable-4.16 --graph https://example.com/api/upgrades_info
+  clearway graph show --graph stable.json                          an answer that was kept")]
     Show(GraphShow),
     /// Explain why an update is offered, conditional, blocked or missing, and name every file that had a say
     #[command(after_help = "\
 Examples:
   clearway graph explain 4.15.9 4.16.3 --graph graph-data
+  clearway graph explain 4.15.9 4.16.3 --channel stable-4.16 --graph https://example.com/api/upgrades_info
 
 Exit code 0: offered to every cluster; 1: offered to nobody; 2: it depends on the cluster; 3: could not tell.")]
     Explain(GraphExplain),
@@ -33,6 +37,7 @@ Exit code 0: offered to every cluster; 1: offered to nobody; 2: it depends on th
 Examples:
   clearway graph lint --graph graph-data
   clearway graph lint --new-since origin/master       only what a change brings in
+  clearway graph lint --graph graph-data.tar.gz
   clearway graph lint -o sarif > findings.sarif
   clearway graph lint --explain GD102                 what a code means
 
@@ -43,6 +48,7 @@ Exit code 0: clean (there may be notes); 1: warnings or errors; 3: refused as a 
 Examples:
   clearway graph diff HEAD~1 HEAD --graph graph-data    two git revisions of the directory
   clearway graph diff main-checkout my-checkout         two directories
+  clearway graph diff stable.json https://example.com/api/upgrades_info --channel stable-4.16
 
 Exit code 0: every answer is the same; 1: some differ; 3: could not tell.")]
     Diff(GraphDiff),
@@ -82,12 +88,39 @@ Nothing is written unless every answer stays the same, byte for byte.")]
 /// Where the graph comes from.
 #[derive(Debug, Args)]
 pub(crate) struct GraphSource {
-    /// The graph-data directory
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    /// A graph-data directory, an archive of one, an answer of an update service in a file (- reads standard input),
+    /// or the URL of an update service
+    #[arg(long, value_name = "GRAPH", default_value = ".")]
     pub(crate) graph: PathBuf,
     /// The directory as it was at this git revision
     #[arg(long, value_name = "REV")]
     pub(crate) rev: Option<String>,
+    #[command(flatten)]
+    pub(crate) trust: Trust,
+}
+
+/// Whom to believe to be the service of a URL.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Trust {
+    /// Trust the certificates in this file too, where GRAPH is a URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Which architecture is meant.
+#[derive(Debug, Args)]
+pub(crate) struct OfArch {
+    /// The architecture [default: amd64, or what the URL names]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+}
+
+/// How data is printed.
+#[derive(Debug, Args)]
+pub(crate) struct AsData {
+    /// How to print
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: DataFormat,
 }
 
 /// Options of `clearway graph build`.
@@ -98,9 +131,8 @@ pub(crate) struct GraphBuild {
     /// Print the answer for this channel
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
-    /// The architecture of that answer
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
     /// Write a file `CHANNEL_ARCH.json` for every channel and architecture here
     #[arg(long, value_name = "DIR", conflicts_with = "channel")]
     pub(crate) dir: Option<PathBuf>,
@@ -109,16 +141,14 @@ pub(crate) struct GraphBuild {
 /// Options of `clearway graph show`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphShow {
-    /// The channel
-    pub(crate) channel: String,
+    /// The channel; only for an answer, or a URL that names one, it may be left out
+    pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
+    #[command(flatten)]
+    pub(crate) output: AsData,
 }
 
 /// Options of `clearway graph explain`.
@@ -128,14 +158,15 @@ pub(crate) struct GraphExplain {
     pub(crate) from: Version,
     /// The version to update to
     pub(crate) to: Version,
+    /// As this channel has it
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
+    #[command(flatten)]
+    pub(crate) output: AsData,
 }
 
 /// Options of `clearway graph lint`.
@@ -157,22 +188,22 @@ pub(crate) struct GraphLint {
 /// Options of `clearway graph diff`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphDiff {
-    /// What was: a graph-data directory, or a git revision of the one that --graph names
+    /// What was: a directory, an archive, an answer in a file, a URL, or a git revision of what --graph names
     pub(crate) before: String,
     /// What is: likewise
     pub(crate) after: String,
     /// The graph-data directory that git revisions are of
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) graph: PathBuf,
+    #[command(flatten)]
+    pub(crate) trust: Trust,
     /// Only these channels
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
+    #[command(flatten)]
+    pub(crate) output: AsData,
 }
 
 /// Options of `clearway graph paths`.
@@ -182,17 +213,15 @@ pub(crate) struct GraphPaths {
     pub(crate) from: Version,
     /// The version to arrive at
     pub(crate) to: Version,
-    /// The channel
+    /// The channel; only for an answer, or a URL that names one, it may be left out
     #[arg(long, value_name = "CHANNEL")]
-    pub(crate) channel: String,
+    pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
+    #[command(flatten)]
+    pub(crate) output: AsData,
 }
 
 /// Options of `clearway graph stranded`.
@@ -203,9 +232,8 @@ pub(crate) struct GraphStranded {
     pub(crate) channels: Vec<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
     /// Only versions from this one on
     #[arg(long, value_name = "VERSION")]
     pub(crate) oldest: Option<Version>,
@@ -215,21 +243,19 @@ pub(crate) struct GraphStranded {
     /// Newest patches as well, which wait for an update into the next minor
     #[arg(long)]
     pub(crate) newest_patches: bool,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: AsData,
 }
 
 /// Options of `clearway graph render`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphRender {
-    /// The channel
-    pub(crate) channel: String,
+    /// The channel; only for an answer, or a URL that names one, it may be left out
+    pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The architecture
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT)]
-    pub(crate) arch: Arch,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
     /// The language of the drawing
     #[arg(long, value_name = "FORMAT", default_value = "svg")]
     pub(crate) format: DrawingFormat,

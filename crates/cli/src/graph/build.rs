@@ -1,26 +1,39 @@
 //! `clearway graph build`: the answers an update service gives, as files or on standard output.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_graph::wire;
+use clearway_graph::{Revision, wire};
 
+use super::source::{self, Given};
 use crate::arguments::GraphBuild;
 use crate::exit::Exit;
 
+const NEITHER: &str = "name one answer with --channel, or a directory for all of them with --dir";
+
 /// Runs the command.
 pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
-    if let Some(channel) = &options.channel {
-        super::known(&revision, channel, &options.arch)?;
-        let body = wire::write(&revision.graph(channel, &options.arch));
-        std::io::stdout().write_all(&body)?;
-        std::io::stdout().write_all(b"\n")?;
-        return Ok(Exit::Yes);
+    if let Some(directory) = &options.dir {
+        let inputs = source::files(&options.source, "which is built already: leave --dir out to print it")?;
+        return all(&super::revision(&inputs)?, directory);
     }
-    let Some(directory) = &options.dir else {
-        bail!("name one answer with --channel, or a directory for all of them with --dir");
+    let named = options.channel.is_some();
+    let view = match source::service(&options.source)? {
+        Some(service) if !named && service.channel().is_none() => bail!("{NEITHER}"),
+        Some(_) => source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?,
+        None => match source::local(&options.source.graph, options.source.rev.as_deref())? {
+            Given::Files(_) if !named => bail!("{NEITHER}"),
+            Given::Files(inputs) => source::of_files(&inputs, options.channel.as_deref(), options.arch.arch.as_ref())?,
+            Given::Answer(answer) => source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?,
+        },
     };
+    std::io::stdout().write_all(&wire::write(&view.graph))?;
+    std::io::stdout().write_all(b"\n")?;
+    Ok(Exit::Yes)
+}
+
+fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let mut written = 0_usize;
     for channel in revision.channels() {

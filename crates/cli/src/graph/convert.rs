@@ -10,12 +10,15 @@ use clearway_core::Limits;
 use clearway_graph::convert::{Conversion, compile, declare};
 use clearway_graph::{Inputs, Revision, load, wire};
 
+use super::source;
 use crate::arguments::{ConvertTo, GraphConvert};
 use crate::exit::Exit;
 
 /// Runs the command.
 pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
-    let inputs = super::inputs(&options.source)?;
+    let why = "and an answer does not say from which expressions its risks come: give the graph-data directory, \
+               an archive of it, or a service that hands it out";
+    let inputs = source::files(&options.source, why)?;
     let revision = super::revision(&inputs)?;
     let conversion = match options.to {
         ConvertTo::Risks => declare(&revision),

@@ -1,27 +1,110 @@
 //! `clearway graph explain`: why an update is offered, conditional, blocked or missing, and every file that had a say.
 
-use anyhow::{Result, bail};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
 use clearway_core::{Arch, Version};
-use clearway_graph::{Effect, Explanation, Revision, Said, Verdict};
+use clearway_graph::{Edge, Effect, Explanation, Inputs, Revision, Risk, Said, Verdict};
 use serde_json::{Value, json};
 
+use super::source::{self, Answered, Given};
 use crate::arguments::GraphExplain;
 use crate::exit::Exit;
 use crate::output;
 
 /// Runs the command. The exit code is the answer: 0 offered to all, 1 not offered, 2 it depends on the cluster.
 pub(super) fn run(options: &GraphExplain) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
+    let (channel, arch) = (options.channel.as_deref(), options.arch.arch.as_ref());
     let (from, to) = (options.from.without_build(), options.to.without_build());
-    let Some(explanation) = revision.explain(&from, &to, &options.arch) else {
-        bail!("{}", unknown(&revision, &from, &to, &options.arch));
+    let given = match source::service(&options.source)? {
+        Some(service) => {
+            let arch = source::arch_of(&service, arch)?;
+            match channel.or(service.channel()) {
+                Some(channel) => return of_answer(source::answer(&service, channel, &arch)?, &from, &to, options),
+                None => return of_files(&source::data_of(&service)?, &from, &to, &arch, options),
+            }
+        }
+        None => source::local(&options.source.graph, options.source.rev.as_deref())?,
     };
-    output::print_data(options.output, &data(&explanation), || text(&explanation))?;
+    match given {
+        Given::Files(inputs) => of_files(&inputs, &from, &to, &arch.cloned().unwrap_or_default(), options),
+        Given::Answer(mut answer) => {
+            answer.check(channel, arch)?;
+            answer.channel = channel.map(str::to_owned);
+            of_answer(answer, &from, &to, options)
+        }
+    }
+}
+
+fn of_files(inputs: &Inputs, from: &Version, to: &Version, arch: &Arch, options: &GraphExplain) -> Result<Exit> {
+    let revision = super::revision(inputs)?;
+    if let Some(channel) = &options.channel {
+        super::known(&revision, channel, arch)?;
+    }
+    let Some(mut explanation) = revision.explain(from, to, arch) else {
+        bail!("{}", unknown(&revision, from, to, arch));
+    };
+    let elsewhere = options.channel.as_deref().filter(|channel| !explanation.channels.contains(channel));
+    if let (Some(channel), None) = (&options.channel, elsewhere) {
+        explanation.channels.retain(|name| name == channel);
+    }
+    output::print_data(options.output.format, &data(&explanation), || {
+        let but =
+            elsewhere.map(|channel| format!("\n\n{channel} does not hold both releases, so it is not offered there"));
+        text(&explanation) + &but.unwrap_or_default()
+    })?;
     Ok(match explanation.verdict {
+        _ if elsewhere.is_some() => Exit::No,
         Verdict::Recommended => Exit::Yes,
         Verdict::Conditional(_) => Exit::Unknown,
         Verdict::Removed | Verdict::NotListed => Exit::No,
     })
+}
+
+/// What an answer says of an update: everything clients see, and nothing of how it came about.
+fn of_answer(answer: Answered, from: &Version, to: &Version, options: &GraphExplain) -> Result<Exit> {
+    let answer = answer.told();
+    let place = |version: &Version| {
+        let found = answer.graph.find(version);
+        found.with_context(|| format!("{} has no release {version}", answer.name))
+    };
+    let edge = Edge { from: place(from)?, to: place(to)? };
+    let found = answer.graph.updates().find(|(update, _)| *update == edge).map(|(_, risks)| risks);
+    let (verdict, sentence, exit) = match found {
+        None => ("NotOffered", format!("{from} to {to} is not offered"), Exit::No),
+        Some([]) => ("Recommended", format!("{from} to {to} is offered to every cluster"), Exit::Yes),
+        Some(risks) => ("Conditional", conditional(from, to, risks), Exit::Unknown),
+    };
+    let risks = found.unwrap_or_default();
+    let data = json!({
+        "from": from.to_string(),
+        "to": to.to_string(),
+        "verdict": verdict,
+        "because": [format!("{} says so", answer.name)],
+        "channels": answer.channel.iter().collect::<Vec<_>>(),
+        "risks": risks.iter().filter_map(|risk| serde_json::from_str(risk.json()).ok()).collect::<Vec<Value>>(),
+    });
+    output::print_data(options.output.format, &data, || {
+        let mut lines = vec![sentence, format!("  because {} says so", answer.name)];
+        lines.push("  which files had a say, only graph-data can tell".to_owned());
+        lines.extend(risks.iter().flat_map(|risk| described(risk)));
+        lines.join("\n")
+    })?;
+    Ok(exit)
+}
+
+fn conditional(from: &Version, to: &Version, risks: &[Arc<Risk>]) -> String {
+    format!("{from} to {to} is offered to clusters that none of {} risks matches", risks.len())
+}
+
+/// What a risk says, and its rules.
+fn described(risk: &Risk) -> Vec<String> {
+    let mut lines = vec![format!("\n{}: {}\n  {}", risk.name(), output::printable(risk.message()), risk.url())];
+    for rule in risk.rules() {
+        let query = rule.promql().map(|query| format!("\n    {}", query.trim_end().replace('\n', "\n    ")));
+        lines.push(format!("  {}{}", rule.kind, query.unwrap_or_default()));
+    }
+    lines
 }
 
 fn unknown(revision: &Revision, from: &Version, to: &Version, arch: &Arch) -> String {
@@ -61,9 +144,7 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     let mut lines = vec![match explanation.verdict {
         Verdict::NotListed => format!("{from} to {to} is not an update: no release lists it"),
         Verdict::Recommended => format!("{from} to {to} is offered to every cluster"),
-        Verdict::Conditional(risks) => {
-            format!("{from} to {to} is offered to clusters that none of {} risks matches", risks.len())
-        }
+        Verdict::Conditional(risks) => conditional(from, to, risks),
         Verdict::Removed => format!("{from} to {to} is offered to nobody"),
     }];
     lines.extend(explanation.said.iter().map(|said| format!("  because {}", sentence(said))));
@@ -74,13 +155,7 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
         format!("  in the channels {}", channels.join(", "))
     });
     if let Verdict::Conditional(risks) = explanation.verdict {
-        for risk in risks {
-            lines.push(format!("\n{}: {}\n  {}", risk.name(), output::printable(risk.message()), risk.url()));
-            for rule in risk.rules() {
-                let query = rule.promql().map(|query| format!("\n    {}", query.trim_end().replace('\n', "\n    ")));
-                lines.push(format!("  {}{}", rule.kind, query.unwrap_or_default()));
-            }
-        }
+        lines.extend(risks.iter().flat_map(|risk| described(risk)));
     }
     lines.join("\n")
 }

@@ -1,4 +1,4 @@
-//! `clearway graph lint`: what is wrong with graph-data, by place.
+//! `clearway graph lint`: what is wrong with graph-data or an answer, by place.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use clearway_graph::{Inputs, codes, load};
 use serde_json::json;
 
 use super::queries::PromQl;
-use crate::arguments::{DataFormat, FindingFormat, GraphLint, GraphSource};
+use super::source::{self, Answered, Given};
+use crate::arguments::{DataFormat, FindingFormat, GraphLint};
 use crate::exit::Exit;
 use crate::findings::Findings;
 use crate::output;
@@ -18,18 +19,23 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     if let Some(code) = &options.explain {
         return explain(code, options.output);
     }
-    let inputs = super::inputs(&options.source)?;
-    let checked = Checked::of(&inputs);
+    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?);
     let known = match &options.new_since {
         Some(revision) => {
-            let source = GraphSource { graph: options.source.graph.clone(), rev: Some(revision.clone()) };
-            Checked::of(&super::inputs(&source)?).found
+            let is_in_git = !checked.is_answer && options.source.graph.is_dir();
+            if !is_in_git {
+                bail!(
+                    "--new-since {revision} is of a directory in git, and {} is none",
+                    options.source.graph.display()
+                );
+            }
+            Checked::of(source::local(&options.source.graph, Some(revision))?).found
         }
         None => Vec::new(),
     };
     let known: BTreeSet<_> = known.iter().map(identity).collect();
-    let mut findings = Findings::new(options.output, "file");
-    findings.checked = inputs.iter().count();
+    let mut findings = Findings::new(options.output, if checked.is_answer { "answer" } else { "file" });
+    findings.checked = checked.number;
     findings.begin(&codes::sarif_rules())?;
     for finding in checked.found.iter().filter(|finding| !known.contains(&identity(finding))) {
         let mut finding = finding.clone();
@@ -46,22 +52,43 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What came of looking at some files.
+/// What came of looking at files or an answer.
 struct Checked {
     found: Vec<Diagnostic>,
     refused: bool,
+    is_answer: bool,
+    /// How many files, or answers.
+    number: usize,
 }
 
 impl Checked {
+    fn of(given: Given) -> Self {
+        match given {
+            Given::Files(inputs) => Checked::of_files(&inputs),
+            Given::Answer(answer) => Checked::of_answer(answer),
+        }
+    }
+
     /// What the reader and the linter find, by place; of files that are refused, what the reader finds.
-    fn of(inputs: &Inputs) -> Self {
+    fn of_files(inputs: &Inputs) -> Self {
         let outcome = load(inputs, &Limits::default());
         let mut found = outcome.diagnostics;
         if let Some(revision) = &outcome.revision {
             found.extend(clearway_graph::lint(revision, inputs, &PromQl::default()));
             found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
         }
-        Checked { found, refused: outcome.revision.is_none() }
+        let number = inputs.iter().count();
+        Checked { found, refused: outcome.revision.is_none(), is_answer: false, number }
+    }
+
+    /// What the reader of answers found, and what the linter says about a graph without files.
+    fn of_answer(answer: Answered) -> Self {
+        let mut found = answer.diagnostics;
+        for mut finding in clearway_graph::lint::answer(&answer.graph, &PromQl::default()) {
+            finding.place.file = Some(answer.name.clone());
+            found.push(finding);
+        }
+        Checked { found, refused: false, is_answer: true, number: 1 }
     }
 }
 

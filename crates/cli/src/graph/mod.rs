@@ -9,15 +9,15 @@ mod paths;
 mod queries;
 mod render;
 pub(crate) mod show;
+mod source;
 mod stranded;
 
 use anyhow::{Result, bail};
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Arch, Diagnostic, Limits, Severity};
 use clearway_graph::{Inputs, Revision, load};
-use clearway_sources::graph_data;
 
-use crate::arguments::{Graph, GraphSource};
+use crate::arguments::Graph;
 use crate::exit::Exit;
 use crate::output;
 
@@ -36,33 +36,25 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
     }
 }
 
-/// The files a command names.
-fn inputs(source: &GraphSource) -> Result<Inputs> {
-    let limits = Limits::default();
-    Ok(match &source.rev {
-        Some(revision) => graph_data::git_revision(&source.graph, revision, &limits)?,
-        None => graph_data::directory(&source.graph, &limits)?,
-    })
-}
-
 /// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
 fn revision(inputs: &Inputs) -> Result<Revision> {
     let outcome = load(inputs, &Limits::default());
-    tell(&outcome.diagnostics);
+    tell("the files have", &outcome.diagnostics);
     match outcome.revision {
         Some(revision) => Ok(revision),
         None => bail!("the graph-data is refused as a whole: what its unreadable files block cannot be told"),
     }
 }
 
-fn tell(diagnostics: &[Diagnostic]) {
+/// Tells errors on standard error, and how many there are.
+fn tell(whose: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
         anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
     }
     let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors + warnings > 0 {
-        anstream::eprintln!("the files have {errors} errors and {warnings} warnings\n");
+        anstream::eprintln!("{whose} {errors} errors and {warnings} warnings\n");
     }
 }
 

@@ -3,24 +3,23 @@
 use anyhow::{Result, bail};
 use clearway_graph::{NoPath, Path, paths};
 
+use super::source;
 use crate::arguments::GraphPaths;
 use crate::exit::Exit;
 use crate::output;
 
 /// Runs the command. The exit code is the answer: 0 a way without a risk, 2 only ways with risks, 1 no way.
 pub(super) fn run(options: &GraphPaths) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
-    super::known(&revision, &options.channel, &options.arch)?;
-    let graph = revision.graph(&options.channel, &options.arch);
+    let graph = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?.graph;
     let found = match paths(&graph, &options.from.without_build(), &options.to.without_build()) {
         Ok(found) => found,
         Err(why) if matches!(*why, NoPath::Unreachable { .. }) => {
-            output::print_data(options.output, &why, || why.to_string())?;
+            output::print_data(options.output.format, &why, || why.to_string())?;
             return Ok(Exit::No);
         }
         Err(why) => bail!("{why}"),
     };
-    output::print_data(options.output, &found, || {
+    output::print_data(options.output.format, &found, || {
         let fewest = &found.fewest_risks;
         let search = if fewest.exact { "fewest risks" } else { "fewest risks found; there may be a way with fewer" };
         let others = [("fewest conditional hops", &found.fewest_conditional_hops), (search, &fewest.path)];

@@ -2,18 +2,31 @@
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clearway_graph::render::{Format, Options, Show, render};
 
+use super::source;
 use crate::arguments::{DrawingFormat, DrawnUpdates, GraphRender};
 use crate::exit::Exit;
 
 /// Runs the command.
 pub(super) fn run(options: &GraphRender) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
-    super::known(&revision, &options.channel, &options.arch)?;
+    let (channel, arch) = (options.channel.as_deref(), options.arch.arch.as_ref());
+    let view = match source::service(&options.source)? {
+        // Only the files know what nobody is offered.
+        Some(service) if options.blocked => {
+            let arch = source::arch_of(&service, arch)?;
+            source::of_files(&source::data_of(&service)?, channel.or(service.channel()), Some(&arch))?
+        }
+        _ => source::view(&options.source, channel, arch)?,
+    };
+    let removed = match (&view.revision, &view.arch) {
+        _ if !options.blocked => Vec::new(),
+        (Some(revision), Some(arch)) => revision.removed(&view.name, arch),
+        _ => bail!("an answer does not say what is offered to nobody: leave --blocked out, or give the graph-data"),
+    };
     let drawing = render(
-        &revision.graph(&options.channel, &options.arch),
+        &view.graph,
         &Options {
             format: match options.format {
                 DrawingFormat::Svg => Format::Svg,
@@ -27,8 +40,8 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
             },
             from: options.from.clone(),
             to: options.to.clone(),
-            removed: if options.blocked { revision.removed(&options.channel, &options.arch) } else { Vec::new() },
-            title: format!("{} ({})", options.channel, options.arch),
+            removed,
+            title: view.arch.map_or_else(|| view.name.clone(), |arch| format!("{} ({arch})", view.name)),
         },
     )?;
     std::io::stdout().write_all(drawing.as_bytes())?;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clearway_graph::Graph;
 use serde_json::{Value, json};
 
+use super::source;
 use crate::arguments::GraphShow;
 use crate::exit::Exit;
 use crate::output;
@@ -20,10 +21,8 @@ struct Ways<'g> {
 
 /// Runs the command.
 pub(super) fn run(options: &GraphShow) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
-    super::known(&revision, &options.channel, &options.arch)?;
-    let graph = revision.graph(&options.channel, &options.arch);
-    output::print_data(options.output, &data(&graph), || table(&graph))?;
+    let graph = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?.graph;
+    output::print_data(options.output.format, &data(&graph), || table(&graph))?;
     Ok(Exit::Yes)
 }
 

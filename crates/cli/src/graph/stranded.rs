@@ -1,40 +1,75 @@
 //! `clearway graph stranded`: versions that only a risk leads out of (U17).
 
-use anyhow::Result;
-use clearway_graph::{Missing, Stranded, Supported, stranded};
+use anyhow::{Result, bail};
+use clearway_core::Arch;
+use clearway_graph::{Graph, Inputs, Missing, Stranded, Supported, stranded};
 use serde_json::{Value, json};
 
+use super::source::{self, Given};
 use crate::arguments::GraphStranded;
 use crate::exit::Exit;
 use crate::output;
 
 /// Runs the command. Exit code 0: nobody is stranded; 1: somebody is.
 pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
-    let revision = super::revision(&super::inputs(&options.source)?)?;
-    for channel in &options.channels {
-        super::known(&revision, channel, &options.arch)?;
-    }
     let supported = Supported { oldest: options.oldest.clone(), newest: options.newest.clone() };
-    let wanted = |name: &str| options.channels.is_empty() || options.channels.iter().any(|channel| channel == name);
-    let found: Vec<(&str, Stranded)> = revision
-        .channels()
-        .filter(|channel| wanted(&channel.name))
-        .flat_map(|channel| {
-            let versions = stranded(&revision.graph(&channel.name, &options.arch), &supported);
-            versions.into_iter().map(|version| (channel.name.as_str(), version))
-        })
+    let found: Vec<(String, Stranded)> = graphs(options)?
+        .into_iter()
+        .flat_map(|(name, graph)| stranded(&graph, &supported).into_iter().map(move |version| (name.clone(), version)))
         .filter(|(_, version)| options.newest_patches || !version.newest_patch)
         .collect();
     let data: Vec<Value> =
         found.iter().map(|(channel, version)| json!({"channel": channel, "stranded": version})).collect();
-    output::print_data(options.output, &data, || {
+    output::print_data(options.output.format, &data, || {
         output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "WAYS WITH RISKS"], found.iter().map(row))
     })?;
     anstream::eprintln!("{} stranded", found.len());
     Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
 }
 
-fn row((channel, version): &(&str, Stranded)) -> Vec<String> {
+/// The graphs that are asked about, by channel.
+fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
+    let arch = options.arch.arch.as_ref();
+    let given = match source::service(&options.source)? {
+        Some(service) => {
+            let arch = source::arch_of(&service, arch)?;
+            let named = options.channels.iter().map(String::as_str);
+            let mut channels: Vec<&str> = named.collect();
+            if channels.is_empty() {
+                channels.extend(service.channel());
+            }
+            if !channels.is_empty() {
+                let answer =
+                    |channel: &str| Ok((channel.to_owned(), source::answer(&service, channel, &arch)?.told().graph));
+                return channels.into_iter().map(answer).collect();
+            }
+            return of_files(&source::data_of(&service)?, &options.channels, &arch);
+        }
+        None => source::local(&options.source.graph, options.source.rev.as_deref())?,
+    };
+    match given {
+        Given::Files(inputs) => of_files(&inputs, &options.channels, &arch.cloned().unwrap_or_default()),
+        Given::Answer(answer) => {
+            if let [_, _, ..] = options.channels.as_slice() {
+                bail!("{} is one answer, for one channel", answer.name);
+            }
+            let view = source::of_answer(answer, options.channels.first().map(String::as_str), arch)?;
+            Ok(vec![(view.name, view.graph)])
+        }
+    }
+}
+
+fn of_files(inputs: &Inputs, channels: &[String], arch: &Arch) -> Result<Vec<(String, Graph)>> {
+    let revision = super::revision(inputs)?;
+    for channel in channels {
+        super::known(&revision, channel, arch)?;
+    }
+    let names = revision.channels().map(|channel| &channel.name);
+    let wanted = names.filter(|name| channels.is_empty() || channels.contains(name));
+    Ok(wanted.map(|name| (name.clone(), revision.graph(name, arch))).collect())
+}
+
+fn row((channel, version): &(String, Stranded)) -> Vec<String> {
     let missing = match version.missing {
         Missing::ToNewestPatch => "the newest patch",
         Missing::OutOfMinor => "a later minor",
@@ -50,5 +85,5 @@ fn row((channel, version): &(&str, Stranded)) -> Vec<String> {
         })
         .collect();
     let ways = if ways.is_empty() { "none".to_owned() } else { ways.join("; ") };
-    vec![(*channel).to_owned(), version.version.to_string(), missing.to_owned(), ways]
+    vec![channel.clone(), version.version.to_string(), missing.to_owned(), ways]
 }

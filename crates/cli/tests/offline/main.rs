@@ -5,6 +5,7 @@ mod demo;
 mod explain;
 mod graph;
 mod graph_lint;
+mod graph_sources;
 mod history;
 mod lint;
 mod show;

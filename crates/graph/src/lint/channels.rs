@@ -86,16 +86,21 @@ fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) 
         }
     }
     for (version, (missing, arches)) in found {
-        let goal = match missing {
-            Missing::ToNewestPatch => "the newest patch of its minor version",
-            Missing::OutOfMinor => "a later minor version",
-            Missing::Both => "the newest patch of its minor version, nor a later one",
-        };
-        let message = format!("in {}, no way without a risk leads from {version} to {goal}", channel.name);
+        let message = format!("in {}, {}", channel.name, no_way(&version, missing));
         let help = format!("see `clearway graph stranded {}`", channel.name);
         let mut draft = draft(&codes::CHANNEL_STRANDED, channel, &version, message, help);
         let arches: Vec<&str> = arches.into_iter().map(Arch::as_str).collect();
         draft.note = Some(format!("on {}", arches.join(", ")));
         drafts.push(draft);
     }
+}
+
+/// That a version is stranded, in words.
+pub(super) fn no_way(version: &Version, missing: Missing) -> String {
+    let goal = match missing {
+        Missing::ToNewestPatch => "the newest patch of its minor version",
+        Missing::OutOfMinor => "a later minor version",
+        Missing::Both => "the newest patch of its minor version, nor a later one",
+    };
+    format!("no way without a risk leads from {version} to {goal}")
 }

@@ -27,21 +27,14 @@ pub(super) fn locate(drafts: Vec<Draft>, inputs: &Inputs) -> Vec<Diagnostic> {
             }
         });
         if first {
-            found.extend(drafts.iter().map(|draft| finding(draft).at(whole(&file))));
+            found.extend(drafts.iter().map(|draft| draft.finding().at(whole(&file))));
         }
     }
     found
 }
 
-fn finding(draft: &Draft) -> Diagnostic {
-    let mut finding = draft.code.finding(draft.message.as_str()).with_help(draft.help.as_str());
-    finding.severity = draft.severity;
-    finding.note.clone_from(&draft.note);
-    finding
-}
-
 fn placed(draft: &Draft, root: Node<'_>, source: Source<'_>, bytes: &[u8]) -> Diagnostic {
-    let finding = finding(draft);
+    let finding = draft.finding();
     let node = match &draft.at {
         At::Key(key) => root.get(key),
         At::Entry { list, text, repeat } => root

@@ -1,17 +1,19 @@
 //! Names: of files of blocks, `<to>-<name>.yaml`, and of the risks in them.
 
 use super::{At, Draft, Index, risk};
-use crate::block::Block;
 use crate::codes;
+use crate::risk::Risk;
 
 /// Checks the file name of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
     for block in index.own_blocks() {
-        texts(block, drafts);
+        if let Some(risk) = risk(block) {
+            texts(&block.file, risk, drafts);
+        }
         let name = block.file.rsplit_once('/').map_or(block.file.as_str(), |(_, name)| name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let to = block.to.to_string();
-        let risk = risk(block).map(crate::Risk::name);
+        let risk = risk(block).map(Risk::name);
         let want = risk.map_or_else(|| format!("{to}.yaml"), |risk| format!("{to}-{risk}.yaml"));
         // `4.19.99-x` does not begin with 4.19.9.
         let rest = stem.strip_prefix(&to).filter(|rest| rest.is_empty() || rest.starts_with(['-', '_', '+']));
@@ -27,18 +29,17 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
     }
 }
 
-/// Checks what clients show of a risk.
-fn texts(block: &Block, drafts: &mut Vec<Draft>) {
-    let Some(risk) = risk(block) else { return };
+/// Checks what clients show of a risk that stands in a file.
+pub(super) fn texts(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !risk.name().starts_with(|first: char| first.is_ascii_uppercase()) || !risk.name().bytes().all(plain) {
         let message = format!("`{}` is not the name of a risk", risk.name());
         let help = "such as `SlowDisks`: letters, digits and `_`, the first a capital";
-        drafts.push(Draft::new(&codes::RISK_TEXT, &block.file, At::Key("name"), message, help));
+        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("name"), message, help));
     }
     if !risk.url().starts_with("https://") {
         let message = format!("the url of `{}` does not begin with `https://`", risk.name());
-        drafts.push(Draft::new(&codes::RISK_TEXT, &block.file, At::Key("url"), message, "link where more is said"));
+        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("url"), message, "link where more is said"));
     }
 }
 

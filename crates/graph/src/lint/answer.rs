@@ -1,0 +1,54 @@
+//! An answer alone, without the files it was made of: what clients show of its risks, their queries, stranded versions.
+//!
+//! Nothing is said about files. Risks and versions are found by their names, for places in an answer mean nothing to a
+//! person, and a graph is in an order of its own.
+
+use std::collections::BTreeMap;
+
+use clearway_core::{Diagnostic, Excerpt, Place};
+
+use super::{At, Draft, Queries, channels, names, queries};
+use crate::codes;
+use crate::graph::Graph;
+use crate::risk::Risk;
+use crate::stranded::{Supported, stranded};
+
+/// Everything the rules have to say about one answer, by its paths.
+///
+/// What is wrong with the JSON itself, [`crate::wire::read`] has told.
+pub fn answer(graph: &Graph, knowledge: &dyn Queries) -> Vec<Diagnostic> {
+    let risks = graph.conditional().iter().flat_map(|group| group.risks.iter());
+    // By its JSON, for one name may stand for several risks.
+    let distinct: BTreeMap<&str, &Risk> = risks.map(|risk| (risk.json(), risk.as_ref())).collect();
+    let named: Vec<(String, &Risk)> =
+        distinct.values().map(|risk| (format!("conditionalEdges[].risks[name={}]", risk.name()), *risk)).collect();
+    let mut drafts = Vec::new();
+    for (path, risk) in &named {
+        names::texts(path, risk, &mut drafts);
+    }
+    queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), knowledge, &mut drafts);
+    // Among the few risks of one answer, a metric of its own is the rule.
+    drafts.retain(|draft| draft.code != &codes::QUERY_METRIC);
+    for version in stranded(graph, &Supported::default()).into_iter().filter(|version| !version.newest_patch) {
+        let at = At::Entry { list: "nodes", text: version.version.to_string(), repeat: 0 };
+        let message = channels::no_way(&version.version, version.missing);
+        drafts.push(Draft::new(&codes::CHANNEL_STRANDED, "", at, message, "see `clearway graph stranded`"));
+    }
+    let mut found: Vec<Diagnostic> = drafts.iter().map(placed).collect();
+    found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
+    found
+}
+
+/// A draft with its path in the answer; its file is the path of the risk.
+fn placed(draft: &Draft) -> Diagnostic {
+    let mut excerpt = None;
+    let path = match &draft.at {
+        At::Key(key) => format!("{}.{key}", draft.file),
+        At::Entry { list, text, .. } => format!("{list}[version={text}]"),
+        At::Query { rule, query, span } => {
+            excerpt = Excerpt::of(query, span.clone());
+            format!("{}.matchingRules[{rule}].promql.promql", draft.file)
+        }
+    };
+    draft.finding().at(Place { path: Some(path), ..Place::default() }).with_excerpt(excerpt)
+}
