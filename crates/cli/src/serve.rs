@@ -4,9 +4,10 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::Arch;
-use clearway_server::{Config, Feed, ListenOptions, MirrorOptions, Running, Scope, ServiceOptions};
+use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, Scope, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
+use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions, Repository};
 use clearway_sources::service::Service as Upstream;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -75,7 +76,7 @@ fn config(options: &Serve) -> Result<Config> {
         None => None,
     };
     Ok(Config {
-        feed: options.graph_data.clone().map(|graph_data| Feed { graph_data }),
+        feed: options.graph_data.as_deref().map(|graph_data| feed(graph_data, options)).transpose()?,
         mirror,
         cache: options.cache.clone(),
         interval: options.refresh,
@@ -88,6 +89,26 @@ fn config(options: &Serve) -> Result<Config> {
         },
         clock: clock::now,
     })
+}
+
+fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
+    let graph_data = match graph_data.starts_with("oci://") {
+        true => GraphData::Image(Box::new(graph_data.parse()?)),
+        false => GraphData::Directory(graph_data.into()),
+    };
+    let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
+    let registry = RegistryOptions {
+        ca_file: options.ca_file.clone(),
+        plain_http: if options.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
+        credentials: options.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
+        ..RegistryOptions::default()
+    };
+    let cache = match &options.cache {
+        Some(cache) => Cache::directory(cache.join("registry"))
+            .with_context(|| format!("cannot keep anything in {}", cache.display()))?,
+        None => Cache::none(),
+    };
+    Ok(Feed::new(graph_data, Some(Registry::new(registry)?), repositories, cache))
 }
 
 /// `CHANNEL`, or `CHANNEL/ARCH`.

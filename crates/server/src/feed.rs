@@ -1,18 +1,37 @@
-//! Where graph-data comes from: a directory or an artifact in a registry, and releases from registries beside it.
+//! Where a service's own graph-data comes from: a directory or an artifact in a registry, and releases from the images
+//! of repositories beside it.
 //!
 //! Whatever the combination, it comes together as the files of one revision.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 use clearway_sources::graph_data::{self, GraphDataError};
+use clearway_sources::oci::{self, Cache, Image, LeftOut, OciError, Progress, Registry, Repository, Scraped, Why};
+
+/// How many images pass between two lines of the log.
+const PROGRESS: usize = 250;
 
 /// The sources of a service's own graph-data.
 #[derive(Debug)]
 pub struct Feed {
-    /// The files.
-    pub graph_data: PathBuf,
+    graph_data: GraphData,
+    registry: Option<Registry>,
+    repositories: Vec<Repository>,
+    cache: Cache,
+    /// What was left out of the repositories the last time, so that it is told once.
+    told: Mutex<Vec<LeftOut>>,
+}
+
+/// Where the files are.
+#[derive(Debug, Clone)]
+pub enum GraphData {
+    /// In a directory, which is watched.
+    Directory(PathBuf),
+    /// In an image or artifact of a registry.
+    Image(Box<Image>),
 }
 
 /// Why a source cannot be read.
@@ -21,27 +40,96 @@ pub enum FeedError {
     /// The directory.
     #[error(transparent)]
     Directory(#[from] GraphDataError),
+    /// The registry.
+    #[error(transparent)]
+    Registry(#[from] OciError),
+    /// A repository that holds no release. It may have held some, and whoever runs them would be left without a way.
+    #[error("there is no release in {0}; a repository that was emptied by mistake would strand every cluster")]
+    NoReleases(String),
+    /// A registry is named, but not how to speak to it.
+    #[error("no registry is configured")]
+    NoRegistry,
     /// Reading was cut off.
     #[error("reading was cut off: {0}")]
     CutOff(#[from] tokio::task::JoinError),
 }
 
 impl Feed {
+    /// Graph-data of a directory.
+    pub fn directory(path: impl Into<PathBuf>) -> Self {
+        Feed::new(GraphData::Directory(path.into()), None, Vec::new(), Cache::none())
+    }
+
+    /// Graph-data with releases from repositories. What was read of a registry is kept in the cache by its digest.
+    pub fn new(graph_data: GraphData, registry: Option<Registry>, repositories: Vec<Repository>, cache: Cache) -> Self {
+        Feed { graph_data, registry, repositories, cache, told: Mutex::default() }
+    }
+
     /// Whether all of it is on this machine.
-    pub fn is_quick(&self) -> bool {
-        true
+    pub(crate) fn is_quick(&self) -> bool {
+        self.watched().is_some() && self.repositories.is_empty()
     }
 
     /// The directory to watch, if there is one.
-    pub fn directory(&self) -> Option<&Path> {
-        Some(&self.graph_data)
+    pub(crate) fn watched(&self) -> Option<&Path> {
+        match &self.graph_data {
+            GraphData::Directory(path) => Some(path),
+            GraphData::Image(_) => None,
+        }
     }
 
-    /// Reads all of it.
-    pub async fn read(&self, limits: &Limits) -> Result<Inputs, FeedError> {
-        let (path, limits) = (self.graph_data.clone(), limits.clone());
-        // A link to a directory is followed once, so that all files are of one directory while the link is moved.
-        let read = move || graph_data::directory(&path.canonicalize().unwrap_or(path), &limits);
-        Ok(tokio::task::spawn_blocking(read).await??)
+    /// Reads all of it. A part that cannot be read fails the whole: without it, edges would be missing or open.
+    pub(crate) async fn read(&self, limits: &Limits) -> Result<Inputs, FeedError> {
+        let mut inputs = match &self.graph_data {
+            GraphData::Directory(path) => directory(path.clone(), limits.clone()).await?,
+            GraphData::Image(image) => oci::graph_data(self.registry()?, image, &self.cache, limits).await?.0,
+        };
+        let mut left_out = Vec::new();
+        for repository in &self.repositories {
+            let scraped = self.releases(repository).await?;
+            inputs.insert(scraped.path, scraped.file);
+            left_out.extend(scraped.left_out);
+        }
+        self.tell(left_out);
+        Ok(inputs)
     }
+
+    fn registry(&self) -> Result<&Registry, FeedError> {
+        self.registry.as_ref().ok_or(FeedError::NoRegistry)
+    }
+
+    async fn releases(&self, repository: &Repository) -> Result<Scraped, FeedError> {
+        let progress = |progress: Progress| {
+            if progress.done > 0 && progress.done.is_multiple_of(PROGRESS) {
+                tracing::info!(%repository, done = progress.done, of = progress.of, "reading release images");
+            }
+        };
+        let scraped = oci::releases(self.registry()?, repository, &self.cache, &progress).await?;
+        if let Some(trouble) = self.cache.trouble() {
+            tracing::warn!("what was read of the registry could not be kept: {trouble}");
+        }
+        if scraped.releases == 0 { Err(FeedError::NoReleases(repository.to_string())) } else { Ok(scraped) }
+    }
+
+    /// Tells what was left out of the repositories, unless it is what was told before.
+    fn tell(&self, left_out: Vec<LeftOut>) {
+        let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *told == left_out {
+            return;
+        }
+        for LeftOut { tag, why, .. } in &left_out {
+            match why {
+                // Meant to be there, but not to be releases.
+                Why::Companion | Why::NoRelease | Why::Shard { .. } => tracing::debug!(tag, "left out: {why}"),
+                _ => tracing::warn!(tag, "left out: {why}"),
+            }
+        }
+        *told = left_out;
+    }
+}
+
+async fn directory(path: PathBuf, limits: Limits) -> Result<Inputs, FeedError> {
+    // A link to a directory is followed once, so that all files are of one directory while the link is moved.
+    let read = move || graph_data::directory(&path.canonicalize().unwrap_or(path), &limits);
+    Ok(tokio::task::spawn_blocking(read).await??)
 }

@@ -38,7 +38,7 @@ mod service;
 mod status;
 mod watch;
 
-pub use feed::{Feed, FeedError};
+pub use feed::{Feed, FeedError, GraphData};
 pub use kept_answers::KeptAnswers;
 pub use last_good::LastGood;
 pub use listen::{ListenOptions, Listener, Respond};

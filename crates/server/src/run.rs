@@ -81,7 +81,7 @@ impl Running {
         let mut tasks = Vec::new();
         if let Some(feed) = feed {
             let last_good = cache.map(|cache| LastGood::open(&cache)).transpose()?;
-            let watch = feed.directory().map(Watch::new);
+            let watch = feed.watched().map(Watch::new);
             let refresher = Refresher::new(Arc::clone(&service), feed, last_good);
             tasks.push(tokio::spawn(keep_current(refresher, watch, interval, Arc::clone(&look), looks)));
         }

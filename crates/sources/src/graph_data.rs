@@ -15,6 +15,20 @@ pub use archive::{ArchiveError, Content, archive, content};
 /// The directories of graph-data whose files are read, besides `version` and `raw/metadata.json`.
 pub(crate) const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
 
+/// The directory of signatures: `signatures/ALGORITHM/DIGEST/NAME` (schema 1.2.0).
+const SIGNATURES: &str = "signatures";
+
+/// How many of the last parts of a path are its name within graph-data, wherever that is: `version`, a file directly in
+/// one of the directories, a signature. Nothing for files of no interest.
+pub(crate) fn name_parts(path: &[&str]) -> Option<usize> {
+    match path {
+        [.., SIGNATURES, _, _, _] => Some(4),
+        [.., directory, _] if DIRECTORIES.contains(directory) => Some(2),
+        [.., "version"] => Some(1),
+        _ => None,
+    }
+}
+
 /// Why graph-data cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphDataError {
@@ -77,16 +91,10 @@ pub fn directory(path: &Path, limits: &Limits) -> Result<Inputs, GraphDataError>
     if path.join("version").is_file() {
         gathered.file(path, &path.join("version"))?;
     }
-    for directory in DIRECTORIES.map(|name| path.join(name)).iter().filter(|directory| directory.is_dir()) {
-        let failed = |error| GraphDataError::Io { path: directory.clone(), error };
-        for entry in fs::read_dir(directory).map_err(failed)? {
-            let file = entry.map_err(failed)?.path();
-            // Links are followed: a mounted ConfigMap is made of them.
-            if file.is_file() {
-                gathered.file(path, &file)?;
-            }
-        }
+    for directory in DIRECTORIES {
+        gathered.below(path, &path.join(directory), 1)?;
     }
+    gathered.below(path, &path.join(SIGNATURES), 3)?;
     Ok(gathered.inputs)
 }
 
@@ -137,6 +145,24 @@ struct Gathered {
 }
 
 impl Gathered {
+    /// The files this many levels below a directory; none if it is not there.
+    fn below(&mut self, root: &Path, directory: &Path, levels: usize) -> Result<(), GraphDataError> {
+        if !directory.is_dir() {
+            return Ok(());
+        }
+        let failed = |error| GraphDataError::Io { path: directory.to_owned(), error };
+        for entry in fs::read_dir(directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?.path();
+            // Links are followed: a mounted ConfigMap is made of them.
+            match levels {
+                1 if entry.is_file() => self.file(root, &entry)?,
+                1 => {}
+                _ => self.below(root, &entry, levels - 1)?,
+            }
+        }
+        Ok(())
+    }
+
     fn file(&mut self, root: &Path, path: &Path) -> Result<(), GraphDataError> {
         let failed = |error| GraphDataError::Io { path: path.to_owned(), error };
         let file = fs::File::open(path).map_err(failed)?;

@@ -11,6 +11,7 @@ use super::parse_duration;
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   clearway serve --graph-data graph-data
+  clearway serve --graph-data oci://registry.example.com/graph-data --registry registry.example.com/releases
   clearway serve --upstream https://updates.example.com/api/upgrades_info --mirror stable-1.5 --cache /var/cache/clearway
 
   curl 'http://127.0.0.1:8080/api/upgrades_info/graph?channel=stable-1.5&arch=amd64'
@@ -23,9 +24,18 @@ Exit code 0: ended on request; 3: could not start.";
 /// Options of `clearway serve`.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The graph-data directory
-    #[arg(long, value_name = "DIR", required_unless_present = "upstream")]
-    pub(crate) graph_data: Option<PathBuf>,
+    /// The graph-data: a directory, or an image or artifact in a registry that holds one
+    #[arg(long, value_name = "DIR|oci://IMAGE", required_unless_present = "upstream")]
+    pub(crate) graph_data: Option<String>,
+    /// A repository whose release images are releases of the graph besides those of the graph-data
+    #[arg(long, value_name = "HOST/PATH", requires = "graph_data")]
+    pub(crate) registry: Vec<String>,
+    /// The logins for registries, as `docker login` and `podman login` write them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_config: Option<PathBuf>,
+    /// Speak to every registry without TLS, not only to those on this machine
+    #[arg(long)]
+    pub(crate) plain_http: bool,
     /// An update service whose answers are handed on, for channels that the graph-data does not have
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,

@@ -10,7 +10,7 @@ use clearway_core::Limits;
 use clearway_graph::Inputs;
 use flate2::bufread::MultiGzDecoder;
 
-use super::DIRECTORIES;
+use super::name_parts;
 
 /// Bytes of a header of a tar archive.
 const HEADER: usize = 512;
@@ -151,12 +151,11 @@ fn split(path: &Path) -> Option<(Vec<String>, String)> {
             Component::ParentDir | Component::Prefix(_) => return None,
         }
     }
-    let file = parts.pop()?;
-    if parts.last().is_some_and(|parent| DIRECTORIES.contains(&parent.as_str())) {
-        let directory = parts.pop()?;
-        return Some((parts, format!("{directory}/{file}")));
-    }
-    (file == "version").then_some((parts, file))
+    let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let root = names.len() - name_parts(&names)?;
+    let name = names.get(root..)?.join("/");
+    parts.truncate(root);
+    Some((parts, name))
 }
 
 /// Reads up to a limit, and fails behind it, where `take` would seem to end.

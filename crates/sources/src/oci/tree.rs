@@ -6,7 +6,7 @@ use std::io::Read;
 use clearway_graph::Inputs;
 
 use super::archive::{self, Kind, Spoiled, Then};
-use crate::graph_data::DIRECTORIES;
+use crate::graph_data::{DIRECTORIES, name_parts};
 
 /// One thing that a layer does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,14 +120,12 @@ impl Tree {
         let mut inputs = Inputs::new();
         for (path, content) in self.files {
             let Some(name) = path.strip_prefix(root.as_str()) else { continue };
-            let wanted = name == "version" || DIRECTORIES.contains(&name);
-            let in_directory = name
-                .split_once('/')
-                .is_some_and(|(directory, file)| DIRECTORIES.contains(&directory) && !file.contains('/'));
+            let parts: Vec<&str> = name.split('/').collect();
+            let wanted = name_parts(&parts) == Some(parts.len()) || DIRECTORIES.contains(&name);
             match content {
-                Some(content) if wanted || in_directory => inputs.insert(name, content),
+                Some(content) if wanted => inputs.insert(name, content),
                 // Passing over a link could pass over a risk.
-                None if wanted || in_directory => return Err(format!("`/{path}` in it is a link, not a file")),
+                None if wanted => return Err(format!("`/{path}` in it is a link, not a file")),
                 _ => {}
             }
         }
@@ -135,11 +133,9 @@ impl Tree {
     }
 }
 
-/// Whether a file can be one of graph-data, wherever that is: `version`, or directly in one of its directories.
+/// Whether a file can be one of graph-data, wherever that is.
 fn can_be_graph_data(path: &str) -> bool {
-    let mut components = path.rsplit('/');
-    let name = components.next().unwrap_or_default();
-    name == "version" || components.next().is_some_and(|directory| DIRECTORIES.contains(&directory))
+    name_parts(&path.split('/').collect::<Vec<_>>()).is_some()
 }
 
 fn join(directory: &str, name: &str) -> String {
