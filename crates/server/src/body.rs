@@ -68,11 +68,11 @@ fn tag(digest: &Digest, coding: Coding, media_type: MediaType) -> HeaderValue {
 
 impl Body {
     /// A body in every coding. `digest` is that of the bytes.
-    pub(crate) fn compressed(bytes: Bytes, digest: &Digest) -> Self {
+    pub(crate) fn compressed(bytes: &Bytes, digest: &Digest) -> Self {
         let mut variants = vec![Variant::new(Coding::Identity, bytes.clone(), digest)];
         if bytes.len() >= WORTH_COMPRESSING {
             for (coding, compressed) in
-                [(Coding::Gzip, gzip(&bytes)), (Coding::Brotli, brotli(&bytes)), (Coding::Zstd, zstd(&bytes))]
+                [(Coding::Gzip, gzip(bytes)), (Coding::Brotli, brotli(bytes)), (Coding::Zstd, zstd(bytes))]
             {
                 let smaller = compressed.filter(|compressed| compressed.len() < bytes.len());
                 variants.extend(smaller.map(|compressed| Variant::new(coding, shrunk(compressed), digest)));
@@ -137,7 +137,7 @@ mod tests {
     use std::io::Read as _;
 
     fn body(text: &str) -> Body {
-        Body::compressed(Bytes::from(text.to_owned()), &Digest::sha256(text.as_bytes()))
+        Body::compressed(&Bytes::from(text.to_owned()), &Digest::sha256(text.as_bytes()))
     }
 
     fn chosen<'b>(body: &'b Body, wish: &'static str) -> &'b Variant {

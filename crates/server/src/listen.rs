@@ -72,7 +72,7 @@ pub struct Listener {
 impl Listener {
     /// Starts to answer on a bound socket.
     pub fn start<R: Respond>(
-        socket: TcpListener,
+        socket: &TcpListener,
         respond: &Arc<R>,
         options: &ListenOptions,
         metrics: &Metrics,
@@ -106,7 +106,8 @@ impl Listener {
     pub fn drain(self, within: Duration) -> bool {
         self.stop.send_replace(Some(within));
         // Every thread is waited for, also after one that did not end well.
-        self.threads.into_iter().fold(true, |well, thread| thread.join().unwrap_or(false) && well)
+        let ended: Vec<bool> = self.threads.into_iter().map(|thread| thread.join().unwrap_or(false)).collect();
+        !ended.contains(&false)
     }
 }
 

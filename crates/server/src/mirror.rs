@@ -255,7 +255,7 @@ fn prepare(bytes: &Bytes, validator: Option<Validator>, confirmed: Timestamp) ->
     let body = Bytes::from(wire::write(&graph));
     let digest = Digest::sha256(&body);
     Ok(Mirrored {
-        body: Arc::new(Body::compressed(body, &digest)),
+        body: Arc::new(Body::compressed(&body, &digest)),
         revision: header(&digest),
         confirmed: AtomicI64::new(confirmed.as_seconds()),
         validator,

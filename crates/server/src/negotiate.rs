@@ -109,7 +109,7 @@ fn matches(range: &str, candidate: MediaType) -> Option<Specificity> {
 }
 
 /// How much a client wishes for each coding. A coding it refuses weighs nothing.
-pub(crate) fn codings(headers: &HeaderMap) -> impl Fn(Coding) -> Weight {
+pub(crate) fn codings(headers: &HeaderMap) -> impl Fn(Coding) -> Weight + use<> {
     let mut named: [Option<Weight>; 4] = [None; 4];
     let mut any: Option<Weight> = None;
     for (name, weight) in wishes(headers, &ACCEPT_ENCODING) {

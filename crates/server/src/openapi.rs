@@ -1,4 +1,4 @@
-//! The description of the service for programs: OpenAPI 3.0, with the service's own prefix in its paths.
+//! The description of the service for programs (`OpenAPI` 3.0), with the service's own prefix in its paths.
 
 use serde_json::Value;
 

@@ -146,7 +146,7 @@ impl Made<'_> {
         let body = self.known.and_then(|known| known.get(&digest)).map_or_else(
             || {
                 bytes.shrink_to_fit();
-                Arc::new(Body::compressed(Bytes::from(bytes), &digest))
+                Arc::new(Body::compressed(&Bytes::from(bytes), &digest))
             },
             Arc::clone,
         );

@@ -93,19 +93,15 @@ impl Refresher {
         // Those who are being served share the processors with this.
         let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
         let (inputs, made) = self.prepare(inputs, threads).await;
-        match made {
-            Some(publication) => {
-                self.publish(publication, now);
-                self.keep(|kept| kept.save(&inputs, now));
-                self.refused = None;
-                Refreshed::Published
-            }
-            None => {
-                tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
-                self.refused = Some(id);
-                Refreshed::Refused
-            }
-        }
+        let Some(publication) = made else {
+            tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
+            self.refused = Some(id);
+            return Refreshed::Refused;
+        };
+        self.publish(publication, now);
+        self.keep(|kept| kept.save(&inputs, now));
+        self.refused = None;
+        Refreshed::Published
     }
 
     /// Serves what was good before the restart.

@@ -45,7 +45,7 @@ pub struct ServiceOptions {
 
 impl Default for ServiceOptions {
     fn default() -> Self {
-        ServiceOptions { prefix: "/api/upgrades_info".to_owned(), max_age: Duration::from_secs(60), has_feed: true }
+        ServiceOptions { prefix: "/api/upgrades_info".to_owned(), max_age: Duration::from_mins(1), has_feed: true }
     }
 }
 
@@ -64,7 +64,7 @@ impl Service {
             // Digits are always a header.
             cache_control: HeaderValue::try_from(cache_control)
                 .unwrap_or_else(|_| HeaderValue::from_static("no-cache")),
-            openapi: Body::compressed(openapi, &digest),
+            openapi: Body::compressed(&openapi, &digest),
             publication: ArcSwapOption::empty(),
             confirmed: AtomicI64::new(0),
             has_feed: options.has_feed,
