@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
-    /// Serve the update graph to clusters: the protocol of OpenShift's update service, from one process
+    /// Serve the update graph to clusters: Cincinnati's protocol, from one process
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
     /// Read, check and wait for the status of any Kubernetes objects

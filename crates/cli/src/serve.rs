@@ -92,9 +92,10 @@ fn config(options: &Serve) -> Result<Config> {
 }
 
 fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
-    let graph_data = match graph_data.starts_with("oci://") {
-        true => GraphData::Image(Box::new(graph_data.parse()?)),
-        false => GraphData::Directory(graph_data.into()),
+    let graph_data = if graph_data.starts_with("oci://") {
+        GraphData::Image(Box::new(graph_data.parse()?))
+    } else {
+        GraphData::Directory(graph_data.into())
     };
     let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
     let registry = RegistryOptions {

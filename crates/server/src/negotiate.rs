@@ -162,10 +162,10 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn headers(name: http::HeaderName, values: &[&[u8]]) -> HeaderMap {
+    fn headers(name: &http::HeaderName, values: &[&[u8]]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for value in values {
-            map.append(name.clone(), HeaderValue::from_bytes(value).unwrap());
+            map.append(name, HeaderValue::from_bytes(value).unwrap());
         }
         map
     }
@@ -200,7 +200,7 @@ mod tests {
         ];
         for (values, want) in cases {
             let shown: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value)).collect();
-            assert_eq!(media_type(&headers(ACCEPT, values)), *want, "{shown:?}");
+            assert_eq!(media_type(&headers(&ACCEPT, values)), *want, "{shown:?}");
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
             (b"", [1, 0, 0, 0]),
         ];
         for (value, want) in cases {
-            let weigh = codings(&headers(ACCEPT_ENCODING, &[value]));
+            let weigh = codings(&headers(&ACCEPT_ENCODING, &[value]));
             assert_eq!(Coding::ALL.map(weigh), *want, "{}", String::from_utf8_lossy(value));
         }
         assert_eq!(Coding::ALL.map(codings(&HeaderMap::new())), [1, 0, 0, 0]);
