@@ -8,7 +8,7 @@ use bytes::Bytes;
 use clearway_core::Digest;
 use http::{HeaderMap, HeaderValue};
 
-use crate::negotiate::{Coding, MediaType, codings};
+use crate::negotiate::{Coding, codings};
 
 /// Below this a packet is a packet, whatever is in it.
 const WORTH_COMPRESSING: usize = 1024;
@@ -31,37 +31,23 @@ pub(crate) struct Body {
 pub(crate) struct Variant {
     pub(crate) coding: Coding,
     pub(crate) bytes: Bytes,
-    tags: [HeaderValue; MediaType::ALL.len()],
+    /// The strong entity tag.
+    pub(crate) tag: HeaderValue,
 }
 
 impl Variant {
     fn new(coding: Coding, bytes: Bytes, digest: &Digest) -> Self {
-        let tags = MediaType::ALL.map(|media_type| tag(digest, coding, media_type));
-        Variant { coding, bytes, tags }
-    }
-
-    /// The strong entity tag of this body under a media type.
-    pub(crate) fn tag(&self, media_type: MediaType) -> &HeaderValue {
-        let [json, cincinnati] = &self.tags;
-        match media_type {
-            MediaType::Json => json,
-            MediaType::Cincinnati => cincinnati,
-        }
+        Variant { coding, bytes, tag: tag(digest, coding) }
     }
 }
 
-/// The tag is a hash of the plain body, and names what else tells two representations apart.
-fn tag(digest: &Digest, coding: Coding, media_type: MediaType) -> HeaderValue {
+/// The tag is a hash of the plain body, and names the coding: other bytes, another tag.
+fn tag(digest: &Digest, coding: Coding) -> HeaderValue {
     let hash: String = digest.hex().chars().take(32).collect();
-    let mut text = format!("\"{hash}");
-    if media_type == MediaType::Cincinnati {
-        text.push_str("-v1");
-    }
-    if let Some(name) = coding.name() {
-        text.push('-');
-        text.push_str(name);
-    }
-    text.push('"');
+    let text = match coding.name() {
+        Some(name) => format!("\"{hash}-{name}\""),
+        None => format!("\"{hash}\""),
+    };
     // Hexadecimal digits and names of codings are always a header.
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }
@@ -167,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn each_representation_has_its_own_tag() {
+    fn each_coding_has_its_own_tag() {
         let body = body(&"x".repeat(2000));
         let tags: std::collections::BTreeSet<String> = ["identity", "gzip", "br", "zstd"]
             .into_iter()
-            .flat_map(|wish| MediaType::ALL.map(|kind| chosen(&body, wish).tag(kind).to_str().unwrap().to_owned()))
+            .map(|wish| chosen(&body, wish).tag.to_str().unwrap().to_owned())
             .collect();
-        assert_eq!(tags.len(), 8, "{tags:?}");
+        assert_eq!(tags.len(), 4, "{tags:?}");
     }
 
     #[test]

@@ -145,8 +145,7 @@ impl Service {
         confirmed: Timestamp,
     ) -> Answer {
         let Some(variant) = body.choose(request) else { return Response::new(bytes("")) };
-        let tag = variant.tag(media_type);
-        let mut response = variant_or_unchanged(request, variant, tag);
+        let mut response = variant_or_unchanged(request, variant);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type.as_str()));
         headers.insert(CACHE_CONTROL, self.cache_control());
@@ -159,7 +158,7 @@ impl Service {
     /// A body that has one media type whatever the client takes.
     fn whole(&self, request: &HeaderMap, body: &Body, media_type: HeaderValue) -> Answer {
         let Some(variant) = body.choose(request) else { return Response::new(bytes("")) };
-        let mut response = variant_or_unchanged(request, variant, variant.tag(MediaType::Json));
+        let mut response = variant_or_unchanged(request, variant);
         response.headers_mut().insert(CONTENT_TYPE, media_type);
         response.headers_mut().insert(CACHE_CONTROL, self.cache_control());
         response
@@ -230,8 +229,8 @@ impl Respond for Service {
     }
 }
 
-fn variant_or_unchanged(request: &HeaderMap, variant: &Variant, tag: &HeaderValue) -> Answer {
-    let mut response = if has(request, tag) {
+fn variant_or_unchanged(request: &HeaderMap, variant: &Variant) -> Answer {
+    let mut response = if has(request, &variant.tag) {
         let mut response = Response::new(bytes(""));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
@@ -240,7 +239,7 @@ fn variant_or_unchanged(request: &HeaderMap, variant: &Variant, tag: &HeaderValu
     };
     let headers = response.headers_mut();
     headers.reserve(10);
-    headers.insert(ETAG, tag.clone());
+    headers.insert(ETAG, variant.tag.clone());
     if let Some(name) = variant.coding.name() {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
     }
