@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_core::{Arch, Diagnostic, Limits};
+use clearway_core::{Arch, Diagnostic, Digest, Limits};
 
 use crate::block::{self, Block};
 use crate::channel::{self, Channel};
@@ -14,7 +14,7 @@ use crate::codes;
 use crate::declaration::{self, Declaration};
 use crate::edges::{self, Context, is_consumed};
 use crate::graph::Node;
-use crate::inputs::{Inputs, Role, extension, role};
+use crate::inputs::{Inputs, Role, Sum, extension, role};
 use crate::raw::{self, Raw};
 use crate::record::{Findings, whole};
 use crate::releases::{Listed, Releases};
@@ -43,7 +43,9 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
     let mut blocks: Vec<Block> = Vec::new();
     let mut declarations: Vec<Declaration> = Vec::new();
     let mut channels: BTreeMap<String, Channel> = BTreeMap::new();
+    let mut sum = Sum::default();
     for (path, bytes) in inputs.iter() {
+        sum.add(path, bytes);
         let role = role(path);
         match role {
             Role::Version | Role::Raw | Role::Other => continue,
@@ -67,7 +69,7 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
         }
     }
     let files = Files { releases, blocks, declarations, channels, raw };
-    let revision = (!findings.refused).then(|| build(inputs, files, &mut findings));
+    let revision = (!findings.refused).then(|| build(sum.id(), files, &mut findings));
     let mut diagnostics = findings.diagnostics;
     diagnostics.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     Outcome { revision, diagnostics }
@@ -95,7 +97,7 @@ struct Files {
     raw: Raw,
 }
 
-fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision {
+fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
     let Files { releases, mut blocks, declarations, channels, raw } = files;
     let Releases { listed, versions, arches, files } = releases;
     let (versions, ranks) = versions.ranked();
@@ -154,19 +156,7 @@ fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision
             })
         })
         .collect();
-    Revision {
-        id: inputs.id(),
-        versions,
-        arches,
-        releases,
-        members,
-        table,
-        judged,
-        blocks,
-        declarations,
-        channels,
-        raw_versions: raw.into_keys().collect(),
-    }
+    Revision { id, versions, arches, releases, members, table, judged, blocks, declarations, channels, raw }
 }
 
 /// The releases by architecture and version, with ranks in place of ids.
