@@ -99,7 +99,8 @@ struct Files {
 
 fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
     let Files { releases, mut blocks, declarations, channels, raw } = files;
-    let Releases { listed, versions, arches, files } = releases;
+    let Releases { listed, versions, arches, files, mut keys } = releases;
+    let channels_key = keys.share(CHANNELS);
     let (versions, ranks) = versions.ranked();
     let arches: Vec<(Arch, u32)> = arches.into_iter().collect();
     let mut arch_ranks = vec![0_u32; arches.len()];
@@ -116,14 +117,12 @@ fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
     for release in &mut listed {
         let extra = versions.get(release.version as usize).and_then(|version| raw.get(version));
         for (key, value) in extra.into_iter().flatten() {
-            match release.metadata.get_mut(key) {
-                Some(present) => {
-                    present.push(',');
-                    present.push_str(value);
+            let present = release.metadata.contains_key(key);
+            if let Some(text) = release.metadata.entry(&keys.share(key)) {
+                if present {
+                    text.push(',');
                 }
-                None => {
-                    release.metadata.insert(key.clone(), value.clone());
-                }
+                text.push_str(value);
             }
         }
     }
@@ -144,9 +143,9 @@ fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
         .filter_map(|(release, names)| {
             let version = versions.get(release.version as usize)?.clone();
             let mut metadata = release.metadata;
-            metadata.retain(|key, _| !is_consumed(key));
+            metadata.retain(|key| !is_consumed(key));
             if !names.is_empty() {
-                metadata.insert(CHANNELS.to_owned(), names);
+                metadata.insert(&channels_key, names);
             }
             Some(Release {
                 node: Arc::new(Node::new(version, release.payload, metadata)),
@@ -194,9 +193,7 @@ fn unite(listed: &mut Vec<Listed>, files: &[String], name: &dyn Fn(&Listed) -> S
                     report("the entries are joined");
                     last.previous.extend(release.previous);
                     last.next.extend(release.next);
-                    for (key, value) in release.metadata {
-                        last.metadata.entry(key).or_insert(value);
-                    }
+                    last.metadata.join(release.metadata);
                 } else {
                     report("with two payloads, and none is served");
                     torn = Some(key);
