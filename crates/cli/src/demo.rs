@@ -32,8 +32,18 @@ macro_rules! graph_data {
 }
 
 /// The graph-data of the sample product.
-const GRAPH_DATA: [(&str, &str); 11] = graph_data! {
+const GRAPH_DATA: [(&str, &str); 21] = graph_data! {
+    "blocked-edges/1.5.0-ProxyTimeouts.yaml"
+    "blocked-edges/1.5.0-SlowEtcd.yaml"
+    "blocked-edges/1.5.0-VSphereOldHardware.yaml"
+    "blocked-edges/1.5.0-rc.1-VSphereOldHardware.yaml"
     "blocked-edges/1.5.0.yaml"
+    "blocked-edges/1.5.1-IngressSettingsLost.yaml"
+    "blocked-edges/1.5.1-ProxyTimeouts.yaml"
+    "blocked-edges/1.5.1-SlowEtcd.yaml"
+    "blocked-edges/1.5.1-VSphereOldHardware.yaml"
+    "blocked-edges/1.5.2-SlowEtcd.yaml"
+    "blocked-edges/1.5.2-VSphereOldHardware.yaml"
     "channels/candidate-1.5.yaml"
     "channels/fast-1.5.yaml"
     "channels/stable-1.5.yaml"

@@ -71,6 +71,7 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
     let to = target(record, &repeated, findings)?;
     let from = Sources::Expression(source(record, &repeated, findings));
     let fixed_in = fixed_in(record, findings);
+    auto_extend(record, findings);
     let position = record.root.get("to").and_then(|node| record.position(node));
     let from_position = record.root.get("from").and_then(|node| record.position(node));
     let effect = effect(record, findings);
@@ -87,6 +88,20 @@ pub(crate) fn fixed_in(record: Record<'_>, findings: &mut Findings<'_>) -> Optio
         }
         version
     })
+}
+
+/// Where the wish to carry the risk on is recorded: any URL will do, for only people follow it.
+fn auto_extend(record: Record<'_>, findings: &mut Findings<'_>) {
+    let Some(node) = record.root.get("autoExtend") else { return };
+    let is_url = |text: &str| {
+        let (scheme, rest) = text.split_once("://").unwrap_or_default();
+        matches!(scheme, "http" | "https") && !rest.is_empty() && !text.contains(char::is_whitespace)
+    };
+    if !node.as_text().is_some_and(is_url) {
+        let message = format!("`autoExtend` is {}, not a URL", shown(node));
+        let help = "such as `autoExtend: https://example.com/issues/1`";
+        findings.push(record.finding(&codes::BLOCK_AUTO_EXTEND, node, message).with_help(help));
+    }
 }
 
 fn target(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) -> Option<Version> {

@@ -42,11 +42,12 @@ struct Unit<'r> {
 /// apart or match no known version.
 pub fn declare(revision: &Revision) -> Conversion {
     let known = known(revision);
+    let full = full_names(&known, revision.arches());
     let mut units: BTreeMap<(&str, &str, u64, u64), Unit<'_>> = BTreeMap::new();
     let mut sources: HashMap<&str, Option<Ranges>> = HashMap::new();
     for block in revision.blocks() {
         let (Effect::Condition(risk), Sources::Expression(from)) = (&block.effect, &block.from) else { continue };
-        let ranges = sources.entry(from).or_insert_with(|| ranges_of(from, &known, revision.arches()));
+        let ranges = sources.entry(from).or_insert_with(|| ranges_of(from, &known, &full));
         if ranges.is_none() || !block.to.build().is_empty() {
             continue;
         }
@@ -121,15 +122,20 @@ fn known(revision: &Revision) -> Vec<Version> {
     all.into_iter().collect()
 }
 
+/// `<version>+<arch>` of every known version for each architecture. Written once: every expression is searched in all.
+fn full_names(known: &[Version], arches: &[Arch]) -> Vec<Vec<String>> {
+    known.iter().map(|version| arches.iter().map(|arch| format!("{version}+{arch}")).collect()).collect()
+}
+
 /// The ranges that hold the known versions in which an expression is found; nothing if architectures differ.
-fn ranges_of(expression: &str, known: &[Version], arches: &[Arch]) -> Option<Ranges> {
+fn ranges_of(expression: &str, known: &[Version], full: &[Vec<String>]) -> Option<Ranges> {
     let pattern = Pattern::new(expression).ok()?;
     if matches!(pattern, Pattern::Any) {
         return Some(Ranges::any());
     }
     let mut marked = Vec::with_capacity(known.len());
-    for version in known {
-        let mut found = arches.iter().map(|arch| pattern.matches(&format!("{version}+{arch}")));
+    for names in full {
+        let mut found = names.iter().map(|name| pattern.matches(name));
         let first = found.next()?;
         if found.any(|other| other != first) {
             return None;

@@ -347,10 +347,11 @@ fn pair_up<'g>(
 fn release_change(before: &Node, after: &Node) -> ReleaseChange {
     let changed = |one: &str, other: &str| Changed { before: one.to_owned(), after: other.to_owned() };
     let payload = (before.payload() != after.payload()).then(|| changed(before.payload(), after.payload()));
-    let keys: BTreeSet<&String> = before.metadata().keys().chain(after.metadata().keys()).collect();
+    let keys: BTreeSet<&str> = before.metadata().keys().chain(after.metadata().keys()).collect();
     let metadata = keys.into_iter().filter_map(|key| {
-        let (before, after) = (before.metadata().get(key).cloned(), after.metadata().get(key).cloned());
-        (before != after).then(|| (key.clone(), Changed { before, after }))
+        let text = |node: &Node| node.metadata().get(key).map(str::to_owned);
+        let (before, after) = (text(before), text(after));
+        (before != after).then(|| (key.to_owned(), Changed { before, after }))
     });
     ReleaseChange { version: before.version().clone(), payload, metadata: metadata.collect() }
 }

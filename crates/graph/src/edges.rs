@@ -214,7 +214,7 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
     let mut closed = vec![false; context.releases.len()];
     let mut cut: Vec<(u32, u32)> = Vec::new();
     for (place, release) in (0..).zip(context.releases) {
-        if !release.metadata.keys().any(|key| is_consumed(key)) {
+        if !release.metadata.keys().any(is_consumed) {
             continue;
         }
         let removal = removed(context, release, "previous.remove", findings);
@@ -290,7 +290,7 @@ fn removed(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Fi
 fn metadata<'r>(release: &'r Listed, key: &str) -> Option<&'r str> {
     let keys = release.metadata.iter();
     keys.filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value)))
-        .find_map(|(name, value)| (name == key).then_some(value.as_str()))
+        .find_map(|(name, value)| (name == key).then_some(value))
 }
 
 /// Whether a metadata key is used up by building the graph, and so not served.

@@ -88,8 +88,8 @@ impl Revision {
             (by::REMOVE_REGEX, "io.openshift.upgrades.graph.previous.remove_regex", false),
         ] {
             if by & bit != 0 {
-                let release = if by_source { from } else { to };
-                let outside = self.raw_versions.contains(release.node.version());
+                let (release, other) = if by_source { (from, to) } else { (to, from) };
+                let outside = raw::speaks_of(&self.raw, release.node.version(), key, other.node.version());
                 said.push(Said::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
             }
         }

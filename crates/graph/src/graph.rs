@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use clearway_core::Version;
 
+use crate::metadata::Metadata;
 use crate::risk::{Risk, push_text};
 use crate::versions::id;
 
@@ -19,7 +20,7 @@ use crate::versions::id;
 pub struct Node {
     version: Version,
     payload: String,
-    metadata: BTreeMap<String, String>,
+    metadata: Metadata,
     json: String,
     /// Where the version stands in the JSON, in quotes.
     name: std::ops::Range<usize>,
@@ -67,8 +68,8 @@ pub struct Graph {
 
 impl Node {
     /// A release; its JSON is rendered here, once.
-    pub fn new(version: Version, payload: impl Into<String>, metadata: BTreeMap<String, String>) -> Self {
-        let payload = payload.into();
+    pub fn new(version: Version, payload: impl Into<String>, metadata: impl Into<Metadata>) -> Self {
+        let (payload, metadata) = (payload.into(), metadata.into());
         let shown = version.to_string();
         let pairs: usize = metadata.iter().map(|(key, value)| key.len() + value.len() + 6).sum();
         let mut json = String::with_capacity(48 + shown.len() + payload.len() + pairs);
@@ -102,7 +103,7 @@ impl Node {
     }
 
     /// What else is said about it.
-    pub fn metadata(&self) -> &BTreeMap<String, String> {
+    pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 

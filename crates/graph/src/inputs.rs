@@ -60,13 +60,27 @@ impl Inputs {
     ///
     /// Each file adds its path, a zero byte, and the 32 bytes of its own SHA-256.
     pub fn id(&self) -> Digest {
-        let mut list = Vec::with_capacity(self.files.len() * 64);
-        for (path, content) in &self.files {
-            list.extend_from_slice(path.as_bytes());
-            list.push(0);
-            list.extend_from_slice(&sha2::Sha256::digest(content));
-        }
-        Digest::sha256(&list)
+        let mut sum = Sum::default();
+        self.iter().for_each(|(path, content)| sum.add(path, content));
+        sum.id()
+    }
+}
+
+/// The sum of files that are added in the order of their paths.
+///
+/// Whoever reads the files anyway adds each as it is read: what was just hashed need not be fetched from memory again.
+#[derive(Default)]
+pub(crate) struct Sum(Vec<u8>);
+
+impl Sum {
+    pub(crate) fn add(&mut self, path: &str, content: &[u8]) {
+        self.0.extend_from_slice(path.as_bytes());
+        self.0.push(0);
+        self.0.extend_from_slice(&sha2::Sha256::digest(content));
+    }
+
+    pub(crate) fn id(self) -> Digest {
+        Digest::sha256(&self.0)
     }
 }
 

@@ -6,11 +6,13 @@
 //! is somebody else's knowledge, and comes in as [`Queries`]. Start at [`lint()`], or at [`answer()`] where there is only an
 //! answer and no files.
 
+mod alternatives;
 mod answer;
 mod channels;
 mod locate;
 mod names;
 mod queries;
+mod risks;
 mod runs;
 mod sources;
 mod targets;
@@ -71,6 +73,8 @@ pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<
     targets::check(&index, &mut drafts);
     runs::check(&index, &mut drafts);
     names::check(&index, &mut drafts);
+    index.risks().for_each(|(file, risk)| risks::check(file, risk, &mut drafts));
+    risks::declared(&index, &mut drafts);
     channels::check(&index, &mut drafts);
     let mut found = locate::locate(drafts, inputs);
     found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));

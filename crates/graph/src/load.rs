@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_core::{Arch, Diagnostic, Limits};
+use clearway_core::{Arch, Diagnostic, Digest, Limits};
 
 use crate::block::{self, Block};
 use crate::channel::{self, Channel};
@@ -14,7 +14,7 @@ use crate::codes;
 use crate::declaration::{self, Declaration};
 use crate::edges::{self, Context, is_consumed};
 use crate::graph::Node;
-use crate::inputs::{Inputs, Role, extension, role};
+use crate::inputs::{Inputs, Role, Sum, extension, role};
 use crate::raw::{self, Raw};
 use crate::record::{Findings, whole};
 use crate::releases::{Listed, Releases};
@@ -43,7 +43,9 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
     let mut blocks: Vec<Block> = Vec::new();
     let mut declarations: Vec<Declaration> = Vec::new();
     let mut channels: BTreeMap<String, Channel> = BTreeMap::new();
+    let mut sum = Sum::default();
     for (path, bytes) in inputs.iter() {
+        sum.add(path, bytes);
         let role = role(path);
         match role {
             Role::Version | Role::Raw | Role::Other => continue,
@@ -67,7 +69,7 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
         }
     }
     let files = Files { releases, blocks, declarations, channels, raw };
-    let revision = (!findings.refused).then(|| build(inputs, files, &mut findings));
+    let revision = (!findings.refused).then(|| build(sum.id(), files, &mut findings));
     let mut diagnostics = findings.diagnostics;
     diagnostics.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     Outcome { revision, diagnostics }
@@ -95,9 +97,10 @@ struct Files {
     raw: Raw,
 }
 
-fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision {
+fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
     let Files { releases, mut blocks, declarations, channels, raw } = files;
-    let Releases { listed, versions, arches, files } = releases;
+    let Releases { listed, versions, arches, files, mut keys } = releases;
+    let channels_key = keys.share(CHANNELS);
     let (versions, ranks) = versions.ranked();
     let arches: Vec<(Arch, u32)> = arches.into_iter().collect();
     let mut arch_ranks = vec![0_u32; arches.len()];
@@ -114,14 +117,12 @@ fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision
     for release in &mut listed {
         let extra = versions.get(release.version as usize).and_then(|version| raw.get(version));
         for (key, value) in extra.into_iter().flatten() {
-            match release.metadata.get_mut(key) {
-                Some(present) => {
-                    present.push(',');
-                    present.push_str(value);
+            let present = release.metadata.contains_key(key);
+            if let Some(text) = release.metadata.entry(&keys.share(key)) {
+                if present {
+                    text.push(',');
                 }
-                None => {
-                    release.metadata.insert(key.clone(), value.clone());
-                }
+                text.push_str(value);
             }
         }
     }
@@ -142,9 +143,9 @@ fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision
         .filter_map(|(release, names)| {
             let version = versions.get(release.version as usize)?.clone();
             let mut metadata = release.metadata;
-            metadata.retain(|key, _| !is_consumed(key));
+            metadata.retain(|key| !is_consumed(key));
             if !names.is_empty() {
-                metadata.insert(CHANNELS.to_owned(), names);
+                metadata.insert(&channels_key, names);
             }
             Some(Release {
                 node: Arc::new(Node::new(version, release.payload, metadata)),
@@ -154,19 +155,7 @@ fn build(inputs: &Inputs, files: Files, findings: &mut Findings<'_>) -> Revision
             })
         })
         .collect();
-    Revision {
-        id: inputs.id(),
-        versions,
-        arches,
-        releases,
-        members,
-        table,
-        judged,
-        blocks,
-        declarations,
-        channels,
-        raw_versions: raw.into_keys().collect(),
-    }
+    Revision { id, versions, arches, releases, members, table, judged, blocks, declarations, channels, raw }
 }
 
 /// The releases by architecture and version, with ranks in place of ids.
@@ -204,9 +193,7 @@ fn unite(listed: &mut Vec<Listed>, files: &[String], name: &dyn Fn(&Listed) -> S
                     report("the entries are joined");
                     last.previous.extend(release.previous);
                     last.next.extend(release.next);
-                    for (key, value) in release.metadata {
-                        last.metadata.entry(key).or_insert(value);
-                    }
+                    last.metadata.join(release.metadata);
                 } else {
                     report("with two payloads, and none is served");
                     torn = Some(key);

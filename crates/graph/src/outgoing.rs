@@ -44,17 +44,46 @@ impl<'g> Outgoing<'g> {
         let plain = graph.edges().iter().map(|edge| (edge, NONE));
         let groups = (0..).zip(graph.conditional());
         let conditional = groups.flat_map(|(group, found)| found.edges.iter().map(move |edge| (edge, group)));
-        let mut rows: Vec<(u32, Step)> =
-            plain.chain(conditional).map(|(edge, group)| (edge.from, Step { to: edge.to, group })).collect();
-        rows.sort_unstable_by_key(|(from, step)| (*from, step.to));
-        let starts = (0..=id(graph.nodes().len())).map(|place| id(rows.partition_point(|(from, _)| *from < place)));
-        Outgoing { graph, starts: starts.collect(), steps: rows.into_iter().map(|(_, step)| step).collect() }
+        // Sorted into their sources by counting; there are few of them, and each has its targets nearly in order.
+        let mut starts = vec![0_u32; graph.nodes().len() + 1];
+        let mut count = |edges: &[crate::Edge]| {
+            for edge in edges {
+                starts.get_mut(edge.from as usize + 1).into_iter().for_each(|count| *count += 1);
+            }
+        };
+        count(graph.edges());
+        graph.conditional().iter().for_each(|group| count(&group.edges));
+        let mut sum = 0;
+        for count in &mut starts {
+            sum += *count;
+            *count = sum;
+        }
+        let mut next = starts.clone();
+        let mut steps = vec![Step { to: NONE, group: NONE }; sum as usize];
+        for (edge, group) in plain.chain(conditional) {
+            let Some(slot) = next.get_mut(edge.from as usize) else { continue };
+            steps.get_mut(*slot as usize).into_iter().for_each(|step| *step = Step { to: edge.to, group });
+            *slot += 1;
+        }
+        let mut outgoing = Outgoing { graph, starts, steps };
+        for from in 0..graph.nodes().len() {
+            let range = outgoing.range(from);
+            let targets = outgoing.steps.get_mut(range).unwrap_or(&mut []);
+            if !targets.is_sorted_by_key(|step| step.to) {
+                targets.sort_unstable_by_key(|step| step.to);
+            }
+        }
+        outgoing
+    }
+
+    fn range(&self, from: usize) -> std::ops::Range<usize> {
+        let at = |place: usize| self.starts.get(place).copied().unwrap_or(0) as usize;
+        at(from)..at(from + 1)
     }
 
     /// The updates from a release, by target.
     pub(crate) fn of(&self, from: u32) -> &[Step] {
-        let at = |place: usize| self.starts.get(place).copied().unwrap_or(0) as usize;
-        self.steps.get(at(from as usize)..at(from as usize + 1)).unwrap_or(&[])
+        self.steps.get(self.range(from as usize)).unwrap_or(&[])
     }
 
     /// The risks of an update; none for an unconditional one.

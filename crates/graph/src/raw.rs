@@ -45,3 +45,16 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
     })
     .unwrap_or_default()
 }
+
+/// Whether the file changes the edge between a version that has a key in it and another one.
+///
+/// Lists are joined with those of the release, so what matters is whether the other version stands in the one from
+/// here. Expressions are joined too, and then it is the joined one that matches.
+pub(crate) fn speaks_of(raw: &Raw, version: &Version, key: &str, other: &Version) -> bool {
+    let entries = raw.get(version).into_iter().flatten();
+    entries.filter(|(name, _)| name == key).any(|(_, value)| {
+        let mut listed = value.split(',').map(str::trim);
+        let is_other = |text: &str| text.parse::<Version>().is_ok_and(|listed| listed.without_build() == *other);
+        key.ends_with("remove_regex") || listed.any(|text| text == "*" || is_other(text))
+    })
+}

@@ -12,6 +12,7 @@ use clearway_yaml::Found;
 
 use crate::codes;
 use crate::inputs::extension;
+use crate::metadata::{Keys, Metadata};
 use crate::record::{Findings, Record, whole};
 use crate::versions::{Versions, id};
 use element::{Entry, Text};
@@ -26,7 +27,7 @@ pub(crate) struct Listed {
     pub(crate) payload: String,
     pub(crate) previous: Vec<u32>,
     pub(crate) next: Vec<u32>,
-    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) metadata: Metadata,
     /// Which file it stands in.
     pub(crate) file: u32,
     /// Where its version stands in that file.
@@ -40,6 +41,8 @@ pub(crate) struct Releases {
     pub(crate) versions: Versions,
     pub(crate) arches: BTreeMap<Arch, u32>,
     pub(crate) files: Vec<String>,
+    /// The keys of their metadata.
+    pub(crate) keys: Keys,
 }
 
 impl Releases {
@@ -120,12 +123,14 @@ impl Releases {
         };
         let arches = id(self.arches.len());
         let arch = *self.arches.entry(arch).or_insert(arches);
-        let mut metadata: BTreeMap<String, String> =
-            entry.metadata.0.iter().map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned())).collect();
+        let mut metadata = Metadata::default();
+        for (key, value) in &entry.metadata.0 {
+            metadata.insert(&self.keys.share(key.as_str()), value.as_str());
+        }
         if let Some(digest) = payload.rsplit_once('@').map(|(_, digest)| digest)
             && !metadata.contains_key(MANIFEST_REF)
         {
-            metadata.insert(MANIFEST_REF.to_owned(), digest.to_owned());
+            metadata.insert(&self.keys.share(MANIFEST_REF), digest);
         }
         let previous = self.neighbours(version, "previous", &entry.previous, place, findings);
         let next = self.neighbours(version, "next", &entry.next, place, findings);

@@ -3,7 +3,7 @@
 //! Releases have ids: their places by architecture and version. So the releases of an answer are a sorted list of ids
 //! that lie close together, and their edges are found without a search. Start at [`Revision::graph`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use clearway_core::{Arch, Digest, Position, Version};
@@ -13,6 +13,7 @@ use crate::channel::Channel;
 use crate::declaration::Declaration;
 use crate::edges::{Table, rank};
 use crate::graph::{Edge, Graph, Group, Node};
+use crate::raw::Raw;
 use crate::releases::Listed;
 use crate::verdicts::{Judged, Ruling};
 use crate::versions::{NONE, id};
@@ -44,8 +45,8 @@ pub struct Revision {
     pub(crate) blocks: Vec<Block>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) channels: BTreeMap<String, Channel>,
-    /// The versions that `raw/metadata.json` speaks of.
-    pub(crate) raw_versions: BTreeSet<Version>,
+    /// What `raw/metadata.json` adds.
+    pub(crate) raw: Raw,
 }
 
 /// Which releases a version or a channel has.

@@ -95,8 +95,44 @@ impl Supported {
 pub fn stranded(graph: &Graph, supported: &Supported) -> Vec<Stranded> {
     let outgoing = Outgoing::new(graph);
     let reach = outgoing.plain_reach();
-    let minors = minors(graph);
     let mut found = Vec::new();
+    each_stranded(graph, &reach, supported, |stuck| {
+        let mut ways = Vec::new();
+        if stuck.missing != Missing::OutOfMinor {
+            ways.extend(conditional_ways(&outgoing, &reach, stuck.place, Goal::NewestPatch, stuck.newest));
+        }
+        if stuck.missing != Missing::ToNewestPatch {
+            ways.extend(conditional_ways(&outgoing, &reach, stuck.place, Goal::LaterMinor, stuck.later));
+        }
+        let (version, missing, newest_patch) = (version(graph, stuck.place), stuck.missing, stuck.newest_patch);
+        found.push(Stranded { version, missing, newest_patch, ways });
+    });
+    found
+}
+
+/// The versions of a channel that are stranded before the newest patch of their minor, without the ways that remain.
+pub(crate) fn stranded_places(graph: &Graph) -> Vec<(u32, Missing)> {
+    let reach = Outgoing::new(graph).plain_reach();
+    let mut found = Vec::new();
+    each_stranded(graph, &reach, &Supported::default(), |stuck| {
+        if !stuck.newest_patch {
+            found.push((stuck.place, stuck.missing));
+        }
+    });
+    found
+}
+
+/// A release that is stranded, and the goals that it is asked for.
+struct Stuck<'p> {
+    place: u32,
+    missing: Missing,
+    newest_patch: bool,
+    newest: &'p Places,
+    later: &'p Places,
+}
+
+fn each_stranded(graph: &Graph, reach: &[Places], supported: &Supported, mut tell: impl FnMut(Stuck<'_>)) {
+    let minors = minors(graph);
     for (at, minor) in minors.iter().enumerate() {
         let mut newest = Places::none(graph.nodes().len());
         newest.insert(minor.newest);
@@ -105,8 +141,8 @@ pub fn stranded(graph: &Graph, supported: &Supported) -> Vec<Stranded> {
             (next.first..=next.last).for_each(|place| later.insert(place));
         }
         for place in minor.first..=minor.last {
-            let version = version(graph, place);
-            let Some(reached) = reach.get(place as usize).filter(|_| supported.contains(&version)) else { continue };
+            let asked = graph.node(place).is_some_and(|node| supported.contains(node.version()));
+            let Some(reached) = reach.get(place as usize).filter(|_| asked) else { continue };
             let to_patch = place < minor.newest && !reached.meets(&newest);
             let out = at + 1 < minors.len() && !reached.meets(&later);
             let missing = match (to_patch, out) {
@@ -115,17 +151,9 @@ pub fn stranded(graph: &Graph, supported: &Supported) -> Vec<Stranded> {
                 (false, true) => Missing::OutOfMinor,
                 (true, true) => Missing::Both,
             };
-            let mut ways = Vec::new();
-            if to_patch {
-                ways.extend(conditional_ways(&outgoing, &reach, place, Goal::NewestPatch, &newest));
-            }
-            if out {
-                ways.extend(conditional_ways(&outgoing, &reach, place, Goal::LaterMinor, &later));
-            }
-            found.push(Stranded { version, missing, newest_patch: place == minor.newest, ways });
+            tell(Stuck { place, missing, newest_patch: place == minor.newest, newest: &newest, later: &later });
         }
     }
-    found
 }
 
 /// The versions of one minor: they stand together.

@@ -59,13 +59,16 @@ impl Hits {
             sum += *count;
             *count = sum;
         }
-        let mut next = starts.clone();
+        // From the last pair to the first, each takes the last place of its row that is left: then the ends of the rows
+        // have become their starts, one row too far, and no second list of them is needed.
         let mut blocks = vec![0_u32; pairs.len()];
-        for (row, block) in pairs {
-            let Some(slot) = next.get_mut(*row as usize) else { continue };
-            blocks.get_mut(*slot as usize).into_iter().for_each(|entry| *entry = *block);
-            *slot += 1;
+        for (row, block) in pairs.iter().rev() {
+            let Some(end) = starts.get_mut(*row as usize + 1) else { continue };
+            *end -= 1;
+            blocks.get_mut(*end as usize).into_iter().for_each(|entry| *entry = *block);
         }
+        starts.remove(0);
+        starts.push(id(pairs.len()));
         let mut hits = Hits { starts, blocks };
         for row in 0..rows {
             let range = hits.range(row);

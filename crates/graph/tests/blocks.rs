@@ -264,10 +264,38 @@ fn every_file_that_had_a_say_is_named() {
             "blocked-edges/b.yaml",
         ]
     );
+    // The file speaks of 1.0.2, but not of this update to it.
+    let other = revision.explain(&version("1.0.1"), &version("1.0.2"), &arch("amd64")).unwrap();
+    assert!(!other.said.iter().any(|said| matches!(said, Said::Metadata { .. })), "{:?}", other.said);
     assert_eq!((explained.verdict, explained.channels), (Verdict::Removed, vec!["stable-1"]));
     assert_eq!(explained.to.position.map(|position| position.line), Some(4));
     let missing = revision.explain(&version("1.0.2"), &version("1.0.0"), &arch("amd64")).unwrap();
     assert_eq!(missing.verdict, Verdict::NotListed);
+}
+
+#[test]
+fn metadata_is_said_to_come_from_the_file_that_changed_the_edge() {
+    let key = "io.openshift.upgrades.graph.previous.remove";
+    let releases = format!(
+        r#"[{{"version":"1.0.0","payload":"p@0"}},{{"version":"1.0.1","payload":"p@1"}},
+            {{"version":"1.0.2","payload":"p@2","previous":["1.0.0","1.0.1"],"metadata":{{"{key}":"1.0.1"}}}}]"#
+    );
+    let raw = format!(r#"{{"1.0.2": {{"{key}": "1.0.0"}}}}"#);
+    let outcome = loaded(&[("releases/all.json", &releases), ("raw/metadata.json", &raw)]);
+    let revision = outcome.revision.unwrap();
+    for (from, file) in [("1.0.0", "raw/metadata.json"), ("1.0.1", "releases/all.json")] {
+        let explained = revision.explain(&version(from), &version("1.0.2"), &arch("amd64")).unwrap();
+        assert_eq!(explained.verdict, Verdict::Removed);
+        assert!(explained.said.contains(&Said::Metadata { key, file }), "{from}: {:?}", explained.said);
+    }
+}
+
+#[test]
+fn an_auto_extend_is_a_url() {
+    for (value, bad) in [("https://example.com/1", false), ("yes", true), ("[a]", true), ("https://", true)] {
+        let outcome = loaded(&[("blocked-edges/x.yaml", &block("1.0.2", ".*", &format!("{A}autoExtend: {value}\n")))]);
+        assert_eq!(outcome.diagnostics.iter().any(|found| found.code == "GD028"), bad, "{value}");
+    }
 }
 
 #[test]

@@ -111,6 +111,27 @@ fn expressions() {
             "1[.]0[.]1",
             Some("warning `1[.]0[.]1` also matches 1.0.10, 1.0.11, 1.0.12, where it ends within a number"),
         ),
+        (
+            "GD101",
+            "^1[.]0[.](1$|2[+])",
+            Some(
+                "error the alternative `1$` of `^1[.]0[.](1$|2[+])` never matches: a source is searched as 1.0.1+<arch>",
+            ),
+        ),
+        (
+            "GD105",
+            "1[.]0[.](1|99)[+].*",
+            Some("info the alternative `99` of `1[.]0[.](1|99)[+].*` matches no known release"),
+        ),
+        (
+            "GD105",
+            "^(1[.]0[.][12]|2[.](0|1)[.].*)[+]",
+            Some(
+                "info the alternative `2[.](0|1)[.].*` of `^(1[.]0[.][12]|2[.](0|1)[.].*)[+]` matches no known release",
+            ),
+        ),
+        ("GD105", "1[.]0[.](1|2|1[0-2])[+].*", None),
+        ("GD105", "2[.]0[.](1|2)", None),
         ("GD102", "1[.]0[.][12]|1[.]0[.]1[0-2]", None),
         ("GD102", "1[.]0[.]1[+]", None),
         ("GD102", "1[.]0[.]1[+].*", None),
@@ -343,8 +364,53 @@ fn clean_graph_data_and_declared_risks_have_no_findings_of_their_own() {
         let inputs = inputs(files);
         let revision = load(&inputs, &Limits::default()).revision.unwrap();
         let findings = lint(&revision, &inputs, &Words);
-        assert!(findings.iter().all(|finding| finding.code == "GD150"), "{findings:?}");
+        // That its blocks are not written beside it is told by a rule of its own.
+        assert!(findings.iter().all(|finding| ["GD136", "GD150"].contains(&&*finding.code)), "{findings:?}");
     }
+}
+
+#[test]
+fn lists_of_rules_and_long_messages() {
+    let one = |code: &str, more: &str| in_blocks(code, &[("1.1.0", ".*", "Slow", more)]).len();
+    let twice = format!("{}- type: PromQL\n  promql: {{promql: up}}\n", promql("up"));
+    let then_always = format!("{}- type: Always\n", promql("up"));
+    assert_eq!((one("GD134", &twice), one("GD134", &then_always)), (1, 0));
+    assert_eq!(one("GD135", "matchingRules:\n- type: Always\n  promql: {promql: up}\n"), 1);
+    assert_eq!(one("GD135", "matchingRules:\n- type: Always\n"), 0);
+    let message = |length: usize| {
+        let text = block("1.1.0", ".*", "Slow", "").replace("Slow breaks.", &"x".repeat(length));
+        found("GD133", &[("blocked-edges/1.1.0-Slow.yaml", &text)]).len()
+    };
+    assert_eq!((message(40_000), message(600)), (1, 0));
+}
+
+#[test]
+fn a_declared_risk_stands_in_blocked_edges_too() {
+    let declared = "to: 1.1.x\nfrom: 1.0.x\nname: Slow\nurl: https://example.com/Slow\nmessage: Slow breaks.\n\
+                    matchingRules:\n- type: Always\n";
+    let blocks: Vec<(String, String)> = ["1.1.0", "1.1.1", "1.1.2"]
+        .iter()
+        .map(|to| (format!("blocked-edges/{to}-Slow.yaml"), block(to, "^1[.]0[.].*", "Slow", "")))
+        .collect();
+    let with = |number: usize| {
+        let mut files = vec![("risks/Slow.yaml", declared)];
+        files.extend(blocks.iter().take(number).map(|(path, text)| (path.as_str(), text.as_str())));
+        (found("GD136", &files), found("GD122", &files))
+    };
+    let missing = |targets: &str| {
+        vec![format!(
+            "warning risks/Slow.yaml:1:5 no file of blocked-edges/ puts this risk on all its updates to {targets}"
+        )]
+    };
+    assert_eq!(with(0), (missing("1.1.0, 1.1.1, 1.1.2"), vec![]));
+    assert_eq!(with(2), (missing("1.1.2"), vec![]));
+    assert_eq!(with(3), (vec![], vec![]));
+    // One that leaves out a source is not enough.
+    let narrow = block("1.1.2", "^1[.]0[.][0-8][+]", "Slow", "");
+    let files = [("risks/Slow.yaml", declared), ("blocked-edges/1.1.2-Slow.yaml", &narrow)];
+    let files: Vec<(&str, &str)> =
+        files.into_iter().chain(blocks.iter().take(2).map(|(path, text)| (path.as_str(), text.as_str()))).collect();
+    assert_eq!(found("GD136", &files), missing("1.1.2"));
 }
 
 #[test]

@@ -80,6 +80,7 @@ Examples:
 Examples:
   clearway graph convert --to risks --graph graph-data              only say what would become of the files
   clearway graph convert --to blocks --graph graph-data --dir out   for services that do not read risks/
+  clearway graph convert --to blocks --keep --dir graph-data        for both kinds of services
 
 Nothing is written unless every answer stays the same, byte for byte.")]
     Convert(GraphConvert),
@@ -306,6 +307,9 @@ pub(crate) struct GraphConvert {
     /// Write the whole converted graph-data here
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// Keep the declared risks beside their blocks, for services that read them
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 /// The two ways to write risks down.

@@ -20,17 +20,24 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
                an archive of it, or a service that hands it out";
     let inputs = source::files(&options.source, why)?;
     let revision = super::revision(&inputs)?;
-    let conversion = match options.to {
+    let mut conversion = match options.to {
+        ConvertTo::Risks if options.keep => {
+            bail!("--keep is for --to blocks: a risk that stands in both is declared twice")
+        }
         ConvertTo::Risks => declare(&revision),
         ConvertTo::Blocks => compile(&revision),
     };
+    let replaced = conversion.replaced.len();
+    if options.keep {
+        conversion.replaced.clear();
+    }
     let files: BTreeMap<&String, String> = conversion
         .files
         .iter()
         .map(|(path, value)| Ok((path, serde_saphyr::to_string(value).context("cannot be written as YAML")?)))
         .collect::<Result<_>>()?;
     prove(&inputs, &revision, &conversion, &files)?;
-    let (replaced, written) = (conversion.replaced.len(), files.len());
+    let written = files.len();
     if let Some(directory) = &options.dir {
         for (path, text) in inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path)) {
             write(&directory.join(path), text)?;
@@ -40,7 +47,8 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
         }
         anstream::eprintln!("the converted graph-data is in {}", directory.display());
     }
-    anstream::println!("{replaced} files become {written}; every answer stays the same, byte for byte");
+    let verb = if options.keep { "have" } else { "become" };
+    anstream::println!("{replaced} files {verb} {written}; every answer stays the same, byte for byte");
     Ok(Exit::Yes)
 }
 

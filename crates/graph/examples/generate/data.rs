@@ -133,7 +133,7 @@ fn conditional(major: usize, risk: usize, at: usize, targets: usize) -> (String,
     } else {
         String::new()
     };
-    let rules = if risk % 3 == 0 {
+    let rules = if risk.is_multiple_of(3) {
         "- type: Always\n".to_owned()
     } else {
         format!(

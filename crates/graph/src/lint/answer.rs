@@ -7,31 +7,32 @@ use std::collections::BTreeMap;
 
 use clearway_core::{Diagnostic, Excerpt, Place};
 
-use super::{At, Draft, Queries, channels, names, queries};
+use super::{At, Draft, Queries, channels, queries, risks};
 use crate::codes;
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::risk::Risk;
-use crate::stranded::{Supported, stranded};
+use crate::stranded::stranded_places;
 
 /// Everything the rules have to say about one answer, by its paths.
 ///
 /// What is wrong with the JSON itself, [`crate::wire::read`] has told.
 pub fn answer(graph: &Graph, knowledge: &dyn Queries) -> Vec<Diagnostic> {
-    let risks = graph.conditional().iter().flat_map(|group| group.risks.iter());
+    let carried = graph.conditional().iter().flat_map(|group| group.risks.iter());
     // By its JSON, for one name may stand for several risks.
-    let distinct: BTreeMap<&str, &Risk> = risks.map(|risk| (risk.json(), risk.as_ref())).collect();
+    let distinct: BTreeMap<&str, &Risk> = carried.map(|risk| (risk.json(), risk.as_ref())).collect();
     let named: Vec<(String, &Risk)> =
         distinct.values().map(|risk| (format!("conditionalEdges[].risks[name={}]", risk.name()), *risk)).collect();
     let mut drafts = Vec::new();
     for (path, risk) in &named {
-        names::texts(path, risk, &mut drafts);
+        risks::check(path, risk, &mut drafts);
     }
     queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), knowledge, &mut drafts);
     // Among the few risks of one answer, a metric of its own is the rule.
     drafts.retain(|draft| draft.code != &codes::QUERY_METRIC);
-    for version in stranded(graph, &Supported::default()).into_iter().filter(|version| !version.newest_patch) {
-        let at = At::Entry { list: "nodes", text: version.version.to_string(), repeat: 0 };
-        let message = channels::no_way(&version.version, version.missing);
+    for (place, missing) in stranded_places(graph) {
+        let Some(version) = graph.node(place).map(Node::version) else { continue };
+        let at = At::Entry { list: "nodes", text: version.to_string(), repeat: 0 };
+        let message = channels::no_way(version, missing);
         drafts.push(Draft::new(&codes::CHANNEL_STRANDED, "", at, message, "see `clearway graph stranded`"));
     }
     let mut found: Vec<Diagnostic> = drafts.iter().map(placed).collect();

@@ -7,7 +7,8 @@ use clearway_core::{Arch, Version};
 use super::{At, Draft, Index};
 use crate::channel::Channel;
 use crate::codes;
-use crate::stranded::{Missing, Supported, stranded};
+use crate::graph::Graph;
+use crate::stranded::{Missing, stranded_places};
 
 /// Which channel a release is in before it comes into another.
 const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")];
@@ -79,10 +80,19 @@ fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
 /// Stranded versions, one finding for each, whatever the architectures.
 fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
     let mut found: BTreeMap<Version, (Missing, Vec<&Arch>)> = BTreeMap::new();
+    // Architectures mostly have the same releases and updates, and then the same versions are stranded.
+    let mut known: Vec<(Graph, Vec<(u32, Missing)>)> = Vec::new();
     for arch in index.revision.arches() {
         let graph = index.revision.graph(&channel.name, arch);
-        for version in stranded(&graph, &Supported::default()).into_iter().filter(|version| !version.newest_patch) {
-            found.entry(version.version).or_insert((version.missing, Vec::new())).1.push(arch);
+        let at = known.iter().position(|(other, _)| same_updates(&graph, other)).unwrap_or_else(|| {
+            let stuck = stranded_places(&graph);
+            known.push((graph, stuck));
+            known.len() - 1
+        });
+        let Some((graph, stuck)) = known.get(at) else { continue };
+        for (place, missing) in stuck {
+            let Some(node) = graph.node(*place) else { continue };
+            found.entry(node.version().clone()).or_insert((*missing, Vec::new())).1.push(arch);
         }
     }
     for (version, (missing, arches)) in found {
@@ -93,6 +103,14 @@ fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) 
         draft.note = Some(format!("on {}", arches.join(", ")));
         drafts.push(draft);
     }
+}
+
+/// Whether two graphs have the same versions, and the same updates without a risk among them.
+fn same_updates(one: &Graph, other: &Graph) -> bool {
+    let versions = |graph: &Graph| graph.nodes().len();
+    versions(one) == versions(other)
+        && one.edges() == other.edges()
+        && one.nodes().iter().zip(other.nodes()).all(|(one, other)| one.version() == other.version())
 }
 
 /// That a version is stranded, in words.

@@ -1,4 +1,4 @@
-//! Names: of files of blocks, `<to>-<name>.yaml`, and of the risks in them.
+//! Names of files of blocks: `<to>-<name>.yaml`.
 
 use super::{At, Draft, Index, risk};
 use crate::codes;
@@ -7,9 +7,6 @@ use crate::risk::Risk;
 /// Checks the file name of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
     for block in index.own_blocks() {
-        if let Some(risk) = risk(block) {
-            texts(&block.file, risk, drafts);
-        }
         let name = block.file.rsplit_once('/').map_or(block.file.as_str(), |(_, name)| name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let to = block.to.to_string();
@@ -26,20 +23,6 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
             let message = format!("the file name does not hold `{risk}`, the name of the risk");
             drafts.push(Draft::new(&codes::FILE_NAME_RISK, &block.file, At::Key("name"), message, rename(&want)));
         }
-    }
-}
-
-/// Checks what clients show of a risk that stands in a file.
-pub(super) fn texts(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if !risk.name().starts_with(|first: char| first.is_ascii_uppercase()) || !risk.name().bytes().all(plain) {
-        let message = format!("`{}` is not the name of a risk", risk.name());
-        let help = "such as `SlowDisks`: letters, digits and `_`, the first a capital";
-        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("name"), message, help));
-    }
-    if !risk.url().starts_with("https://") {
-        let message = format!("the url of `{}` does not begin with `https://`", risk.name());
-        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("url"), message, "link where more is said"));
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_core::{Severity, Version};
 
+use super::alternatives::alternatives;
 use super::{At, Draft, Index, first_few};
 use crate::block::{Block, Sources};
 use crate::codes;
@@ -41,33 +42,36 @@ struct Judgement<'i> {
     within: BTreeSet<&'i Version>,
     /// The expression with its dots escaped, and the releases that then are no longer matched.
     dots: Option<(String, BTreeSet<&'i Version>)>,
+    /// Alternatives that match no release, and the version they would match without the architecture.
+    dead: Vec<(String, Option<&'i Version>)>,
 }
 
 impl<'i> Judgement<'i> {
     fn of(text: &str, index: &Index<'i>) -> Option<Self> {
         let matched = matches(text, index)?;
-        let versions = |places: &mut dyn Iterator<Item = usize>| -> BTreeSet<&'i Version> {
-            places.filter_map(|place| index.revision.releases().get(place)).map(|r| r.node.version()).collect()
+        // A stricter expression is found only where this one is.
+        let lost = |other: &str| -> Vec<usize> {
+            let Ok(pattern) = Pattern::new(other) else { return Vec::new() };
+            let kept = |place: &usize| index.full.get(*place).is_some_and(|full| pattern.matches(full));
+            matched.iter().copied().filter(|place| !kept(place)).collect()
         };
-        let lost = |other: &str| -> BTreeSet<&'i Version> {
-            match matches(other, index) {
-                Some(kept) => versions(&mut matched.difference(&kept).copied()),
-                None => BTreeSet::new(),
-            }
+        let versions = |places: &[usize]| -> BTreeSet<&'i Version> {
+            let releases = places.iter().filter_map(|place| index.revision.releases().get(*place));
+            releases.map(|release| release.node.version()).collect()
         };
         let nothing = matched.is_empty();
         let bare = nothing.then(|| bare(text, index)).flatten();
         // A match that ends within a number goes on in other versions; one behind the `+` or at a word's end does not.
-        let beyond = lost(&format!("(?:{text})(?:(?-u:\\b)|[^+]*$)"));
+        let beyond = versions(&lost(&format!("(?:{text})(?:(?-u:\\b)|[^+]*$)")));
         // What matches nowhere from the start is meant to match behind it.
-        let from_start = format!("^(?:{text})");
-        let anchored = matches(&from_start, index).is_some_and(|kept| !kept.is_empty());
-        let within = if anchored { lost(&from_start) } else { BTreeSet::new() };
+        let within = lost(&format!("^(?:{text})"));
+        let within = if within.len() == matched.len() { BTreeSet::new() } else { versions(&within) };
         let dots = escaped(text).map(|escaped| {
-            let surplus = lost(&escaped);
+            let surplus = versions(&lost(&escaped));
             (escaped, surplus)
         });
-        Some(Judgement { bare, nothing, beyond, within, dots })
+        let dead = if nothing { Vec::new() } else { dead(text, &matched, index) };
+        Some(Judgement { bare, nothing, beyond, within, dots, dead })
     }
 
     fn report(&self, text: &str, block: &Block, index: &Index<'_>, drafts: &mut Vec<Draft>) {
@@ -80,6 +84,16 @@ impl<'i> Judgement<'i> {
         } else if self.nothing {
             let help = "mend it, or remove the file".to_owned();
             draft(&codes::SOURCE_NOTHING, format!("`{text}` matches no known release"), help);
+        }
+        for (alternative, bare) in &self.dead {
+            let said = format!("the alternative `{alternative}` of `{text}`");
+            if let Some(version) = bare {
+                let message = format!("{said} never matches: a source is searched as {version}+<arch>");
+                draft(&codes::SOURCE_SUFFIX, message, "end it with `[+].*$` in place of `$`".to_owned());
+            } else {
+                let help = "mend it, or leave it out; it is right for releases that are still to come".to_owned();
+                draft(&codes::SOURCE_ALTERNATIVE, format!("{said} matches no known release"), help);
+            }
         }
         if !self.beyond.is_empty() {
             let message = format!(
@@ -118,9 +132,28 @@ impl<'i> Judgement<'i> {
 }
 
 /// The releases that an expression is found in; nothing if it is none.
-fn matches(text: &str, index: &Index<'_>) -> Option<BTreeSet<usize>> {
+fn matches(text: &str, index: &Index<'_>) -> Option<Vec<usize>> {
     let pattern = Pattern::new(text).ok()?;
     Some(index.full.iter().enumerate().filter(|(_, full)| pattern.matches(full)).map(|(place, _)| place).collect())
+}
+
+/// The alternatives of an expression that match none of the releases it is found in.
+///
+/// With one alternative in place of all, an expression is found only where it was before, so no other release has to be
+/// looked at. An alternative within an alternative that is named is not named as well.
+fn dead<'i>(text: &str, matched: &[usize], index: &Index<'i>) -> Vec<(String, Option<&'i Version>)> {
+    let mut found: Vec<(std::ops::Range<usize>, Option<&'i Version>)> = Vec::new();
+    for (content, alternative) in alternatives(text) {
+        let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+        let only = [part(0..content.start), part(alternative.clone()), part(content.end..text.len())].concat();
+        let Ok(pattern) = Pattern::new(&only) else { continue };
+        let alive = matched.iter().filter_map(|place| index.full.get(*place)).any(|full| pattern.matches(full));
+        let told = found.iter().any(|(outer, _)| outer.start <= alternative.start && alternative.end <= outer.end);
+        if !alive && !told {
+            found.push((alternative, bare(&only, index)));
+        }
+    }
+    found.into_iter().map(|(part, bare)| (text.get(part).unwrap_or_default().to_owned(), bare)).collect()
 }
 
 /// A version that an expression is found in as long as no architecture follows.
