@@ -3,7 +3,7 @@
 //! every channel loaded: below 100 MiB, and below 200 MiB while another revision takes the place of the first.
 //!
 //! `cargo bench --bench serve` needs nginx and wrk (Debian packages of these names). nginx has two workers, sendfile and
-//! gzip_static; wrk has one thread and eight connections. The two take turns, and medians of five are compared.
+//! `gzip_static`; wrk has one thread and eight connections. The two take turns, and medians of five are compared.
 //!
 //! The graph-data is generated; `CLEARWAY_BENCH_GRAPH_DATA=DIR CLEARWAY_BENCH_CHANNEL=NAME` take another.
 
@@ -41,15 +41,12 @@ fn main() -> Outcome<ExitCode> {
     }
     let directory = tempfile::tempdir()?;
     let graph_data = directory.path().join("graph-data");
-    let channel = match std::env::var_os("CLEARWAY_BENCH_GRAPH_DATA") {
-        Some(given) => {
-            copy(Path::new(&given), &graph_data)?;
-            std::env::var("CLEARWAY_BENCH_CHANNEL")?
-        }
-        None => {
-            generate(&graph_data)?;
-            CHANNEL.to_owned()
-        }
+    let channel = if let Some(given) = std::env::var_os("CLEARWAY_BENCH_GRAPH_DATA") {
+        copy(Path::new(&given), &graph_data)?;
+        std::env::var("CLEARWAY_BENCH_CHANNEL")?
+    } else {
+        generate(&graph_data)?;
+        CHANNEL.to_owned()
     };
     let service = Service::start(&graph_data)?;
     // The memory of building the first revision has a moment to go back to the system.
@@ -67,7 +64,10 @@ fn main() -> Outcome<ExitCode> {
     let peer = format!("http://127.0.0.1:{}/graph.json", nginx.port);
     let same = get(nginx.port, "/graph.json", "identity")?;
     println!("{channel}: {} bytes, {} with gzip; medians of {RUNS} runs", plain.body.len(), packed.body.len());
-    println!("  {:9} {:>12} {:>12} {:>6}   {:>9} {:>9} {:>6}", "", "requests/s", "nginx's", "share", "p99 (ms)", "nginx's", "times");
+    println!(
+        "  {:9} {:>12} {:>12} {:>6}   {:>9} {:>9} {:>6}",
+        "", "requests/s", "nginx's", "share", "p99 (ms)", "nginx's", "times"
+    );
     let mut passes = same.body == plain.body;
     let none_match = |tag: &str| format!("If-None-Match: {tag}");
     for (name, own_header, peer_header, late) in [
@@ -85,12 +85,14 @@ fn main() -> Outcome<ExitCode> {
         let holds = share >= SHARE && (!late || times <= LATE);
         passes &= holds;
         let verdict = if holds { "PASS" } else { "FAIL" };
-        println!("  {name:9} {rate:12.0} {peer_rate:12.0} {share:6.2}   {p99:9.2} {peer_p99:9.2} {times:6.2}  {verdict}");
+        println!(
+            "  {name:9} {rate:12.0} {peer_rate:12.0} {share:6.2}   {p99:9.2} {peer_p99:9.2} {times:6.2}  {verdict}"
+        );
     }
     fs::write(format!("/proc/{}/clear_refs", service.child.id()), "5")?;
     let before = service.revision(&path)?;
     replace(&graph_data)?;
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while service.revision(&path)? == before {
         if Instant::now() > deadline {
             return Err("the changed graph-data was not published within a minute".into());
@@ -126,7 +128,11 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() { copy(&entry.path(), &target)? } else { fs::copy(entry.path(), target).map(drop)? }
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target).map(drop)?
+        }
     }
     Ok(())
 }
@@ -203,7 +209,8 @@ impl Nginx {
         let file = directory.join("nginx.conf");
         fs::write(&file, config)?;
         let program = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"].map(PathBuf::from);
-        let program = program.iter().find(|path| path.exists()).ok_or("nginx is not installed (apt-get install nginx)")?;
+        let program =
+            program.iter().find(|path| path.exists()).ok_or("nginx is not installed (apt-get install nginx)")?;
         // Its workers give up root for a user that may not be able to read a temporary directory.
         let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
         let child = Command::new(program).arg("-c").arg(&file).args(["-g", user]).stderr(Stdio::null()).spawn()?;
@@ -252,10 +259,7 @@ struct Answer {
 fn get(port: u16, path: &str, coding: &str) -> Outcome<Answer> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nAccept-Encoding: {coding}\r\nConnection: close\r\n\r\n"
-    )?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\nConnection: close\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n").ok_or("no end of headers")?;

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what Clearway does, on sample objects, with nothing to set up
+    /// Show what Clearway does, on sample objects and a sample product, with nothing to set up
     Demo(Demo),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
@@ -60,9 +60,12 @@ pub(crate) enum Command {
 /// Options of `clearway demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Write the sample objects into this directory too, to try the commands on them
+    /// Keep the sample objects and graph-data in this directory, to try the commands on them
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// End at the end, and do not go on serving; so it is anyway when nobody is at a terminal
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// How data is printed.

@@ -3,15 +3,18 @@
 //! Nothing is recorded: the same code judges these objects as judges those of a cluster, as of a fixed morning, so that
 //! the ages are the same on every day.
 
+mod service;
+
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_conditions::Object;
 use clearway_conditions::health::forest;
 use clearway_conditions::lint::{self, Policy};
 use clearway_core::diagnostic::terminal;
-use clearway_core::{Arch, Diagnostic, Limits, Timestamp, Version};
-use clearway_graph::{Inputs, load};
+use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
+use clearway_graph::{Inputs, codes, load};
 use clearway_yaml::{Found, read};
 
 use crate::arguments::Demo;
@@ -24,6 +27,9 @@ use crate::status::show;
 /// The sample objects, by the names they have in a directory.
 const SAMPLES: [(&str, &str); 2] =
     [("shop.yaml", include_str!("../demo/shop.yaml")), ("platform.yaml", include_str!("../demo/platform.yaml"))];
+
+/// Where they are in a directory that is kept.
+const OBJECTS: &str = "objects";
 
 macro_rules! graph_data {
     ($($path:literal)*) => {
@@ -56,11 +62,24 @@ const GRAPH_DATA: [(&str, &str); 21] = graph_data! {
     "version"
 };
 
+/// The channel of the sample product that most of its clusters follow.
+const CHANNEL: &str = "stable-1.5";
+
 /// The morning the samples are judged as of.
 const MORNING: &str = "2026-05-04T09:00:00Z";
 
 /// Runs the demo.
 pub(crate) fn run(options: &Demo) -> Result<Exit> {
+    let scratch = tempfile::tempdir().context("cannot make a directory for the sample product")?;
+    let directory = match &options.keep {
+        Some(directory) => {
+            write_files(&directory.join(OBJECTS), &SAMPLES)?;
+            directory.as_path()
+        }
+        None => scratch.path(),
+    };
+    let graph_data = directory.join("graph-data");
+    write_files(&graph_data, &GRAPH_DATA)?;
     let now: Timestamp = MORNING.parse()?;
     let mut out = anstream::stdout();
     let (family, findings) = judge(now);
@@ -86,17 +105,14 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         writeln!(out, "{}", told.trim_end())?;
     }
     show_graph(&mut out)?;
-    writeln!(out, "\n{}", heading("Try it"))?;
+    service::serve(&mut out, &graph_data, !options.once)?;
+    writeln!(out, "\n{}", heading("Try it on your own"))?;
     match &options.keep {
         Some(directory) => {
-            std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-            for (name, text) in SAMPLES {
-                let path = directory.join(name);
-                std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            }
             let shown = quoted(&directory.display().to_string());
-            writeln!(out, "  clearway status show --tree -f {shown} --now {MORNING}")?;
-            writeln!(out, "  clearway status lint -f {shown} --now {MORNING}")?;
+            writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {MORNING}")?;
+            writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {MORNING}")?;
+            writeln!(out, "  clearway serve --graph-data {shown}/graph-data")?;
         }
         None => writeln!(out, "  clearway demo --keep samples     the same objects as files, to try the commands on")?,
     }
@@ -109,13 +125,25 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     Ok(Exit::Yes)
 }
 
-/// The update graph of the sample product: where each release may go, and why one update is conditional.
+fn write_files(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
+    for (name, text) in files {
+        let path = directory.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        }
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The update graph of the sample product: where each release may go, why one update is conditional, and whether the
+/// files are sound.
 fn show_graph(out: &mut impl std::io::Write) -> Result<()> {
     let inputs: Inputs = GRAPH_DATA.into_iter().collect();
     let revision = load(&inputs, &Limits::default()).revision.context("the sample graph-data is refused")?;
     let arch = Arch::default();
     writeln!(out, "\n{}", heading("Where can a release go?   (clearway graph show stable-1.5)"))?;
-    write!(out, "{}", graph::show::table(&revision.graph("stable-1.5", &arch)))?;
+    write!(out, "{}", graph::show::table(&revision.graph(CHANNEL, &arch)))?;
     let (from, to) = (Version::new(1, 4, 2), Version::new(1, 5, 0));
     let explanation = revision.explain(&from, &to, &arch).context("the sample product lost a release")?;
     writeln!(
@@ -124,6 +152,22 @@ fn show_graph(out: &mut impl std::io::Write) -> Result<()> {
         heading(&format!("And why not simply {from} to {to}?   (clearway graph explain {from} {to})"))
     )?;
     writeln!(out, "{}", graph::explain::text(&explanation))?;
+    writeln!(out, "\n{}", heading("Are the files behind it sound?   (clearway graph lint)"))?;
+    let findings = graph::lint::findings(&inputs);
+    let told =
+        |finding: &&Diagnostic| finding.severity != Severity::Info || finding.code == codes::CHANNEL_STRANDED.code;
+    for finding in findings.iter().filter(told) {
+        writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;
+    }
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    writeln!(
+        out,
+        "{} files: {} errors, {} warnings, {} notes",
+        GRAPH_DATA.len(),
+        count(Severity::Error),
+        count(Severity::Warning),
+        count(Severity::Info)
+    )?;
     Ok(())
 }
 

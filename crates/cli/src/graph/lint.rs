@@ -52,6 +52,11 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     Ok(exit)
 }
 
+/// What the reader and the linter find in files, by place.
+pub(crate) fn findings(inputs: &Inputs) -> Vec<Diagnostic> {
+    Checked::of_files(inputs).found
+}
+
 /// What came of looking at files or an answer.
 struct Checked {
     found: Vec<Diagnostic>,

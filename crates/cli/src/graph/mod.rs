@@ -4,7 +4,7 @@ mod build;
 mod convert;
 mod diff;
 pub(crate) mod explain;
-mod lint;
+pub(crate) mod lint;
 mod paths;
 mod queries;
 mod render;

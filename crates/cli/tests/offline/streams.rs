@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use super::{MORNING, Place};
 
 const COMMANDS: [&[&str]; 8] = [
-    &["demo"],
+    &["demo", "--once"],
     &["status", "lint", "-f", "samples"],
     &["status", "lint", "-f", "samples", "-o", "sarif"],
     &["status", "show", "-f", "samples", "-f", "nope.yaml"],
@@ -51,7 +51,9 @@ fn both_streams_may_close_early() {
 #[test]
 fn a_full_disk_is_an_error() {
     let place = Place::with_samples();
-    for arguments in [&["demo"][..], &["status", "lint", "-f", "samples"], &["status", "show", "-f", "samples"]] {
+    for arguments in
+        [&["demo", "--once"][..], &["status", "lint", "-f", "samples"], &["status", "show", "-f", "samples"]]
+    {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = place.command(arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let output = output.wait_with_output().unwrap();
@@ -93,7 +95,7 @@ fn on_a_terminal(place: &Place, arguments: &str, no_color: bool) -> Option<Strin
 fn colour_on_a_terminal_unless_it_is_not_wanted() {
     let place = Place::with_samples();
     let samples = format!("-f samples --now {MORNING}");
-    for arguments in [&format!("status lint {samples}"), "demo", "--help"] {
+    for arguments in [&format!("status lint {samples}"), "demo --once", "--help"] {
         let Some(shown) = on_a_terminal(&place, arguments, false) else { return };
         assert!(shown.contains('\u{1b}'), "{arguments}: {shown}");
         let plain = on_a_terminal(&place, arguments, true).unwrap();
