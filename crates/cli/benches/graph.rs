@@ -24,6 +24,10 @@ mod data;
 #[path = "../src/graph/queries.rs"]
 mod queries;
 
+/// As in the program that is measured.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const ROUNDS: usize = 11;
 const COPIES: usize = 10;
 
