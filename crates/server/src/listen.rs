@@ -164,7 +164,6 @@ impl<R: Respond> Worker<R> {
             .header_read_timeout(self.options.read_timeout)
             .max_buf_size(self.options.head_bytes)
             .half_close(true)
-            .pipeline_flush(true)
             .serve_connection(TokioIo::new(Box::pin(stream)), answer);
         let connection = graceful.watch(connection);
         let open = self.metrics.connections().clone();
