@@ -9,7 +9,8 @@ use crate::site::{CANDIDATE, Data, EMPTY, PREFIX, Site, clock};
 
 const VARIES: &str = "Accept, Accept-Encoding, Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
 
-fn decoded(reply: &Reply) -> Vec<u8> {
+/// The body of an answer without its coding.
+pub(crate) fn decoded(reply: &Reply) -> Vec<u8> {
     let mut out = Vec::new();
     let body = reply.body.as_slice();
     match reply.header("content-encoding") {

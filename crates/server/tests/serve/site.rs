@@ -106,7 +106,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+        if entry.path().is_dir() { copy(&entry.path(), &target) } else { fs::copy(entry.path(), target).map(|_| ()).unwrap() }
     }
 }
 
@@ -146,7 +146,8 @@ impl Site {
         site
     }
 
-    async fn looked(&self, more_than: u64) -> u64 {
+    /// Waits until the graph-data was looked at more often than this.
+    pub(crate) async fn looked(&self, more_than: u64) -> u64 {
         tokio::time::timeout(DEADLINE, self.running.looked(more_than)).await.expect("the graph-data is looked at")
     }
 
