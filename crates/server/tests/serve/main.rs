@@ -10,6 +10,7 @@ mod openapi;
 mod registry;
 mod reload;
 mod restart;
+mod scripted;
 mod site;
 mod stalls;
 mod upstream;
