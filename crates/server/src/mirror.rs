@@ -133,7 +133,9 @@ impl Mirror {
         }
         for (scope, answer) in kept.as_ref().map(KeptAnswers::load).unwrap_or_default() {
             if entries.len() >= MAX_ANSWERS && !entries.contains_key(&scope) {
-                kept.iter().for_each(|kept| kept.forget(&scope));
+                if let Some(kept) = &kept {
+                    kept.forget(&scope);
+                }
                 continue;
             }
             if let Ok(mirrored) = prepare(&answer.bytes, answer.validator, answer.confirmed, Timestamp::EPOCH) {
@@ -201,7 +203,9 @@ impl Mirror {
                 .map(|(scope, _)| scope.clone());
             if let Some(oldest) = oldest {
                 entries.remove(&oldest);
-                self.shared.kept.iter().for_each(|kept| kept.forget(&oldest));
+                if let Some(kept) = &self.shared.kept {
+                    kept.forget(&oldest);
+                }
             }
         }
         let entry: Arc<Entry> = Arc::default();

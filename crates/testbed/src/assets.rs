@@ -37,7 +37,7 @@ pub enum Component {
     DockerRegistry,
     /// A web server to compare with in benchmarks.
     Nginx,
-    /// Tries a service against its OpenAPI description.
+    /// Tries a service against its `OpenAPI` description.
     Schemathesis,
 }
 

@@ -177,9 +177,8 @@ async fn scripts_of_other_origins_may_read_everything() {
         assert_eq!(reply.header("access-control-expose-headers"), Some("ETag, Age, Clearway-Revision"), "{path}");
         assert_eq!(reply.header("vary"), Some(VARIES), "{path}");
     }
-    let preflight = async |asked: &[(&str, &str)]| {
-        ask(site.address, "OPTIONS", &format!("{PREFIX}/graph?channel=c"), asked).await
-    };
+    let preflight =
+        async |asked: &[(&str, &str)]| ask(site.address, "OPTIONS", &format!("{PREFIX}/graph?channel=c"), asked).await;
     for method in ["GET", "HEAD"] {
         let reply = preflight(&[origin, ("Access-Control-Request-Method", method)]).await;
         assert_eq!((reply.status, reply.body.len()), (200, 0), "{method}");

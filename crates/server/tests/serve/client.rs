@@ -127,7 +127,9 @@ impl Client {
     /// Reads as many bytes, and forgets them.
     pub(crate) async fn take(&mut self, count: usize) -> io::Result<()> {
         let mut bytes = vec![0; count];
-        timeout(DEADLINE, self.stream.read_exact(&mut bytes)).await.map_err(|_| io::Error::other("no more in time"))??;
+        timeout(DEADLINE, self.stream.read_exact(&mut bytes))
+            .await
+            .map_err(|_| io::Error::other("no more in time"))??;
         Ok(())
     }
 
@@ -142,11 +144,8 @@ impl Client {
 
 /// A request without a body.
 pub(crate) fn request(method: &str, target: &str, headers: &[(&str, &str)]) -> String {
-    let mut text = format!("{method} {target} HTTP/1.1\r\nHost: test\r\n");
-    for (name, value) in headers {
-        text += &format!("{name}: {value}\r\n");
-    }
-    text + "\r\n"
+    let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("{method} {target} HTTP/1.1\r\nHost: test\r\n{}\r\n", headers.concat())
 }
 
 /// Asks over a connection of its own.

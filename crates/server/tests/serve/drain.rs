@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use crate::client::{Client, DEADLINE, ask, request};
 use crate::site::{Data, PREFIX, Site};
 
-const LARGE: usize = 12 << 20;
+const LARGE: usize = 8 << 20;
 
 /// A service, and a client in the middle of a large answer.
 async fn in_the_middle() -> (Data, Site, Client) {

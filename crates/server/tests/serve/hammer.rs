@@ -37,7 +37,13 @@ struct Seen {
 }
 
 /// One client that asks again and again over one connection.
-async fn read(address: SocketAddr, number: usize, expected: Arc<Expected>, seen: Arc<Mutex<Seen>>, stop: Arc<AtomicBool>) {
+async fn read(
+    address: SocketAddr,
+    number: usize,
+    expected: Arc<Expected>,
+    seen: Arc<Mutex<Seen>>,
+    stop: Arc<AtomicBool>,
+) {
     let mut client = Client::connect(address).await;
     let mut known: HashMap<(&str, &str), String> = HashMap::new();
     for round in number.. {
@@ -109,7 +115,9 @@ async fn every_answer_is_wholly_one_revision_while_revisions_are_replaced() {
         let before = seen.lock().unwrap().answers;
         site.look().await;
         // Somebody reads between any two of them.
-        wait_until(DEADLINE, "answers were read", async || seen.lock().unwrap().answers > before + CLIENTS).await.unwrap();
+        wait_until(DEADLINE, "answers were read", async || seen.lock().unwrap().answers > before + CLIENTS)
+            .await
+            .unwrap();
     }
     stop.store(true, Ordering::Relaxed);
     for client in clients {

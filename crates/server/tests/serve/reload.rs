@@ -31,9 +31,11 @@ async fn a_changed_file_is_seen_without_asking() {
     assert_ne!(first.header("etag"), second.header("etag"));
     // A file more, in a directory that was not there before.
     data.write("blocked-edges/1.1.0.yaml", "to: 1.1.0\nfrom: .*\n");
-    wait_until(DEADLINE, "the edge is blocked", async || site.graph("c").await.json()["edges"] == serde_json::json!([]))
-        .await
-        .unwrap();
+    wait_until(DEADLINE, "the edge is blocked", async || {
+        site.graph("c").await.json()["edges"] == serde_json::json!([])
+    })
+    .await
+    .unwrap();
     fs::remove_file(data.path().join("channels/c.yaml")).unwrap();
     wait_until(DEADLINE, "the channel is gone", async || site.graph("c").await.text() == EMPTY).await.unwrap();
 }
@@ -163,7 +165,11 @@ async fn without_any_good_data_the_service_says_that_it_is_not_ready() {
     for path in ["/graph?channel=c", "/v1/graph?channel=c", "/graph-data", "/signatures/sha256=ab/signature-1"] {
         let reply = site.get(&format!("{PREFIX}{path}")).await;
         assert_eq!((reply.status, reply.json()["kind"].as_str()), (503, Some("not_ready")), "{path}");
-        assert_eq!((reply.header("retry-after"), reply.header("cache-control")), (Some("5"), Some("no-store")), "{path}");
+        assert_eq!(
+            (reply.header("retry-after"), reply.header("cache-control")),
+            (Some("5"), Some("no-store")),
+            "{path}"
+        );
     }
     assert_eq!(site.get(&format!("{PREFIX}/openapi")).await.status, 200);
     assert_eq!(site.get(&format!("{PREFIX}/graph")).await.status, 400, "what is wrong with the request is said first");

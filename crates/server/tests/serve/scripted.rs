@@ -150,12 +150,10 @@ async fn answer(
 }
 
 async fn say(stream: &mut TcpStream, status: &str, headers: &[(&str, String)], body: &str) -> std::io::Result<()> {
-    let mut head = format!("HTTP/1.1 {status}\r\nconnection: close\r\n");
+    let mut lines = vec![format!("HTTP/1.1 {status}"), "connection: close".to_owned()];
     if !status.starts_with("304") {
-        head += &format!("content-length: {}\r\n", body.len());
+        lines.push(format!("content-length: {}", body.len()));
     }
-    for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).await
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    stream.write_all(format!("{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await
 }

@@ -73,15 +73,14 @@ impl Data {
 
     /// Writes the releases anew.
     pub(crate) fn release(&self, versions: &[&str]) {
-        let mut releases = String::new();
-        for (position, version) in versions.iter().enumerate() {
+        let entry = |(position, version): (usize, &&str)| {
             let previous = position.checked_sub(1).map_or("", |before| versions[before]);
-            releases += &format!(
-                "- {{version: {version}, arch: amd64, payload: 'r.example.com/p@sha256:{position:064}', previous: [{previous}]}}\n"
-            );
-        }
-        self.write("releases/r.yaml", &releases);
-        self.write("channels/c.yaml", &format!("name: c\nversions: [{}]\n", versions.join(", ")));
+            let payload = format!("r.example.com/p@sha256:{position:064}");
+            format!("- {{version: {version}, arch: amd64, payload: '{payload}', previous: [{previous}]}}\n")
+        };
+        let releases: Vec<String> = versions.iter().enumerate().map(entry).collect();
+        self.write("releases/r.yaml", releases.concat());
+        self.write("channels/c.yaml", format!("name: c\nversions: [{}]\n", versions.join(", ")));
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -106,7 +105,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { fs::copy(entry.path(), target).map(|_| ()).unwrap() }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::site::{Data, PREFIX, Site};
 
 const SHORT: Duration = Duration::from_millis(400);
 /// More than the system takes on behalf of a client that reads nothing.
-const LARGE: usize = 12 << 20;
+const LARGE: usize = 8 << 20;
 
 fn hurried(data: &Data) -> Config {
     let mut config = data.config();

@@ -127,9 +127,9 @@ async fn many_who_ask_at_once_are_one_request_upstream() {
     let address = site.address;
     let clients: Vec<_> = (0..40)
         .map(|_| {
-            tokio::spawn(
-                async move { crate::client::ask(address, "GET", &format!("{PREFIX}/graph?channel=busy"), &[]).await },
-            )
+            tokio::spawn(async move {
+                crate::client::ask(address, "GET", &format!("{PREFIX}/graph?channel=busy"), &[]).await
+            })
         })
         .collect();
     site.connections(40).await;
@@ -176,7 +176,10 @@ async fn while_upstream_is_away_older_answers_are_served_with_their_age_also_aft
     assert_eq!((demanded.versions(), demanded.age()), (vec!["1.0.0".to_owned()], 111), "as last confirmed");
     upstream.says(Says::Graph(graph(&["2.0.0"]), Some("\"two\"")));
     time::pass(11);
-    assert_eq!((site.graph("demanded").await.versions(), site.graph("demanded").await.age()), (vec!["2.0.0".to_owned()], 0));
+    assert_eq!(
+        (site.graph("demanded").await.versions(), site.graph("demanded").await.age()),
+        (vec!["2.0.0".to_owned()], 0)
+    );
 }
 
 #[tokio::test]
