@@ -27,6 +27,9 @@ const AT_ONCE: usize = 8;
 /// How long upstream is left alone after it failed.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// How long a client that could have an older answer waits for a newer one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// A channel and an architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
@@ -174,11 +177,12 @@ impl Mirror {
         let entry = self.entry(&scope);
         let now = (self.shared.clock)();
         entry.used.store(now.as_seconds(), Ordering::Relaxed);
-        if let Some(known) = entry.answer.load_full() {
+        let known = entry.answer.load_full();
+        if let Some(known) = &known {
             let fresh = known.is_fresh(now, self.shared.fresh);
             // Whoever keeps the answer current is at work already, or will be: nobody waits for that.
             if fresh || self.configured.contains(&scope) || entry.attempt.try_lock().is_err() {
-                return Ok(known);
+                return Ok(Arc::clone(known));
             }
         }
         let shared = Arc::clone(&self.shared);
@@ -186,8 +190,13 @@ impl Mirror {
             let entry = Arc::clone(&entry);
             async move { shared.ask(&scope, &entry, true).await }
         });
-        let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
-        entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default())
+        let Some(known) = known else {
+            let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
+            return entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default());
+        };
+        // The request goes on without the client, for the next one.
+        let _ = tokio::time::timeout(PATIENCE, asked).await;
+        Ok(entry.answer.load_full().unwrap_or(known))
     }
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::Service;
@@ -94,11 +95,12 @@ impl Scripted {
 
     /// How it is reached, by whoever has little patience.
     pub(crate) fn service(&self) -> Service {
-        let options = HttpOptions {
-            timeout: std::time::Duration::from_millis(500),
-            body_bytes: 1 << 20,
-            ..HttpOptions::default()
-        };
+        self.service_within(Duration::from_millis(500))
+    }
+
+    /// How it is reached, by whoever waits for this long.
+    pub(crate) fn service_within(&self, timeout: Duration) -> Service {
+        let options = HttpOptions { timeout, body_bytes: 1 << 20, ..HttpOptions::default() };
         Service::new(&format!("http://{}/api/upgrades_info", self.address), &options).unwrap()
     }
 }

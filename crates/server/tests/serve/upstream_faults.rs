@@ -78,6 +78,28 @@ async fn where_something_is_known_it_is_served_whatever_upstream_does() {
 }
 
 #[tokio::test]
+async fn nobody_waits_long_for_an_upstream_that_hangs_when_there_is_an_older_answer() {
+    clock!(time);
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    let site = Site::begin(mirror(upstream.service_within(Duration::from_mins(5)), &[], time::now));
+    assert_eq!(site.graph("c").await.versions(), ["1.0.0"]);
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    upstream.hold();
+    time::pass(90);
+    for _ in 0..5 {
+        let begin = Instant::now();
+        let reply = site.graph("c").await;
+        assert_eq!((reply.versions(), reply.age()), (vec!["1.0.0".to_owned()], 90));
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
+    assert_eq!(upstream.count(), 2, "one request is under way, and no more");
+    // What comes at last is for whoever asks then.
+    upstream.release();
+    site.serves("c", &["2.0.0"]).await;
+    assert_eq!(upstream.count(), 2);
+}
+
+#[tokio::test]
 async fn what_is_unreadable_in_an_answer_never_opens_an_edge() {
     let upstream = Scripted::start(Says::Away).await;
     let site = Site::begin(mirror(upstream.service(), &[], config(None).clock));
