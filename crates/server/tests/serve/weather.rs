@@ -143,6 +143,29 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
+async fn old_clients_are_answered_in_their_own_way() {
+    let data = Data::of(&["1.0.0"]);
+    let mut config = data.config();
+    // Less than can be: it is taken for the least that can.
+    config.listen.head_bytes = 1;
+    let site = Site::start(config).await;
+    let target = format!("{PREFIX}/graph?channel=c");
+    let mut client = Client::connect(site.address).await;
+    client.write(format!("GET {target} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+    assert_eq!(client.read(false).await.unwrap().versions(), ["1.0.0"]);
+    assert_eq!(client.ended().await, 0);
+    let mut client = Client::connect(site.address).await;
+    for _ in 0..2 {
+        client.write(format!("GET {target} HTTP/1.0\nConnection: keep-alive\n\n").as_bytes()).await.unwrap();
+        assert_eq!(client.read(false).await.unwrap().versions(), ["1.0.0"]);
+    }
+    let reply = client.ask("GET", &target, &[("Connection", "close")]).await.unwrap();
+    assert_eq!(reply.header("connection"), Some("close"));
+    assert_eq!(client.ended().await, 0);
+    unharmed(&site).await;
+}
+
+#[tokio::test]
 async fn who_closes_his_half_after_asking_is_answered() {
     let data = Data::example();
     data.write("signatures/sha256/ab/signature-1", vec![7; 4 << 20]);
