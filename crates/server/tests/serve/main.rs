@@ -13,6 +13,7 @@ mod restart;
 mod scripted;
 mod site;
 mod stalls;
+mod status;
 mod upstream;
 mod upstream_faults;
 mod weather;

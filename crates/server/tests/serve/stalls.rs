@@ -6,7 +6,7 @@ use clearway_server::Config;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::client::{Client, DEADLINE, request};
-use crate::site::{Data, PREFIX, Site};
+use crate::site::{CANDIDATE, Data, PREFIX, Site};
 
 const SHORT: Duration = Duration::from_millis(400);
 /// More than the system takes on behalf of a client that reads nothing.
@@ -82,6 +82,17 @@ async fn who_stops_reading_is_cut_and_others_are_served_meanwhile() {
     for mut client in stalled {
         assert!(client.ended().await < LARGE);
     }
+}
+
+#[tokio::test]
+async fn who_asks_without_end_and_never_reads_is_cut() {
+    let data = Data::example();
+    let site = Site::start(hurried(&data)).await;
+    let mut client = Client::connect_narrow(site.address).await;
+    let many = request("GET", CANDIDATE, &[]).repeat(100);
+    let flood = async { while client.write(many.as_bytes()).await.is_ok() {} };
+    timeout(DEADLINE, flood).await.expect("it is cut");
+    site.connections(0).await;
 }
 
 #[tokio::test]
