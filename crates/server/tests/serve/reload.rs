@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::Duration;
 
 use clearway_server::Feed;
 use clearway_testbed::wait_until;
@@ -60,6 +61,35 @@ async fn a_swapped_link_is_seen_without_asking_and_what_it_leads_to_is_watched()
     site.looked(looks).await;
     three.release(&["3.0.0"]);
     site.serves("c", &["3.0.0"]).await;
+}
+
+/// Waits until the graph-data is not looked at any more, and says how often it was.
+async fn at_rest(site: &Site) -> u64 {
+    for _ in 0..5 {
+        // Longer than a change needs to come to rest.
+        let looks = site.looks();
+        if tokio::time::timeout(Duration::from_secs(1), site.running.looked(looks)).await.is_err() {
+            return looks;
+        }
+    }
+    panic!("it is looked at again and again");
+}
+
+#[tokio::test]
+async fn looking_is_no_change() {
+    let data = Data::of(&["1.0.0"]);
+    let root = tempfile::tempdir().unwrap();
+    let link = root.path().join("current");
+    symlink(data.path(), &link).unwrap();
+    for path in [data.path(), &link] {
+        let site = Site::start(config(Some(Feed::directory(path)))).await;
+        assert_eq!(at_rest(&site).await, 1);
+        // The same content once more is looked at, and that is all.
+        data.release(&["1.0.0"]);
+        site.looked(1).await;
+        at_rest(&site).await;
+        assert_eq!(site.metric("clearway_refreshes_total{outcome=\"published\"}"), Some(1));
+    }
 }
 
 #[tokio::test]
