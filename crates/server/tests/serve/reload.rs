@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clearway_server::Feed;
@@ -39,6 +39,26 @@ async fn a_changed_file_is_seen_without_asking() {
     .unwrap();
     fs::remove_file(data.path().join("channels/c.yaml")).unwrap();
     wait_until(DEADLINE, "the channel is gone", async || site.graph("c").await.text() == EMPTY).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_relative_path_is_watched_as_well() {
+    let data = Data::of(&["1.0.0"]);
+    let up: PathBuf = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
+    let path = up.join(".").join(data.path().strip_prefix("/").unwrap());
+    assert!(path.is_relative());
+    let site = Site::start(config(Some(Feed::directory(&path)))).await;
+    site.serves("c", &["1.0.0"]).await;
+    data.release(&["1.1.0"]);
+    site.serves("c", &["1.1.0"]).await;
+    let link = data.path().with_extension("link");
+    symlink(data.path(), &link).unwrap();
+    let site = Site::start(config(Some(Feed::directory(path.with_extension("link"))))).await;
+    site.serves("c", &["1.1.0"]).await;
+    let other = Data::of(&["2.0.0"]);
+    point(&link, other.path());
+    site.serves("c", &["2.0.0"]).await;
+    fs::remove_file(link).unwrap();
 }
 
 #[tokio::test]
@@ -87,7 +107,10 @@ async fn looking_is_no_change() {
         // The same content once more is looked at, and that is all.
         data.release(&["1.0.0"]);
         site.looked(1).await;
-        at_rest(&site).await;
+        let looks = at_rest(&site).await;
+        // What else is where the link is has no say.
+        fs::write(root.path().join("neighbour"), "x").unwrap();
+        assert_eq!(at_rest(&site).await, looks);
         assert_eq!(site.metric("clearway_refreshes_total{outcome=\"published\"}"), Some(1));
     }
 }
