@@ -88,7 +88,7 @@ async fn at_rest(site: &Site) -> u64 {
     for _ in 0..5 {
         // Longer than a change needs to come to rest.
         let looks = site.looks();
-        if tokio::time::timeout(Duration::from_secs(1), site.running.looked(looks)).await.is_err() {
+        if tokio::time::timeout(Duration::from_millis(700), site.running.looked(looks)).await.is_err() {
             return looks;
         }
     }

@@ -8,7 +8,7 @@ use clearway_server::Config;
 use serde_json::json;
 
 use crate::scripted::{Says, Scripted, graph};
-use crate::site::{PREFIX, Site, clock, config};
+use crate::site::{Site, clock, config};
 use crate::upstream::mirror;
 
 /// What can go wrong, and what a client is told of it when nothing older is known.
@@ -122,11 +122,10 @@ async fn what_is_unreadable_in_an_answer_never_opens_an_edge() {
 
 #[tokio::test]
 async fn rubbish_in_the_cache_is_passed_over_and_the_cache_does_not_grow_without_end() {
-    clock!(time);
     let cache = tempfile::tempdir().unwrap();
     let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
     let start = || {
-        let configuration = mirror(upstream.service(), &["kept"], time::now);
+        let configuration = mirror(upstream.service(), &["kept"], config(None).clock);
         Site::begin(Config { cache: Some(cache.path().to_owned()), ..configuration })
     };
     let site = start();
@@ -134,17 +133,24 @@ async fn rubbish_in_the_cache_is_passed_over_and_the_cache_does_not_grow_without
     let directory = cache.path().join("upstream");
     let files = || fs::read_dir(&directory).unwrap().count();
     assert_eq!(files(), 1);
-    // Somebody asks for every channel there may be.
-    let mut client = crate::client::Client::connect(site.address).await;
+    drop(site.running);
+
+    // More than are kept, and the configured one is the last of them.
+    let kept = fs::read_to_string(directory.join("kept_amd64.answer")).unwrap();
     for number in 0..1100 {
-        if number == 1000 {
-            time::pass(1);
-        }
-        client.ask("GET", &format!("{PREFIX}/graph?channel=channel-{number}"), &[]).await.unwrap();
+        let other = kept.replacen("kept", &format!("channel-{number}"), 1);
+        fs::write(directory.join(format!("channel-{number}_amd64.answer")), other).unwrap();
     }
-    assert_eq!(files(), 1024, "as many as are kept in memory");
-    assert_eq!(site.metric("clearway_upstream_answers"), Some(1024));
-    assert_eq!(site.graph("kept").await.versions(), ["1.0.0"]);
+    upstream.says(Says::Away);
+    let site = start();
+    assert_eq!((files(), site.metric("clearway_upstream_answers")), (1024, Some(1024)));
+    assert_eq!((site.graph("kept").await.versions(), site.ready().await), (vec!["1.0.0".to_owned()], 200));
+    // Somebody asks for any channel there may be.
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    for number in 0..5 {
+        assert_eq!(site.graph(&format!("new-{number}")).await.versions(), ["2.0.0"]);
+        assert_eq!((files(), site.metric("clearway_upstream_answers")), (1024, Some(1024)), "one for another");
+    }
     drop(site.running);
 
     for file in fs::read_dir(&directory).unwrap() {
