@@ -54,9 +54,25 @@ impl KeptAnswers {
         let mut content = serde_json::to_vec(&about)?;
         content.push(b'\n');
         content.extend_from_slice(&kept.bytes);
+        write_atomically(&self.path(scope), &content)
+    }
+
+    /// Notes that a kept answer was seen to be current.
+    pub(crate) fn confirm(&self, scope: &Scope, confirmed: Timestamp) -> io::Result<()> {
+        match read(fs::read(self.path(scope))?) {
+            Some((_, kept)) => self.save(scope, &Kept { confirmed, ..kept }),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps an answer no longer. If the file stays it is found, and passed over, at the next start.
+    pub(crate) fn forget(&self, scope: &Scope) {
+        let _ = fs::remove_file(self.path(scope));
+    }
+
+    fn path(&self, scope: &Scope) -> PathBuf {
         // Both are letters, digits, dots and dashes, and cannot lead out of the directory.
-        let name = format!("{}_{}.answer", scope.channel, scope.arch);
-        write_atomically(&self.directory.join(name), &content)
+        self.directory.join(format!("{}_{}.answer", scope.channel, scope.arch))
     }
 
     /// Every answer that can be read, in order. What cannot be read is asked for again.

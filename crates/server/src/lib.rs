@@ -42,7 +42,7 @@ pub use feed::{Feed, FeedError, GraphData};
 pub use kept_answers::KeptAnswers;
 pub use last_good::LastGood;
 pub use listen::{ListenOptions, Listener, Respond};
-pub use metrics::{Metrics, Refreshed};
+pub use metrics::{Findings, Metrics, Refreshed};
 pub use mirror::{Mirror, MirrorOptions, Scope};
 pub use publication::Publication;
 pub use refresh::Refresher;

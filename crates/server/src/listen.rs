@@ -28,6 +28,9 @@ use crate::service::processors;
 /// How long accepting rests when the system has no more descriptors.
 const REST: Duration = Duration::from_millis(50);
 
+/// Less than this for the head of a request the HTTP library does not take.
+const LEAST_HEAD: usize = 8 << 10;
+
 /// Bounds on what clients may take.
 #[derive(Debug, Clone)]
 pub struct ListenOptions {
@@ -35,7 +38,7 @@ pub struct ListenOptions {
     pub threads: NonZeroUsize,
     /// Connections at one time; more of them wait to be accepted.
     pub connections: usize,
-    /// Bytes of a request's first line and headers.
+    /// Bytes of a request's first line and headers; 8 KiB at the least.
     pub head_bytes: usize,
     /// How long a request may take to arrive, and a connection may be idle.
     pub read_timeout: Duration,
@@ -162,9 +165,8 @@ impl<R: Respond> Worker<R> {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.read_timeout)
-            .max_buf_size(self.options.head_bytes)
+            .max_buf_size(self.options.head_bytes.max(LEAST_HEAD))
             .half_close(true)
-            .pipeline_flush(true)
             .serve_connection(TokioIo::new(Box::pin(stream)), answer);
         let connection = graceful.watch(connection);
         let open = self.metrics.connections().clone();

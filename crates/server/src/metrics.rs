@@ -1,5 +1,6 @@
 //! What the service counts: requests by path and code, refusals by kind, and the state of the data behind it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -37,10 +38,26 @@ struct Outcome {
     outcome: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
 struct Finding {
     code: String,
     severity: &'static str,
+}
+
+/// How often there is what kind of fault in graph-data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings(BTreeMap<Finding, i64>);
+
+impl Findings {
+    /// Counts diagnostics.
+    pub fn of(diagnostics: &[Diagnostic]) -> Self {
+        let mut findings = Findings::default();
+        for diagnostic in diagnostics {
+            let finding = Finding { code: diagnostic.code.to_string(), severity: diagnostic.severity.as_str() };
+            *findings.0.entry(finding).or_default() += 1;
+        }
+        findings
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -178,11 +195,10 @@ impl Metrics {
     }
 
     /// Notes what is wrong with the graph-data seen last.
-    pub fn found(&self, diagnostics: &[Diagnostic]) {
+    pub fn found(&self, findings: &Findings) {
         self.findings.clear();
-        for diagnostic in diagnostics {
-            let finding = Finding { code: diagnostic.code.to_string(), severity: diagnostic.severity.as_str() };
-            self.findings.get_or_create(&finding).inc();
+        for (finding, count) in &findings.0 {
+            self.findings.get_or_create(finding).set(*count);
         }
     }
 

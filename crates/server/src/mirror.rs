@@ -9,7 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use clearway_core::{Arch, Digest, Limits, Timestamp};
-use clearway_graph::wire;
+use clearway_graph::{Graph, wire};
 use clearway_sources::service::{self, Validator};
 use http::HeaderValue;
 use tokio::runtime::Handle;
@@ -27,6 +27,9 @@ const AT_ONCE: usize = 8;
 /// How long upstream is left alone after it failed.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// How long a client that could have an older answer waits for a newer one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// A channel and an architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
@@ -42,6 +45,8 @@ pub struct Mirror {
     shared: Arc<Shared>,
     configured: Vec<Scope>,
     entries: Mutex<HashMap<Scope, Arc<Entry>>>,
+    /// The answer for an architecture that none can have.
+    nobody: Arc<Mirrored>,
     /// Where requests to upstream are made, whichever thread waits for them.
     runtime: Handle,
 }
@@ -92,13 +97,32 @@ pub(crate) struct Mirrored {
     pub(crate) body: Arc<Body>,
     pub(crate) revision: HeaderValue,
     confirmed: AtomicI64,
+    /// When upstream last said so. What it says may itself be old, and asking more often makes it no newer.
+    asked: AtomicI64,
     validator: Option<Validator>,
 }
 
 impl Mirrored {
+    fn new(graph: &Graph, validator: Option<Validator>, confirmed: Timestamp, asked: Timestamp) -> Self {
+        let body = Bytes::from(wire::write(graph));
+        let digest = Digest::sha256(&body);
+        Mirrored {
+            body: Arc::new(Body::compressed(&body, &digest)),
+            revision: header(&digest),
+            confirmed: AtomicI64::new(confirmed.as_seconds()),
+            asked: AtomicI64::new(asked.as_seconds()),
+            validator,
+        }
+    }
+
     /// When upstream was last known to give this answer.
     pub(crate) fn confirmed(&self) -> Timestamp {
         Timestamp::from_seconds(self.confirmed.load(Ordering::Relaxed)).unwrap_or(Timestamp::EPOCH)
+    }
+
+    fn is_fresh(&self, now: Timestamp, fresh: Duration) -> bool {
+        let asked = Timestamp::from_seconds(self.asked.load(Ordering::Relaxed)).unwrap_or(Timestamp::EPOCH);
+        now.since(asked) < fresh
     }
 }
 
@@ -110,16 +134,21 @@ impl Mirror {
         for scope in &configured {
             entries.entry(scope.clone()).or_default();
         }
-        for (scope, kept) in kept.as_ref().map(KeptAnswers::load).unwrap_or_default() {
-            if entries.len() >= MAX_ANSWERS {
-                break;
+        for (scope, answer) in kept.as_ref().map(KeptAnswers::load).unwrap_or_default() {
+            if entries.len() >= MAX_ANSWERS && !entries.contains_key(&scope) {
+                if let Some(kept) = &kept {
+                    kept.forget(&scope);
+                }
+                continue;
             }
-            if let Ok(mirrored) = prepare(&kept.bytes, kept.validator, kept.confirmed) {
+            if let Ok(mirrored) = prepare(&answer.bytes, answer.validator, answer.confirmed, Timestamp::EPOCH) {
                 entries.entry(scope).or_default().answer.store(Some(Arc::new(mirrored)));
             }
         }
+        metrics.mirrored(entries.len());
+        let nobody = Arc::new(Mirrored::new(&Graph::default(), None, clock(), clock()));
         let shared = Shared { upstream, fresh, kept, metrics, clock, at_once: Semaphore::new(AT_ONCE) };
-        Mirror { shared: Arc::new(shared), configured, entries: Mutex::new(entries), runtime }
+        Mirror { shared: Arc::new(shared), configured, entries: Mutex::new(entries), nobody, runtime }
     }
 
     /// Whether every configured answer is known; without configured ones there is nothing to wait for.
@@ -143,16 +172,17 @@ impl Mirror {
 
     /// The answer for a channel and an architecture; why there is none.
     pub(crate) async fn answer(&self, channel: &str, arch: &str) -> Result<Arc<Mirrored>, String> {
-        let Ok(arch) = arch.parse::<Arch>() else { return Err(format!("`{arch}` is no architecture")) };
+        let Ok(arch) = arch.parse::<Arch>() else { return Ok(Arc::clone(&self.nobody)) };
         let scope = Scope { channel: channel.to_owned(), arch };
         let entry = self.entry(&scope);
         let now = (self.shared.clock)();
         entry.used.store(now.as_seconds(), Ordering::Relaxed);
-        if let Some(known) = entry.answer.load_full() {
-            let fresh = now.since(known.confirmed()) < self.shared.fresh;
+        let known = entry.answer.load_full();
+        if let Some(known) = &known {
+            let fresh = known.is_fresh(now, self.shared.fresh);
             // Whoever keeps the answer current is at work already, or will be: nobody waits for that.
             if fresh || self.configured.contains(&scope) || entry.attempt.try_lock().is_err() {
-                return Ok(known);
+                return Ok(Arc::clone(known));
             }
         }
         let shared = Arc::clone(&self.shared);
@@ -160,8 +190,13 @@ impl Mirror {
             let entry = Arc::clone(&entry);
             async move { shared.ask(&scope, &entry, true).await }
         });
-        let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
-        entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default())
+        let Some(known) = known else {
+            let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
+            return entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default());
+        };
+        // The request goes on without the client, for the next one.
+        let _ = tokio::time::timeout(PATIENCE, asked).await;
+        Ok(entry.answer.load_full().unwrap_or(known))
     }
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {
@@ -177,6 +212,9 @@ impl Mirror {
                 .map(|(scope, _)| scope.clone());
             if let Some(oldest) = oldest {
                 entries.remove(&oldest);
+                if let Some(kept) = &self.shared.kept {
+                    kept.forget(&oldest);
+                }
             }
         }
         let entry: Arc<Entry> = Arc::default();
@@ -193,7 +231,7 @@ impl Shared {
         let now = (self.clock)();
         let known = entry.answer.load_full();
         if patient {
-            if known.as_ref().is_some_and(|known| now.since(known.confirmed()) < self.fresh) {
+            if known.as_ref().is_some_and(|known| known.is_fresh(now, self.fresh)) {
                 return Ok(());
             }
             if attempt.not_before.is_some_and(|not_before| now < not_before) {
@@ -218,9 +256,14 @@ impl Shared {
         let answer = self.upstream.answer(&scope.channel, &scope.arch, validator).await;
         let now = (self.clock)();
         match answer.map_err(|error| error.to_string())? {
-            service::Answer::NotModified => {
-                if let Some(known) = known {
-                    known.confirmed.store(now.as_seconds(), Ordering::Relaxed);
+            service::Answer::NotModified { age } => {
+                let Some(known) = known else { return Ok(()) };
+                let confirmed = now.minus(age.unwrap_or_default());
+                // What was known to be current once stays known.
+                let before = known.confirmed.fetch_max(confirmed.as_seconds(), Ordering::Relaxed);
+                known.asked.store(now.as_seconds(), Ordering::Relaxed);
+                if before < confirmed.as_seconds() {
+                    self.keep(|answers| answers.confirm(scope, confirmed));
                 }
             }
             service::Answer::Body { bytes, validator, age } => {
@@ -228,22 +271,31 @@ impl Shared {
                 let kept = Kept { bytes, validator, confirmed };
                 let unpacked = tokio::task::spawn_blocking({
                     let kept = kept.clone();
-                    move || prepare(&kept.bytes, kept.validator, kept.confirmed)
+                    move || prepare(&kept.bytes, kept.validator, kept.confirmed, now)
                 });
                 let mirrored = unpacked.await.map_err(|error| error.to_string())??;
                 entry.answer.store(Some(Arc::new(mirrored)));
-                if let Some(Err(error)) = self.kept.as_ref().map(|answers| answers.save(scope, &kept)) {
-                    tracing::warn!(%error, "an answer of upstream could not be kept for the next start");
-                }
+                self.keep(|answers| answers.save(scope, &kept));
             }
         }
         Ok(())
+    }
+
+    fn keep(&self, write: impl FnOnce(&KeptAnswers) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.kept.as_ref().map(write) {
+            tracing::warn!(%error, "an answer of upstream could not be kept for the next start");
+        }
     }
 }
 
 /// Reads an answer and makes our own of it: what cannot be read in it is left out or made impossible to recommend, and
 /// everybody below gets it in the same order and the same words.
-fn prepare(bytes: &Bytes, validator: Option<Validator>, confirmed: Timestamp) -> Result<Mirrored, String> {
+fn prepare(
+    bytes: &Bytes,
+    validator: Option<Validator>,
+    confirmed: Timestamp,
+    asked: Timestamp,
+) -> Result<Mirrored, String> {
     let reading = wire::read(bytes, &Limits::default());
     let Some(graph) = reading.graph else {
         let why = reading.diagnostics.first().map_or("it is no graph", |diagnostic| &diagnostic.message);
@@ -252,12 +304,5 @@ fn prepare(bytes: &Bytes, validator: Option<Validator>, confirmed: Timestamp) ->
     for diagnostic in &reading.diagnostics {
         tracing::warn!(code = %diagnostic.code, path = diagnostic.place.path, "in upstream's answer: {}", diagnostic.message);
     }
-    let body = Bytes::from(wire::write(&graph));
-    let digest = Digest::sha256(&body);
-    Ok(Mirrored {
-        body: Arc::new(Body::compressed(&body, &digest)),
-        revision: header(&digest),
-        confirmed: AtomicI64::new(confirmed.as_seconds()),
-        validator,
-    })
+    Ok(Mirrored::new(&graph, validator, confirmed, asked))
 }

@@ -13,7 +13,7 @@ use clearway_graph::{Inputs, load};
 
 use crate::feed::Feed;
 use crate::last_good::LastGood;
-use crate::metrics::Refreshed;
+use crate::metrics::{Findings, Refreshed};
 use crate::publication::Publication;
 use crate::service::{Service, processors};
 
@@ -29,13 +29,16 @@ pub struct Refresher {
     limits: Limits,
     /// The files that were refused last: they are not read, and not complained about, again.
     refused: Option<Digest>,
+    /// What is wrong with the files that are served.
+    findings: Findings,
     failures: u32,
 }
 
 impl Refresher {
     /// A refresher of a service.
     pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGood>) -> Self {
-        Refresher { service, feed, last_good, limits: Limits::default(), refused: None, failures: 0 }
+        let findings = Findings::default();
+        Refresher { service, feed, last_good, limits: Limits::default(), refused: None, findings, failures: 0 }
     }
 
     /// Publishes something for the first time: what the source holds, or what was good before the restart.
@@ -84,7 +87,9 @@ impl Refresher {
         if current.as_ref().is_some_and(|current| *current.revision() == id) {
             self.service.confirm(now);
             self.keep(|kept| kept.confirm(&id.to_string(), now));
-            self.refused = None;
+            if self.refused.take().is_some() {
+                self.service.metrics().found(&self.findings);
+            }
             return Refreshed::Unchanged;
         }
         if self.refused.as_ref() == Some(&id) {
@@ -92,13 +97,14 @@ impl Refresher {
         }
         // Those who are being served share the processors with this.
         let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
-        let (inputs, made) = self.prepare(inputs, threads).await;
+        let (inputs, findings, made) = self.prepare(inputs, threads).await;
+        self.service.metrics().found(&findings);
         let Some(publication) = made else {
             tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
             self.refused = Some(id);
             return Refreshed::Refused;
         };
-        self.publish(publication, now);
+        self.publish(publication, findings, now);
         self.keep(|kept| kept.save(&inputs, now));
         self.refused = None;
         Refreshed::Published
@@ -109,15 +115,16 @@ impl Refresher {
         let Some((inputs, confirmed)) = self.last_good.as_ref().and_then(|kept| kept.load(&self.limits)) else {
             return;
         };
-        let (_, made) = self.prepare(inputs, processors()).await;
+        // What the metrics tell of is what the source holds, and not this.
+        let (_, findings, made) = self.prepare(inputs, processors()).await;
         if let Some(publication) = made {
             let age = clearway_core::humanize(self.service.now().since(confirmed));
             tracing::warn!("serving the last good graph-data of before the restart, {age} old");
-            self.publish(publication, confirmed);
+            self.publish(publication, findings, confirmed);
         }
     }
 
-    fn publish(&self, publication: Publication, confirmed: Timestamp) {
+    fn publish(&mut self, publication: Publication, findings: Findings, confirmed: Timestamp) {
         tracing::info!(
             revision = %publication.revision(),
             releases = publication.releases(),
@@ -125,23 +132,24 @@ impl Refresher {
             "published"
         );
         self.service.publish(Arc::new(publication), confirmed);
+        self.findings = findings;
     }
 
     /// Everything that takes long, away from the threads that answer.
-    async fn prepare(&self, inputs: Inputs, threads: NonZeroUsize) -> (Inputs, Option<Publication>) {
+    async fn prepare(&self, inputs: Inputs, threads: NonZeroUsize) -> (Inputs, Findings, Option<Publication>) {
         let service = Arc::clone(&self.service);
         let limits = self.limits.clone();
         let work = move || {
             let outcome = load(&inputs, &limits);
-            service.metrics().found(&outcome.diagnostics);
             tell(&outcome.diagnostics);
+            let findings = Findings::of(&outcome.diagnostics);
             let previous = service.publication();
             let made = outcome.revision.and_then(|revision| {
                 Publication::prepare(&inputs, &revision, previous.as_deref(), threads)
                     .inspect_err(|error| tracing::error!(%error, "the graph-data cannot be packed for mirrors"))
                     .ok()
             });
-            (inputs, made)
+            (inputs, findings, made)
         };
         // It does not panic; if it did, the revision would be as good as refused.
         tokio::task::spawn_blocking(work).await.unwrap_or_default()

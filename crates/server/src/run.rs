@@ -144,22 +144,24 @@ async fn keep_current(
     looks: watch::Sender<u64>,
 ) {
     let mut outcome = refresher.begin().await;
+    let mut told = false;
     loop {
-        looks.send_modify(|looks| *looks += 1);
-        if let (Some(watch), true) = (&mut watch, outcome != Refreshed::Unchanged) {
+        // A link that was moved to the same files elsewhere changes nothing but the place to watch.
+        if let (Some(watch), true) = (&mut watch, told || outcome != Refreshed::Unchanged) {
             watch.renew();
         }
+        looks.send_modify(|looks| *looks += 1);
         let changed = async {
             match &watch {
                 Some(watch) => watch.changed().await,
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
-            () = changed => {}
-            () = look.notified() => {}
-            () = tokio::time::sleep(refresher.next(interval)) => {}
-        }
+        told = tokio::select! {
+            () = changed => true,
+            () = look.notified() => false,
+            () = tokio::time::sleep(refresher.next(interval)) => false,
+        };
         outcome = refresher.once().await;
     }
 }

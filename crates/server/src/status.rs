@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::CONTENT_TYPE;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
@@ -34,7 +34,9 @@ impl Status {
 
     fn answer(&self, method: &Method, path: &str) -> Answer {
         if method != Method::GET && method != Method::HEAD {
-            return text(StatusCode::METHOD_NOT_ALLOWED, TEXT, String::new());
+            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, TEXT, String::new());
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
         }
         match path {
             "/livez" => text(StatusCode::OK, TEXT, "ok\n".to_owned()),

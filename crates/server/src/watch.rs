@@ -31,9 +31,11 @@ impl Watch {
 
     /// Watches anew: after a link was moved, or a directory replaced, the old watch sees nothing any more.
     pub(crate) fn renew(&mut self) {
+        // Events have absolute paths; on some systems with every link in them resolved.
+        let places = [std::path::absolute(&self.path).ok(), self.path.canonicalize().ok()];
         let changed = Arc::clone(&self.changed);
         let told = move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_))) {
+            if event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)) && concerns(&event, &places)) {
                 changed.notify_one();
             }
         };
@@ -62,4 +64,13 @@ impl Watch {
         // A directory that never rests is read all the same.
         let _ = tokio::time::timeout(PATIENCE, quiet).await;
     }
+}
+
+/// Whether an event is about one of these places, and not about what else is in the directory of a link.
+fn concerns(event: &notify::Event, places: &[Option<PathBuf>]) -> bool {
+    let here = |changed: &PathBuf| {
+        places.iter().flatten().any(|place| changed.starts_with(place) || changed.file_name() == place.file_name())
+    };
+    // An event without a path says that some were lost.
+    event.paths.is_empty() || event.paths.iter().any(here)
 }

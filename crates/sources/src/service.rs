@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use clearway_core::{Arch, Limits};
 use clearway_graph::Inputs;
-use reqwest::header::{ACCEPT, AGE, ETAG, HeaderValue, IF_NONE_MATCH};
+use reqwest::header::{ACCEPT, AGE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 
 use crate::graph_data::{self, ArchiveError};
@@ -118,7 +118,10 @@ impl Validator {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// What the caller has is still right.
-    NotModified,
+    NotModified {
+        /// How old that was when the service said so, if it or a cache before it says so.
+        age: Option<Duration>,
+    },
     /// A new answer.
     Body {
         /// The JSON, unpacked; it begins as JSON does, and nothing else was looked at.
@@ -200,13 +203,12 @@ impl Service {
             request = request.header(IF_NONE_MATCH, known.as_str());
         }
         let response = self.send(&url, request).await?;
+        let age = header(&response, AGE).and_then(|age| age.trim().parse().ok()).map(Duration::from_secs);
         if known.is_some() && response.status() == StatusCode::NOT_MODIFIED {
-            return Ok(Answer::NotModified);
+            return Ok(Answer::NotModified { age });
         }
         let response = self.accepted(&url, response).await?;
-        let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let validator = header(ETAG).and_then(Validator::new);
-        let age = header(AGE).and_then(|age| age.trim().parse().ok()).map(Duration::from_secs);
+        let validator = header(&response, ETAG).and_then(Validator::new);
         let bytes = self.body(&url, response).await?;
         let failed = |why| ServiceError::NotAGraph { url: shown(&url), why };
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -257,6 +259,10 @@ impl Service {
     fn lost(&self, url: &Url, error: &reqwest::Error) -> ServiceError {
         ServiceError::Unreachable { url: shown(url), why: http::why(error, &self.options) }
     }
+}
+
+fn header(response: &Response, name: HeaderName) -> Option<&str> {
+    response.headers().get(name).and_then(|value| value.to_str().ok())
 }
 
 fn below(base: &Url, endpoint: &str) -> Url {

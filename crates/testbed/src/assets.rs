@@ -37,6 +37,8 @@ pub enum Component {
     DockerRegistry,
     /// A web server to compare with in benchmarks.
     Nginx,
+    /// Tries a service against its `OpenAPI` description.
+    Schemathesis,
 }
 
 impl Component {
@@ -52,12 +54,13 @@ impl Component {
             Self::Promtool => "promtool",
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
+            Self::Schemathesis => "schemathesis",
         }
     }
 
     /// Whether any version will do, so that the system's own is right. The others are used in the version that
-    /// `testbed/go.mod` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an old Prometheus on the PATH
-    /// would give other answers.
+    /// `testbed/go.mod` or `testbed/requirements.txt` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an
+    /// old Prometheus on the PATH would give other answers.
     fn is_from_the_system(self) -> bool {
         matches!(self, Self::DockerRegistry | Self::Nginx)
     }

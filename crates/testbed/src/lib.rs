@@ -3,7 +3,7 @@
 //! - [`Cluster`]: a Kubernetes control plane (etcd, kube-apiserver and, if wanted, kube-controller-manager,
 //!   kube-scheduler and kwok, which simulates nodes and pods). RBAC is on.
 //! - [`Prometheus`]: with real series, so that answers come from the real engine.
-//! - [`Registry`]: a registry of images.
+//! - [`Registry`]: a registry of images; [`images`] pushes to it.
 //!
 //! Each listens on loopback on a free port, is ready when its `start` returns, writes its log into a directory of its
 //! own, and ends with the test: also when the test's process is killed. `testbed/install` gets the programs.
@@ -26,6 +26,7 @@ mod control_plane;
 mod credentials;
 mod error;
 pub mod http;
+pub mod images;
 mod missing;
 mod namespace;
 mod ports;

@@ -103,7 +103,7 @@ fn an_answer_comes_with_what_it_is_known_by_and_its_age() {
 
     let known = validator.unwrap();
     let (url, heard) = says("304 Not Modified", "");
-    assert_eq!(asked(&url, &HttpOptions::default(), Some(&known)).unwrap(), Answer::NotModified);
+    assert_eq!(asked(&url, &HttpOptions::default(), Some(&known)).unwrap(), Answer::NotModified { age: None });
     assert!(heard.recv().unwrap().contains("if-none-match: \"r1\"\r\n"));
 }
 

@@ -3,11 +3,11 @@
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 use clearway_sources::oci::{self, Cache, Image, OciError, Registry};
+use clearway_testbed::images::{Family, Pushed, Pusher, gzip, linux, tar};
 use clearway_testbed::registry;
 use serde_json::json;
 
 use crate::proxy::{Answer, Proxy};
-use crate::pusher::{Family, Pushed, Pusher, gzip, linux, tar};
 use crate::quick;
 
 async fn read(host: &str, name: &str, cache: &Cache) -> Result<(Vec<String>, String), OciError> {
@@ -78,7 +78,7 @@ async fn graph_data_is_found_in_images_artifacts_and_indexes() {
     let (files, _) = read(&host, "graph-data:removed", &Cache::none()).await.unwrap();
     assert_eq!(files, want[1..]);
     let (files, digest) = read(&host, &format!("graph-data@{}", index.digest), &Cache::none()).await.unwrap();
-    assert_eq!((files.len(), digest), (3, index.digest.to_string()));
+    assert_eq!((files.len(), digest), (3, index.digest));
 }
 
 #[tokio::test]

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clearway_core::Digest;
 use clearway_sources::oci::{Cache, Registry, RegistryOptions, Why};
+use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
 use clearway_testbed::registry;
 use hyper::StatusCode;
 use serde_json::json;
 
 use crate::proxy::{Answer, Proxy, status};
-use crate::pusher::{Family, Pusher, gzip, release_layer, tar};
 use crate::{quick, scrape, scrape_as, versions};
 
 async fn push_some(base_url: &str) {
@@ -63,7 +63,7 @@ async fn a_layer_that_is_cut_or_stalls_in_its_middle_is_read_again() {
     // Large enough that half of it holds the metadata, which must not count before the rest was seen.
     let noise: Vec<u8> =
         (0..5000_u32).flat_map(|number| Digest::sha256(&number.to_le_bytes()).hex().to_owned().into_bytes()).collect();
-    let metadata = crate::pusher::metadata("1.0.0", &json!({}));
+    let metadata = clearway_testbed::images::metadata("1.0.0", &json!({}));
     let layer = tar(&[("release-manifests/release-metadata", &metadata), ("noise", &noise)]);
     let layer = push.image(Family::Oci, Some("one"), "amd64", vec![layer]).await;
     let proxy = Proxy::start(registry.base_url(), |asked| match asked.before {
@@ -75,7 +75,7 @@ async fn a_layer_that_is_cut_or_stalls_in_its_middle_is_read_again() {
     .await;
     let short = RegistryOptions { timeout: Duration::from_millis(500), ..quick() };
     let scraped = scrape_as(&Registry::new(short).unwrap(), proxy.host(), "a", &Cache::none()).await.unwrap();
-    assert_eq!(crate::listed(&scraped)[0].2, layer.digest.to_string());
+    assert_eq!(crate::listed(&scraped)[0].2, layer.digest);
     let asked = proxy.take();
     assert_eq!(asked.iter().filter(|line| line.contains("/blobs/")).count(), 8, "{asked:#?}");
 }

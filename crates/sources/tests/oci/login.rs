@@ -5,13 +5,13 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions};
+use clearway_testbed::images::Pusher;
 use clearway_testbed::{Authority, registry};
 use hyper::StatusCode;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::proxy::{Answer, Asked, Proxy, status};
-use crate::pusher::Pusher;
 use crate::{quick, scrape_as, versions};
 
 fn basic() -> String {

@@ -6,7 +6,6 @@ mod faults;
 mod login;
 mod memory;
 mod proxy;
-mod pusher;
 mod releases;
 
 use std::sync::Mutex;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use clearway_sources::oci::Cache;
+use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
 use clearway_testbed::registry;
 use serde_json::json;
 
-use crate::pusher::{Family, Pusher, gzip, release_layer, tar};
 use crate::scrape;
 
 /// The repository that the process of its own is to read.

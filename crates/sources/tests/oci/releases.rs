@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use clearway_core::{Arch, Digest, Limits};
 use clearway_graph::Inputs;
 use clearway_sources::oci::{Cache, Why};
+use clearway_testbed::images::{Family, Pusher, gzip, linux, metadata, release_layer, tar};
 use clearway_testbed::registry;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::json;
 
 use crate::proxy::{Answer, Proxy};
-use crate::pusher::{Family, Pusher, gzip, linux, metadata, release_layer, tar};
 use crate::{left_out, listed, scrape, versions};
 
 #[tokio::test]
@@ -49,12 +49,11 @@ async fn every_shape_of_release_is_found_and_everything_else_is_left_out_by_name
     push.image(Family::Docker, Some("base"), "amd64", vec![other.clone()]).await;
     let broken = gzip(&tar(&[("release-manifests/release-metadata", b"{\"kind\": 1}")]));
     push.image(Family::Docker, Some("broken"), "amd64", vec![plain("4.5.9"), broken]).await;
-    let signature = format!("sha256-{}.sig", docker.digest.hex());
+    let signature = format!("sha256-{}.sig", docker.digest.trim_start_matches("sha256:"));
     push.image(Family::Oci, Some(&signature), "", vec![]).await;
 
     let scraped = scrape(&registry.host(), "ocp/release", &Cache::none()).await.unwrap();
-    let release =
-        |version: &str, arch: &str, digest: &Digest| (version.to_owned(), arch.to_owned(), digest.to_string());
+    let release = |version: &str, arch: &str, digest: &str| (version.to_owned(), arch.to_owned(), digest.to_string());
     assert_eq!(
         listed(&scraped),
         [
@@ -85,7 +84,7 @@ async fn every_shape_of_release_is_found_and_everything_else_is_left_out_by_name
     let served: serde_json::Value = serde_json::from_slice(&clearway_graph::wire::write(&graph)).unwrap();
     assert_eq!(served["nodes"][0]["payload"], format!("{}/ocp/release@{}", registry.host(), multi.digest));
     let said = &served["nodes"][0]["metadata"];
-    assert_eq!(said["io.openshift.upgrades.graph.release.manifestref"], multi.digest.to_string());
+    assert_eq!(said["io.openshift.upgrades.graph.release.manifestref"], multi.digest);
     assert_eq!(said["url"], "https://example.com/4.6.0");
 }
 
@@ -214,5 +213,5 @@ async fn a_registry_without_digests_in_headers_costs_a_request_more() {
     })
     .await;
     let scraped = scrape(proxy.host(), "a", &Cache::none()).await.unwrap();
-    assert_eq!(listed(&scraped), [("1.0.0".to_owned(), "amd64".to_owned(), pushed.digest.to_string())]);
+    assert_eq!(listed(&scraped), [("1.0.0".to_owned(), "amd64".to_owned(), pushed.digest)]);
 }

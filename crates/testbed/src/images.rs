@@ -1,31 +1,54 @@
 //! The least of a tool that pushes images: layers, manifests and lists, in Docker's and in OCI's words.
+//!
+//! ```no_run
+//! use clearway_testbed::images::Pusher;
+//!
+//! # async fn test() {
+//! let Some(registry) = clearway_testbed::registry().await else { return };
+//! Pusher::new(&registry.base_url(), "ocp/release").release("4.5.0", "4.5.0", "amd64").await;
+//! # }
+//! ```
+//!
+//! What cannot be pushed fails the test.
 
 use std::io::Write as _;
 
-use clearway_core::Digest;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// Whose words a manifest is written in.
-#[derive(Clone, Copy)]
-pub(crate) enum Family {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Docker's, version 2 schema 2.
     Docker,
+    /// The Open Container Initiative's.
     Oci,
 }
 
 /// A repository of a registry to push to.
-pub(crate) struct Pusher {
+#[derive(Debug)]
+pub struct Pusher {
     client: Client,
     base: String,
 }
 
 /// Something that was pushed, as a manifest refers to it.
-#[derive(Clone)]
-pub(crate) struct Pushed {
-    pub(crate) digest: Digest,
-    pub(crate) descriptor: Value,
+#[derive(Debug, Clone)]
+pub struct Pushed {
+    /// Its digest: `sha256:…`.
+    pub digest: String,
+    /// Media type, digest and size.
+    pub descriptor: Value,
+}
+
+impl Pushed {
+    fn new(media_type: &str, bytes: &[u8]) -> Self {
+        let digest = digest(bytes);
+        Pushed { descriptor: json!({"mediaType": media_type, "digest": digest, "size": bytes.len()}), digest }
+    }
 }
 
 impl Family {
@@ -48,38 +71,61 @@ impl Family {
 }
 
 impl Pusher {
-    pub(crate) fn new(base_url: &str, repository: &str) -> Self {
+    /// A repository by the registry's URL and its own name.
+    pub fn new(base_url: &str, repository: &str) -> Self {
         // The client wants a TLS provider even where there is no TLS. A second call finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Pusher { client: Client::new(), base: format!("{base_url}/v2/{repository}") }
     }
 
     /// Pushes bytes under a media type.
-    pub(crate) async fn blob(&self, media_type: &str, bytes: Vec<u8>) -> Pushed {
-        let (digest, size) = (Digest::sha256(&bytes), bytes.len());
+    ///
+    /// # Panics
+    ///
+    /// When the registry refuses it.
+    pub async fn blob(&self, media_type: &str, bytes: Vec<u8>) -> Pushed {
+        let pushed = Pushed::new(media_type, &bytes);
         let begun = self.client.post(format!("{}/blobs/uploads/", self.base)).send().await.unwrap();
         assert_eq!(begun.status(), StatusCode::ACCEPTED);
         let place = begun.headers()["location"].to_str().unwrap().to_owned();
-        let url = format!("{place}{}digest={digest}", if place.contains('?') { '&' } else { '?' });
+        let url = format!("{place}{}digest={}", if place.contains('?') { '&' } else { '?' }, pushed.digest);
         let put = self.client.put(url).header("content-type", "application/octet-stream").body(bytes);
         assert_eq!(put.send().await.unwrap().status(), StatusCode::CREATED);
-        Pushed { descriptor: json!({"mediaType": media_type, "digest": digest.to_string(), "size": size}), digest }
+        pushed
     }
 
     /// Pushes a manifest under a tag, or under its digest only.
-    pub(crate) async fn manifest(&self, tag: Option<&str>, manifest: &Value) -> Pushed {
+    ///
+    /// # Panics
+    ///
+    /// When the registry refuses it.
+    pub async fn manifest(&self, tag: Option<&str>, manifest: &Value) -> Pushed {
         let media_type = manifest["mediaType"].as_str().unwrap();
         let bytes = serde_json::to_vec(manifest).unwrap();
-        let (digest, size) = (Digest::sha256(&bytes), bytes.len());
-        let url = format!("{}/manifests/{}", self.base, tag.map_or(digest.to_string(), str::to_owned));
+        let pushed = Pushed::new(media_type, &bytes);
+        let url = format!("{}/manifests/{}", self.base, tag.unwrap_or(&pushed.digest));
         let put = self.client.put(url).header("content-type", media_type).body(bytes).send().await.unwrap();
         let status = put.status();
         assert_eq!(status, StatusCode::CREATED, "{}", put.text().await.unwrap());
-        Pushed { descriptor: json!({"mediaType": media_type, "digest": digest.to_string(), "size": size}), digest }
+        pushed
+    }
+
+    /// Takes a manifest away, and every tag that leads to it.
+    ///
+    /// # Panics
+    ///
+    /// When the registry refuses it.
+    pub async fn delete(&self, pushed: &Pushed) {
+        let url = format!("{}/manifests/{}", self.base, pushed.digest);
+        assert_eq!(self.client.delete(url).send().await.unwrap().status(), StatusCode::ACCEPTED);
     }
 
     /// Pushes an image of layers, the lowest first.
-    pub(crate) async fn image(&self, family: Family, tag: Option<&str>, arch: &str, layers: Vec<Vec<u8>>) -> Pushed {
+    ///
+    /// # Panics
+    ///
+    /// When the registry refuses it.
+    pub async fn image(&self, family: Family, tag: Option<&str>, arch: &str, layers: Vec<Vec<u8>>) -> Pushed {
         let [manifest_type, _, config_type, layer_type] = family.types();
         let config = json!({"architecture": arch, "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}});
         let config = self.blob(config_type, serde_json::to_vec(&config).unwrap()).await;
@@ -94,12 +140,16 @@ impl Pusher {
     }
 
     /// Pushes an image of one layer that is a release.
-    pub(crate) async fn release(&self, tag: &str, version: &str, arch: &str) -> Pushed {
+    pub async fn release(&self, tag: &str, version: &str, arch: &str) -> Pushed {
         self.image(Family::Docker, Some(tag), arch, vec![release_layer(version, &json!({}))]).await
     }
 
     /// Pushes a list of images, each with its platform.
-    pub(crate) async fn list(&self, family: Family, tag: &str, children: &[(&Pushed, Value)]) -> Pushed {
+    ///
+    /// # Panics
+    ///
+    /// When the registry refuses it.
+    pub async fn list(&self, family: Family, tag: &str, children: &[(&Pushed, Value)]) -> Pushed {
         let manifests: Vec<Value> = children
             .iter()
             .map(|(child, platform)| {
@@ -113,13 +163,26 @@ impl Pusher {
     }
 }
 
+fn digest(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 /// The platform of an image in a list.
-pub(crate) fn linux(arch: &str) -> Value {
+pub fn linux(arch: &str) -> Value {
     json!({"os": "linux", "architecture": arch})
 }
 
 /// A tar archive of files.
-pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+///
+/// # Panics
+///
+/// When it cannot be written, which into memory does not happen.
+pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in files {
         let mut header = tar::Header::new_gnu();
@@ -129,21 +192,30 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+/// Bytes, gzipped.
+///
+/// # Panics
+///
+/// When it cannot be written, which into memory does not happen.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
 /// The metadata of a release.
-pub(crate) fn metadata(version: &str, more: &Value) -> Vec<u8> {
+///
+/// # Panics
+///
+/// When it cannot be written, which into memory does not happen.
+pub fn metadata(version: &str, more: &Value) -> Vec<u8> {
     let metadata =
         json!({"kind": "cincinnati-metadata-v0", "version": version, "previous": ["4.4.9"], "metadata": more});
     serde_json::to_vec(&metadata).unwrap()
 }
 
 /// A layer that makes an image a release.
-pub(crate) fn release_layer(version: &str, more: &Value) -> Vec<u8> {
+pub fn release_layer(version: &str, more: &Value) -> Vec<u8> {
     gzip(&tar(&[
         ("release-manifests/image-references", b"{}"),
         ("release-manifests/release-metadata", &metadata(version, more)),

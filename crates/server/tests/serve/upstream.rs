@@ -1,0 +1,208 @@
+//! Mirrors: answers of another service, kept current, asked for on demand, and served with their age while it is away
+//! (U4, U16).
+
+use std::time::Duration;
+
+use clearway_core::Timestamp;
+use clearway_server::{Config, MirrorOptions, Scope};
+use clearway_sources::http::HttpOptions;
+use clearway_sources::service::Service;
+use clearway_testbed::wait_until;
+
+use crate::client::DEADLINE;
+use crate::scripted::{Says, Scripted, graph};
+use crate::site::{Data, EMPTY, PREFIX, Site, clock, config};
+
+/// Answers are asked for again after this long.
+const FRESH: Duration = Duration::from_mins(1);
+
+/// A mirror that keeps the channels current.
+pub(crate) fn mirror(upstream: Service, channels: &[&str], clock: fn() -> Timestamp) -> Config {
+    let scope = |channel: &&str| Scope { channel: (*channel).to_owned(), arch: "amd64".parse().unwrap() };
+    let options =
+        MirrorOptions { upstream, configured: channels.iter().map(scope).collect(), fresh: FRESH, kept: None };
+    Config { mirror: Some(options), clock, ..config(None) }
+}
+
+fn answered(site: &Site, outcome: &str) -> u64 {
+    site.metric(&format!("clearway_upstream_requests_total{{outcome=\"{outcome}\"}}")).unwrap_or(0)
+}
+
+/// Waits until the configured channels are there.
+async fn ready(site: &Site) {
+    wait_until(DEADLINE, "it is ready", async || site.ready().await == 200).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_mirror_of_another_clearway_answers_the_same() {
+    let data = Data::example();
+    let origin = Site::start(data.config()).await;
+    let url = format!("http://{}{PREFIX}", origin.address);
+    let upstream = Service::new(&url, &HttpOptions::default()).unwrap();
+    let site = Site::begin(mirror(upstream, &["stable-1.5"], data.config().clock));
+    ready(&site).await;
+    for query in ["stable-1.5", "candidate-1.5", "fast-1.5&arch=arm64", "nobody-knows", "stable-1.5&arch=s390x"] {
+        let (theirs, ours) = (origin.graph(query).await, site.graph(query).await);
+        assert_eq!((ours.status, ours.header("etag")), (200, theirs.header("etag")), "{query}");
+        assert!(ours.body == theirs.body, "{query}");
+        let tag = ours.header("etag").unwrap();
+        let again = site.get_with(&format!("{PREFIX}/graph?channel={query}"), &[("If-None-Match", tag)]).await;
+        assert_eq!(again.status, 304, "{query}");
+    }
+    // There are no files behind it, and never will be.
+    for path in ["/graph-data", "/signatures/sha256=ab/signature-1"] {
+        assert_eq!(site.get(&format!("{PREFIX}{path}")).await.status, 404, "{path}");
+    }
+    // What is wrong with a request is said here, and not upstream.
+    for path in ["/graph", "/graph?channel=X", "/graph?channel=x&arch=X"] {
+        assert_eq!(site.get(&format!("{PREFIX}{path}")).await.status, 400, "{path}");
+    }
+    let long = site.graph(&format!("stable-1.5&arch={}", "a".repeat(64))).await;
+    assert_eq!((long.status, long.text()), (200, EMPTY), "an architecture nobody has heard of");
+}
+
+#[tokio::test]
+async fn the_age_of_upstream_s_answer_is_part_of_ours() {
+    clock!(time);
+    let data = Data::of(&["1.0.0"]);
+    let mut theirs = data.config();
+    theirs.clock = time::now;
+    let origin = Site::start(theirs).await;
+    let url = format!("http://{}{PREFIX}", origin.address);
+    let upstream = Service::new(&url, &HttpOptions::default()).unwrap();
+    let site = Site::begin(mirror(upstream, &[], time::now));
+    time::pass(100);
+    assert_eq!(site.graph("c").await.age(), 100, "as old as upstream's when it came");
+    time::pass(100);
+    assert_eq!(origin.graph("c").await.age(), 200);
+    // Upstream says that its answer is the same, and that it has not been confirmed any more than before.
+    assert_eq!(site.graph("c").await.age(), 200, "as old as upstream's when it was confirmed");
+    origin.look().await;
+    time::pass(61);
+    assert_eq!(site.graph("c").await.age(), 61, "upstream has seen its source again");
+
+    // An upstream whose answers are old is not asked more often for that.
+    let upstream = Scripted::start(Says::This("200 OK", vec![("age", "5000".to_owned())], graph(&["1.0.0"]))).await;
+    let site = Site::begin(mirror(upstream.service(), &[], time::now));
+    for _ in 0..5 {
+        assert_eq!(site.graph("c").await.age(), 5000);
+    }
+    assert_eq!(upstream.take().len(), 1);
+}
+
+#[tokio::test]
+async fn configured_channels_are_kept_and_others_are_asked_for_once_on_demand() {
+    clock!(time);
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), Some("\"one\""))).await;
+    let site = Site::begin(mirror(upstream.service(), &["a", "b"], time::now));
+    ready(&site).await;
+    let mut asked = upstream.take();
+    asked.sort();
+    assert_eq!(asked, ["a", "b"], "before anybody asked");
+    for _ in 0..5 {
+        assert_eq!(site.graph("a").await.versions(), ["1.0.0"]);
+        assert_eq!(site.graph("other").await.versions(), ["1.0.0"]);
+    }
+    assert_eq!(upstream.take(), ["other"], "once, while it is fresh");
+    // After a while it is asked for again, with the tag it came with.
+    time::pass(61);
+    upstream.says(Says::Graph(graph(&["2.0.0"]), Some("\"two\"")));
+    assert_eq!(site.graph("other").await.versions(), ["2.0.0"]);
+    time::pass(61);
+    let before = answered(&site, "answered");
+    let other = site.graph("other").await;
+    assert_eq!((other.versions(), other.age()), (vec!["2.0.0".to_owned()], 0), "not modified is as good as new");
+    assert_eq!((upstream.take().len(), answered(&site, "answered") - before), (2, 1));
+    // Configured ones are for the loop to ask for, not for clients.
+    let kept = site.graph("a").await;
+    assert_eq!((kept.versions(), kept.age()), (vec!["1.0.0".to_owned()], 122));
+    assert_eq!(upstream.take(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_who_ask_at_once_are_one_request_upstream() {
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    let site = Site::begin(mirror(upstream.service(), &[], config(None).clock));
+    upstream.hold();
+    let address = site.address;
+    let clients: Vec<_> = (0..40)
+        .map(|_| {
+            tokio::spawn(async move {
+                crate::client::ask(address, "GET", &format!("{PREFIX}/graph?channel=busy"), &[]).await
+            })
+        })
+        .collect();
+    site.connections(40).await;
+    wait_until(DEADLINE, "upstream is asked", async || upstream.count() > 0).await.unwrap();
+    upstream.release();
+    for client in clients {
+        assert_eq!(client.await.unwrap().versions(), ["1.0.0"]);
+    }
+    assert_eq!(upstream.take(), ["busy"]);
+}
+
+#[tokio::test]
+async fn while_upstream_is_away_older_answers_are_served_with_their_age_also_after_a_restart() {
+    clock!(time);
+    let cache = tempfile::tempdir().unwrap();
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), Some("\"one\""))).await;
+    let start = || {
+        let configuration = mirror(upstream.service(), &["kept"], time::now);
+        Site::begin(Config { cache: Some(cache.path().to_owned()), ..configuration })
+    };
+    let site = start();
+    ready(&site).await;
+    assert_eq!(site.graph("demanded").await.age(), 0);
+    time::pass(100);
+    assert_eq!(site.graph("demanded").await.age(), 0, "confirmed");
+    upstream.says(Says::Away);
+    time::pass(100);
+    for _ in 0..3 {
+        let (kept, demanded) = (site.graph("kept").await, site.graph("demanded").await);
+        assert_eq!((kept.versions(), kept.age()), (vec!["1.0.0".to_owned()], 200));
+        assert_eq!((demanded.versions(), demanded.age()), (vec!["1.0.0".to_owned()], 100));
+    }
+    // It is left alone for a moment after a failure, and then asked again.
+    assert_eq!(answered(&site, "failed"), 1);
+    time::pass(11);
+    assert_eq!(site.graph("demanded").await.age(), 111);
+    assert_eq!(answered(&site, "failed"), 2);
+    drop(site.running);
+
+    let site = start();
+    assert_eq!(site.ready().await, 200, "from the cache");
+    let (kept, demanded) = (site.graph("kept").await, site.graph("demanded").await);
+    assert_eq!((kept.versions(), kept.age()), (vec!["1.0.0".to_owned()], 211));
+    assert_eq!((demanded.versions(), demanded.age()), (vec!["1.0.0".to_owned()], 111), "as last confirmed");
+    upstream.says(Says::Graph(graph(&["2.0.0"]), Some("\"two\"")));
+    time::pass(11);
+    assert_eq!(
+        (site.graph("demanded").await.versions(), site.graph("demanded").await.age()),
+        (vec!["2.0.0".to_owned()], 0)
+    );
+}
+
+#[tokio::test]
+async fn local_channels_win_and_nothing_of_upstream_is_served_before_they_are_known() {
+    let upstream = Scripted::start(Says::Graph(graph(&["9.0.0"]), None)).await;
+    let data = Data::of(&["1.0.0"]);
+    data.write("channels/c.yaml", "name: [");
+    let mut configuration = mirror(upstream.service(), &["m"], config(None).clock);
+    configuration.feed = data.config().feed;
+    let site = Site::start(configuration).await;
+    wait_until(DEADLINE, "upstream answered", async || answered(&site, "answered") == 1).await.unwrap();
+    for channel in ["c", "m", "other"] {
+        let reply = site.graph(channel).await;
+        assert_eq!((reply.status, reply.json()["kind"].as_str()), (503, Some("not_ready")), "{channel}");
+    }
+    assert_eq!((site.ready().await, upstream.take()), (503, vec!["m".to_owned()]));
+    data.release(&["1.0.0"]);
+    site.serves("c", &["1.0.0"]).await;
+    assert_eq!(site.ready().await, 200);
+    assert_eq!(site.graph("m").await.versions(), ["9.0.0"]);
+    assert_eq!(site.graph("other").await.versions(), ["9.0.0"]);
+    // A channel of ours is ours for every architecture.
+    assert_eq!(site.graph("c&arch=arm64").await.text(), EMPTY);
+    assert_eq!(upstream.take(), ["other"]);
+    assert_eq!(site.get(&format!("{PREFIX}/graph-data")).await.status, 200);
+}

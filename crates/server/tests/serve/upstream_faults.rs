@@ -1,0 +1,162 @@
+//! Upstream services that are unwell: whatever they do, clients get an answer in time, the last good one or an error
+//! that says why (U16, U22).
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use clearway_server::Config;
+use serde_json::json;
+
+use crate::scripted::{Says, Scripted, graph};
+use crate::site::{Site, clock, config};
+use crate::upstream::mirror;
+
+/// What can go wrong, and what a client is told of it when nothing older is known.
+fn faults() -> Vec<(Says, &'static str)> {
+    let page = "<!DOCTYPE html><html>maintenance</html>".to_owned();
+    let said = json!({"kind": "failed_json_in", "value": "failed to deserialize JSON"}).to_string();
+    let html = vec![("content-type", "text/html".to_owned())];
+    vec![
+        (Says::Away, "cannot be reached"),
+        (Says::Nothing, "no complete answer within 500ms"),
+        (Says::Half, "no complete answer within 500ms"),
+        (Says::Endless, "the answer is larger than 1048576 bytes"),
+        (Says::This("200 OK", html, page), "a page for a browser"),
+        (Says::This("200 OK", vec![], String::new()), "the answer is empty"),
+        (Says::This("200 OK", vec![], "[]".to_owned()), "not a graph in JSON"),
+        (Says::This("200 OK", vec![], "{\"nodes\":[".to_owned()), "cannot be read"),
+        (Says::This("200 OK", vec![], "{\"nodes\":{}}".to_owned()), "cannot be read"),
+        (Says::This("500 Internal Server Error", vec![], said), "answers 500: failed to deserialize JSON"),
+        (Says::This("502 Bad Gateway", vec![], "<html>".to_owned()), "answers 502"),
+        (Says::This("404 Not Found", vec![], String::new()), "answers 404"),
+        (Says::This("204 No Content", vec![], String::new()), "answers 204"),
+        (Says::This("304 Not Modified", vec![], String::new()), "answers 304"),
+        (Says::This("302 Found", vec![("location", "/graph?channel=x".to_owned())], String::new()), "circle"),
+    ]
+}
+
+#[tokio::test]
+async fn where_nothing_is_known_the_client_is_told_what_is_wrong_upstream() {
+    let upstream = Scripted::start(Says::Away).await;
+    let site = Site::begin(mirror(upstream.service(), &[], config(None).clock));
+    for (number, (says, why)) in faults().into_iter().enumerate() {
+        upstream.says(says);
+        let begin = Instant::now();
+        let reply = site.graph(&format!("channel-{number}")).await;
+        let body = reply.json();
+        assert_eq!((reply.status, body["kind"].as_str()), (500, Some("failed_upstream_fetch")), "{body}");
+        let value = body["value"].as_str().unwrap();
+        assert!(value.starts_with("failed to fetch upstream graph: ") && value.contains(why), "{why}: {value}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert!(begin.elapsed() < Duration::from_secs(10), "{why}: {:?}", begin.elapsed());
+        // The next one is not kept waiting for the same.
+        let before = upstream.count();
+        assert_eq!(site.graph(&format!("channel-{number}")).await.body, reply.body, "{why}");
+        assert_eq!(upstream.count(), before, "{why}");
+    }
+}
+
+#[tokio::test]
+async fn where_something_is_known_it_is_served_whatever_upstream_does() {
+    clock!(time);
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    let site = Site::begin(mirror(upstream.service(), &[], time::now));
+    let good = site.graph("c").await;
+    let mut age = 0;
+    for (says, why) in faults() {
+        upstream.says(says);
+        time::pass(90);
+        age += 90;
+        let reply = site.graph("c").await;
+        assert_eq!((reply.status, reply.age()), (200, age), "{why}");
+        assert!(reply.body == good.body, "{why}");
+        assert_eq!(reply.header("clearway-revision"), good.header("clearway-revision"), "{why}");
+    }
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    time::pass(90);
+    assert_eq!((site.graph("c").await.versions(), site.graph("c").await.age()), (vec!["2.0.0".to_owned()], 0));
+}
+
+#[tokio::test]
+async fn nobody_waits_long_for_an_upstream_that_hangs_when_there_is_an_older_answer() {
+    clock!(time);
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    let site = Site::begin(mirror(upstream.service_within(Duration::from_mins(5)), &[], time::now));
+    assert_eq!(site.graph("c").await.versions(), ["1.0.0"]);
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    upstream.hold();
+    time::pass(90);
+    for _ in 0..5 {
+        let begin = Instant::now();
+        let reply = site.graph("c").await;
+        assert_eq!((reply.versions(), reply.age()), (vec!["1.0.0".to_owned()], 90));
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
+    assert_eq!(upstream.count(), 2, "one request is under way, and no more");
+    // What comes at last is for whoever asks then.
+    upstream.release();
+    site.serves("c", &["2.0.0"]).await;
+    assert_eq!(upstream.count(), 2);
+}
+
+#[tokio::test]
+async fn what_is_unreadable_in_an_answer_never_opens_an_edge() {
+    let upstream = Scripted::start(Says::Away).await;
+    let site = Site::begin(mirror(upstream.service(), &[], config(None).clock));
+    let node = |version: &str| json!({"version": version, "payload": "r.example.com/p@sha256:ab", "metadata": {}});
+    let answer = json!({
+        "version": 1,
+        "future": {"field": true},
+        "nodes": [node("1.0.0"), {"version": 5}, node("1.1.0"), node("1.2.0")],
+        "edges": [[0, 2], [0, 1], [0, 99], "x", [2, 3]],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.2.0"}], "risks": [{"name": 7}]}, 3],
+    });
+    upstream.says(Says::Graph(answer.to_string(), None));
+    let served = site.graph("c").await;
+    assert_eq!(served.versions(), ["1.0.0", "1.1.0", "1.2.0"]);
+    assert_eq!(served.json()["edges"], json!([[0, 1], [1, 2]]), "no index has shifted");
+    let conditional = served.json()["conditionalEdges"].clone();
+    let edges: Vec<_> = conditional.as_array().unwrap().iter().map(|group| group["edges"].clone()).collect();
+    assert_eq!(edges, [json!([{"from": "1.0.0", "to": "1.2.0"}])], "{conditional}");
+}
+
+#[tokio::test]
+async fn rubbish_in_the_cache_is_passed_over_and_the_cache_does_not_grow_without_end() {
+    let cache = tempfile::tempdir().unwrap();
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    let start = || {
+        let configuration = mirror(upstream.service(), &["kept"], config(None).clock);
+        Site::begin(Config { cache: Some(cache.path().to_owned()), ..configuration })
+    };
+    let site = start();
+    site.serves("kept", &["1.0.0"]).await;
+    let directory = cache.path().join("upstream");
+    let files = || fs::read_dir(&directory).unwrap().count();
+    assert_eq!(files(), 1);
+    drop(site.running);
+
+    // More than are kept, and the configured one is the last of them.
+    let kept = fs::read_to_string(directory.join("kept_amd64.answer")).unwrap();
+    for number in 0..1100 {
+        let other = kept.replacen("kept", &format!("channel-{number}"), 1);
+        fs::write(directory.join(format!("channel-{number}_amd64.answer")), other).unwrap();
+    }
+    upstream.says(Says::Away);
+    let site = start();
+    assert_eq!((files(), site.metric("clearway_upstream_answers")), (1024, Some(1024)));
+    assert_eq!((site.graph("kept").await.versions(), site.ready().await), (vec!["1.0.0".to_owned()], 200));
+    // Somebody asks for any channel there may be.
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    for number in 0..5 {
+        assert_eq!(site.graph(&format!("new-{number}")).await.versions(), ["2.0.0"]);
+        assert_eq!((files(), site.metric("clearway_upstream_answers")), (1024, Some(1024)), "one for another");
+    }
+    drop(site.running);
+
+    for file in fs::read_dir(&directory).unwrap() {
+        fs::write(file.unwrap().path(), "{\"channel\":\"kept\",\"arch\":\"amd64\",\"confirmed\":1}\nrubbish").unwrap();
+    }
+    upstream.says(Says::Away);
+    let site = start();
+    assert_eq!((site.graph("kept").await.status, site.ready().await), (500, 503));
+}
