@@ -30,10 +30,7 @@ pub(crate) fn run(options: &Serve) -> Result<Exit> {
 async fn serve(options: &Serve) -> Result<Exit> {
     let (mut hang_up, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
     let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
-    let running = Running::start(config(options)?, &socket, Some(&status_socket))?;
-    // The service has its own handles, and closes them when it drains. With these open, whoever comes then would be
-    // accepted by the system and answered by nobody.
-    drop((socket, status_socket));
+    let running = Running::start(config(options)?, socket, Some(status_socket))?;
     tracing::info!("serving on http://{}{}/graph", running.address(), running.service().prefix());
     if let Some(address) = running.status_address() {
         tracing::info!("probes and metrics on http://{address}/readyz and /metrics");

@@ -75,7 +75,7 @@ pub struct Listener {
 impl Listener {
     /// Starts to answer on a bound socket.
     pub fn start<R: Respond>(
-        socket: &TcpListener,
+        socket: TcpListener,
         respond: &Arc<R>,
         options: &ListenOptions,
         metrics: &Metrics,
@@ -84,7 +84,10 @@ impl Listener {
         let address = socket.local_addr()?;
         let (stop, stopped) = watch::channel(None);
         let room = Arc::new(Semaphore::new(options.connections));
-        let threads = (0..options.threads.get()).map(|number| {
+        // Each thread has a handle, and nobody else: when all have stopped accepting, the system refuses who comes.
+        let mut sockets = (1..options.threads.get()).map(|_| socket.try_clone()).collect::<io::Result<Vec<_>>>()?;
+        sockets.push(socket);
+        let threads = sockets.into_iter().enumerate().map(|(number, socket)| {
             let worker = Worker {
                 respond: Arc::clone(respond),
                 room: Arc::clone(&room),
@@ -92,7 +95,6 @@ impl Listener {
                 metrics: metrics.clone(),
                 stopped: stopped.clone(),
             };
-            let socket = socket.try_clone()?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let run = move || runtime.block_on(worker.run(socket));
             thread::Builder::new().name(format!("answer-{number}")).spawn(run)

@@ -57,7 +57,7 @@ impl Running {
     /// Starts to serve on bound sockets. Until there is something to serve, clients are told so.
     ///
     /// Sources are read in the runtime that calls this; requests are answered in threads of their own.
-    pub fn start(config: Config, socket: &TcpListener, status_socket: Option<&TcpListener>) -> io::Result<Self> {
+    pub fn start(config: Config, socket: TcpListener, status_socket: Option<TcpListener>) -> io::Result<Self> {
         let Config { feed, mirror, cache, interval, service, listen, clock } = config;
         let metrics = Metrics::new();
         let mirror = match mirror {

@@ -26,7 +26,7 @@ pub(super) fn serve(out: &mut impl Write, graph_data: &Path, stay: bool) -> Resu
     runtime.block_on(async {
         let socket = TcpListener::bind(USUAL).or_else(|_| TcpListener::bind("127.0.0.1:0"))?;
         let status_socket = TcpListener::bind("127.0.0.1:0")?;
-        let running = Running::start(config(graph_data), &socket, Some(&status_socket))?;
+        let running = Running::start(config(graph_data), socket, Some(status_socket))?;
         running.looked(0).await;
         let base = format!("http://{}{}", running.address(), running.service().prefix());
         writeln!(out, "\n{}", heading("And to clusters?   (clearway serve --graph-data DIR)"))?;

@@ -137,7 +137,7 @@ impl Site {
     /// Starts a service, and does not wait for anything.
     pub(crate) fn begin(config: Config) -> Self {
         let socket = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let running = Running::start(config, &socket(), Some(&socket())).unwrap();
+        let running = Running::start(config, socket(), Some(socket())).unwrap();
         let (address, status) = (running.address(), running.status_address().unwrap());
         Site { running, address, status }
     }
