@@ -131,7 +131,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy(&entry.path(), &target)?;
         } else {
-            fs::copy(entry.path(), target).map(drop)?
+            fs::copy(entry.path(), target)?;
         }
     }
     Ok(())
