@@ -18,6 +18,8 @@ const FROM_BEFORE: usize = 26;
 const RISKS: usize = 124;
 const CONDITIONAL: usize = 1_601;
 const SILENT: usize = 116;
+/// How many of the newest minor versions still have releases that are not at every stage.
+const SETTLED: usize = 12;
 /// The stages of a channel, and how many of the newest releases of a minor version are not in it yet.
 const STAGES: [(&str, usize); 4] = [("candidate", 0), ("fast", 1), ("stable", 3), ("eus", 3)];
 
@@ -107,7 +109,9 @@ fn digest(numbers: &[usize]) -> String {
 
 fn channel(major: usize, minor: usize, stage: &str, fresh: usize) -> String {
     let mut out = format!("name: {stage}-{major}.{minor}\nversions:\n");
-    let back = if stage == "eus" { 2 } else { 1 };
+    // Long support is of every second minor version; what is settled is the same at every stage.
+    let back = if stage == "eus" && minor.is_multiple_of(2) { 2 } else { 1 };
+    let fresh = if minor + SETTLED < MINORS { 0 } else { fresh };
     for minor in minor.saturating_sub(back)..=minor {
         let first = if stage == "candidate" { 0 } else { PRE_RELEASES };
         for at in first..count(minor) - fresh {
