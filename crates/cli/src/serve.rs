@@ -2,9 +2,8 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use anyhow::{Context as _, Result, bail};
-use clearway_core::Arch;
-use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, Scope, ServiceOptions};
+use anyhow::{Context as _, Result};
+use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions, Repository};
@@ -69,7 +68,7 @@ fn config(options: &Serve) -> Result<Config> {
     let mirror = match &options.upstream {
         Some(url) => Some(MirrorOptions {
             upstream: Upstream::new(url, &http)?,
-            configured: options.mirror.iter().map(|text| scope(text)).collect::<Result<_>>()?,
+            configured: options.mirror.clone(),
             fresh: options.max_age,
             kept: None,
         }),
@@ -110,13 +109,4 @@ fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
         None => Cache::none(),
     };
     Ok(Feed::new(graph_data, Some(Registry::new(registry)?), repositories, cache))
-}
-
-/// `CHANNEL`, or `CHANNEL/ARCH`.
-fn scope(text: &str) -> Result<Scope> {
-    let (channel, arch) = text.split_once('/').unwrap_or((text, Arch::DEFAULT));
-    if channel.is_empty() {
-        bail!("`{text}` names no channel; write CHANNEL or CHANNEL/ARCH");
-    }
-    Ok(Scope { channel: channel.to_owned(), arch: arch.parse()? })
 }

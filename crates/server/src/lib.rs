@@ -43,7 +43,7 @@ pub use kept_answers::KeptAnswers;
 pub use last_good::LastGood;
 pub use listen::{ListenOptions, Listener, Respond};
 pub use metrics::{Findings, Metrics, Refreshed};
-pub use mirror::{Mirror, MirrorOptions, Scope};
+pub use mirror::{Mirror, MirrorOptions, Scope, ScopeError};
 pub use publication::Publication;
 pub use refresh::Refresher;
 pub use respond::Answer;

@@ -2,6 +2,7 @@
 //! them for the others, and served with their age while upstream is away.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use crate::body::Body;
 use crate::kept_answers::{Kept, KeptAnswers};
 use crate::metrics::Metrics;
 use crate::publication::header;
+use crate::query::Field;
 
 /// Answers that are kept. Channels that nobody configured make room for each other.
 const MAX_ANSWERS: usize = 1024;
@@ -37,6 +39,25 @@ pub struct Scope {
     pub channel: String,
     /// The architecture.
     pub arch: Arch,
+}
+
+/// Why a text names no channel and architecture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no channel; write CHANNEL or CHANNEL/ARCH, such as stable-1.5 or stable-1.5/arm64")]
+pub struct ScopeError(String);
+
+/// `CHANNEL`, or `CHANNEL/ARCH`.
+impl FromStr for Scope {
+    type Err = ScopeError;
+
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
+        let failed = || ScopeError(text.to_owned());
+        let (channel, arch) = text.split_once('/').unwrap_or((text, Arch::DEFAULT));
+        if !Field::Channel.admits(channel) {
+            return Err(failed());
+        }
+        Ok(Scope { channel: channel.to_owned(), arch: arch.parse().map_err(|_| failed())? })
+    }
 }
 
 /// An upstream service and what is known of its answers.

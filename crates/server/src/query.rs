@@ -36,7 +36,7 @@ impl Field {
         }
     }
 
-    fn admits(self, value: &str) -> bool {
+    pub(crate) fn admits(self, value: &str) -> bool {
         let inside = |byte: u8| match self {
             Field::Channel => byte.is_ascii_digit() || byte.is_ascii_lowercase() || byte == b'-' || byte == b'.',
             Field::Arch => byte.is_ascii_digit() || byte.is_ascii_lowercase(),

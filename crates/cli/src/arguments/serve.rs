@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use clearway_server::Scope;
 
 use super::parse_duration;
 
@@ -41,7 +42,7 @@ pub(crate) struct Serve {
     pub(crate) upstream: Option<String>,
     /// A channel of upstream that is kept current; others are asked for when a client asks for them
     #[arg(long, value_name = "CHANNEL[/ARCH]", requires = "upstream")]
-    pub(crate) mirror: Vec<String>,
+    pub(crate) mirror: Vec<Scope>,
     /// Where clients reach the service
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
