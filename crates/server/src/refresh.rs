@@ -125,14 +125,15 @@ impl Refresher {
     }
 
     fn publish(&mut self, publication: Publication, findings: Findings, confirmed: Timestamp) {
+        let publication = Arc::new(publication);
+        self.service.publish(Arc::clone(&publication), confirmed);
+        self.findings = findings;
         tracing::info!(
             revision = %publication.revision(),
             releases = publication.releases(),
             channels = publication.channels(),
             "published"
         );
-        self.service.publish(Arc::new(publication), confirmed);
-        self.findings = findings;
     }
 
     /// Everything that takes long, away from the threads that answer.
