@@ -184,12 +184,12 @@ fn number_text(number: f64) -> String {
     }
 }
 
-fn is_plain_label(text: &str) -> bool {
+pub(crate) fn is_plain_label(text: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
 }
 
-fn is_plain_metric(text: &str) -> bool {
+pub(crate) fn is_plain_metric(text: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | ':');
     text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
 }

@@ -173,7 +173,8 @@ impl<'t> Parser<'t> {
         let span = left.expr.span.to(right.expr.span);
         let heights = [left.height, right.height];
         let returns_bool = bool_span.is_some();
-        let binary = Binary { op, op_span, returns_bool, matching, left: left.expr, right: right.expr };
+        let fill = crate::ast::Fill::default();
+        let binary = Binary { op, op_span, returns_bool, matching, fill, left: left.expr, right: right.expr };
         self.node(ExprKind::Binary(Box::new(binary)), span, heights)
     }
 
