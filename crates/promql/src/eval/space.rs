@@ -4,7 +4,7 @@
 //! so that grouping and matching compare numbers.
 
 use crate::series::sets::{Pair, SetId, Sets, hash_of};
-use crate::series::symbols::{EMPTY, NAME, Symbol, Symbols};
+use crate::series::symbols::{EMPTY, NAME, Symbol, Symbols, TYPE, UNIT};
 use crate::series::{Labels, Series, hash, push_label, value_in};
 
 /// The longest value a query may make for a label.
@@ -136,9 +136,9 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// The set without the name of the metric.
+    /// The set without the name of the metric, and without its type and unit if they are labels.
     pub(crate) fn nameless(&mut self, set: SetId) -> Result<SetId, Full> {
-        self.filtered(set, |pair| pair.name != NAME)
+        self.filtered(set, |pair| !matches!(pair.name, NAME | TYPE | UNIT))
     }
 
     /// The set without one label.

@@ -10,7 +10,7 @@ mod labels;
 pub(crate) mod sets;
 pub(crate) mod symbols;
 
-pub use builder::{BuildError, Builder, Capacity};
+pub use builder::{BuildError, Builder, Capacity, SeriesId};
 pub use labels::Labels;
 pub(crate) use labels::push_label;
 

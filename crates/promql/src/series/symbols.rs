@@ -9,6 +9,10 @@ pub(crate) type Symbol = u32;
 pub(crate) const EMPTY: Symbol = 0;
 /// The label that holds the name of the metric.
 pub(crate) const NAME: Symbol = 1;
+/// The label that holds the type of the metric.
+pub(crate) const TYPE: Symbol = 2;
+/// The label that holds the unit of the metric.
+pub(crate) const UNIT: Symbol = 3;
 
 /// Texts, each stored once.
 #[derive(Debug, Clone)]
@@ -19,11 +23,12 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// Those every store knows: [`EMPTY`] and [`NAME`].
+    /// Those every store knows: [`EMPTY`], [`NAME`], [`TYPE`] and [`UNIT`].
     pub(crate) fn known() -> Self {
         let mut symbols = Symbols::empty();
-        symbols.add("", hash::of_bytes(b""));
-        symbols.add("__name__", hash::of_bytes(b"__name__"));
+        for text in ["", "__name__", "__type__", "__unit__"] {
+            symbols.add(text, hash::of_bytes(text.as_bytes()));
+        }
         symbols
     }
 

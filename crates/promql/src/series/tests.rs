@@ -55,12 +55,12 @@ fn contradictions_are_refused_by_name() {
 
 #[test]
 fn a_full_store_takes_no_more() {
-    let mut builder = Builder::new(Capacity { series: 1, samples: 1, bytes: 18 });
+    let mut builder = Builder::new(Capacity { series: 1, samples: 1, bytes: 35 });
     builder.label("__name__", "a").unwrap();
     let series = builder.series().unwrap();
     builder.sample(series, 1, 1.0).unwrap();
     assert_eq!(builder.sample(series, 2, 1.0), Err(BuildError::TooManySamples(1)));
-    assert_eq!(builder.label("a", "0123456789"), Err(BuildError::TooMuchText(18)));
+    assert_eq!(builder.label("a", "0123456789"), Err(BuildError::TooMuchText(35)));
     builder.label("a", "b").unwrap();
     assert_eq!(builder.series(), Err(BuildError::TooManySeries(1)));
 }
