@@ -2,7 +2,7 @@
 
 use super::kahan::{Kahan, Mean, nan_first, quantile};
 use super::space::{Key, LONGEST_VALUE};
-use super::{At, Evaluator, Level, Point, Val, failed, misplaced, no_room, plain_number, short_number};
+use super::{At, Evaluator, Level, Point, Val, failed, misplaced, no_duplicates, no_room, plain_number, short_number};
 use crate::ast::{Aggregate, AggregateOp, Expr};
 use crate::error::Error;
 use crate::series::hash::IdMap;
@@ -39,15 +39,12 @@ impl<'a> Evaluator<'a> {
                 Key::Nothing => None,
                 _ => index.get(&set).copied(),
             };
-            match known.and_then(|known| groups.get_mut(known)) {
-                Some((_, drop_name, state)) => {
-                    *drop_name |= point.drop_name;
-                    state.add(point.value);
-                }
-                None => {
-                    index.insert(set, groups.len());
-                    groups.push((set, point.drop_name, State::new(aggregate.op, point.value)));
-                }
+            if let Some((_, drop_name, state)) = known.and_then(|known| groups.get_mut(known)) {
+                *drop_name |= point.drop_name;
+                state.add(point.value);
+            } else {
+                index.insert(set, groups.len());
+                groups.push((set, point.drop_name, State::new(aggregate.op, point.value)));
             }
         }
         let result =
@@ -173,16 +170,15 @@ impl<'a> Evaluator<'a> {
             let value = self.space.intern(&plain_number(point.value)).map_err(full)?;
             let set = self.space.labelled(point.set, name, value).map_err(full)?;
             let set = self.space.reduce(set, &key).map_err(full)?;
-            match index.get(&set).and_then(|known| counts.get_mut(*known)) {
-                Some(count) => count.value += 1.0,
-                None => {
-                    index.insert(set, counts.len());
-                    counts.push(Point { set, drop_name: false, value: 1.0 });
-                }
+            if let Some(count) = index.get(&set).and_then(|known| counts.get_mut(*known)) {
+                count.value += 1.0;
+            } else {
+                index.insert(set, counts.len());
+                counts.push(Point { set, drop_name: false, value: 1.0 });
             }
         }
         if at.ranged {
-            self.no_duplicates(&counts, parameter.span)?;
+            no_duplicates(&counts, parameter.span)?;
         }
         Ok(counts)
     }

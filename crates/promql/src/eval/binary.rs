@@ -1,7 +1,7 @@
 //! Operators between two expressions.
 
 use super::arithmetic::{compares, scalars};
-use super::{At, Evaluator, Point, Val, misplaced};
+use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::ast::{Binary, BinaryOp, Expr};
 use crate::error::Error;
 
@@ -18,7 +18,7 @@ impl<'a> Evaluator<'a> {
             _ => return Err(misplaced(expr)),
         };
         if at.ranged {
-            self.no_duplicates(&points, expr.span)?;
+            no_duplicates(&points, expr.span)?;
         }
         Ok(Val::Vector(points))
     }

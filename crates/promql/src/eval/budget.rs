@@ -29,15 +29,14 @@ impl<'a> Budget<'a> {
             return Err(Error::new(Code::Budget, span, message, help));
         };
         self.left = left;
-        match self.until_asked.checked_sub(samples) {
-            Some(rest) => self.until_asked = rest,
-            None => {
-                self.until_asked = STRETCH;
-                if self.stop.is_some_and(|stop| stop()) {
-                    let help = "Give the evaluation more time, or ask for less.";
-                    return Err(Error::new(Code::Stopped, span, "The evaluation was stopped.", help));
-                }
-            }
+        if let Some(rest) = self.until_asked.checked_sub(samples) {
+            self.until_asked = rest;
+            return Ok(());
+        }
+        self.until_asked = STRETCH;
+        if self.stop.is_some_and(|stop| stop()) {
+            let help = "Give the evaluation more time, or ask for less.";
+            return Err(Error::new(Code::Stopped, span, "The evaluation was stopped.", help));
         }
         Ok(())
     }

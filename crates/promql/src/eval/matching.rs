@@ -10,7 +10,7 @@ use crate::series::hash::{IdMap, IdSet};
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
 
-impl<'a> Evaluator<'a> {
+impl Evaluator<'_> {
     /// The symbols of label names. A name no series has tells nothing apart, but the query may set it.
     pub(super) fn symbols_of(&mut self, names: &[Name]) -> Result<Vec<Symbol>, Error> {
         let intern = |name: &Name| self.space.intern(&name.text).map_err(|full| no_room(full, name.span));
@@ -95,7 +95,7 @@ impl<'a> Evaluator<'a> {
             let signature = self.signature(point, &key, binary)?;
             one_signatures.push(signature);
             if let Some(other) = ones.insert(signature, *point) {
-                return Err(self.many_to_many(binary, expr, signature, [other.set, point.set], swapped));
+                return Err(self.many_to_many(binary, signature, [other.set, point.set], swapped));
             }
         }
         let include = match many {
@@ -137,13 +137,9 @@ impl<'a> Evaluator<'a> {
         one: Point,
     ) -> Result<Option<Point>, Error> {
         let (left, right) = if pairing.swapped { (one.value, many.value) } else { (many.value, one.value) };
-        let (value, keep) = if !binary.op.is_comparison() {
-            (scalars(binary.op, left, right), true)
-        } else if binary.returns_bool {
-            (scalars(binary.op, left, right), true)
-        } else {
-            (left, compares(binary.op, left, right))
-        };
+        let filters = binary.op.is_comparison() && !binary.returns_bool;
+        let (value, keep) =
+            if filters { (left, compares(binary.op, left, right)) } else { (scalars(binary.op, left, right), true) };
         let set = self.result_labels(binary, pairing, many.set, one.set)?;
         // One to one, the match group may be met once; many to one, each result once in its group.
         let member = if pairing.grouped { set } else { signature };
@@ -190,7 +186,7 @@ impl<'a> Evaluator<'a> {
         Ok(set)
     }
 
-    fn many_to_many(&self, binary: &Binary, expr: &Expr, signature: SetId, sets: [SetId; 2], swapped: bool) -> Error {
+    fn many_to_many(&self, binary: &Binary, signature: SetId, sets: [SetId; 2], swapped: bool) -> Error {
         let mut series = sets.map(|set| self.space.braces(set));
         series.sort();
         let side = if swapped { "left" } else { "right" };
@@ -200,7 +196,6 @@ impl<'a> Evaluator<'a> {
             self.space.braces(signature),
             series.join(", "),
         );
-        let _ = expr;
         failed(binary.op_span, message, "Match by more labels, or aggregate that side first.")
     }
 }

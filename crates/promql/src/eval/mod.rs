@@ -207,7 +207,7 @@ impl<'a> Evaluator<'a> {
             Val::Text(text) => Value::String(text.to_owned()),
             Val::Vector(points) => {
                 let points = self.named(points, expr.span)?;
-                self.no_duplicates(&points, expr.span)?;
+                no_duplicates(&points, expr.span)?;
                 Value::Vector(self.samples(&points))
             }
         })
@@ -231,7 +231,7 @@ impl<'a> Evaluator<'a> {
             ExprKind::Selector(selector) => {
                 let mut points = Vec::new();
                 let time = self.shifted(selector.shift, at);
-                self.latest(selector, time, |point, _| points.push(point))?;
+                self.latest(selector, self.recent(time), |point, _| points.push(point))?;
                 Val::Vector(points)
             }
             ExprKind::Unary(sign, inner) => match (self.eval(inner, at)?, sign) {
@@ -297,18 +297,18 @@ impl<'a> Evaluator<'a> {
         Ok(points)
     }
 
-    /// Refuses two series with the same labels.
-    fn no_duplicates(&self, points: &[Point], span: Span) -> Result<(), Error> {
-        let mut seen = IdSet::default();
-        if points.len() > 1 && !points.iter().all(|point| seen.insert(point.set)) {
-            return Err(same_labels(span));
-        }
-        Ok(())
-    }
-
     fn samples(&self, points: &[Point]) -> Vec<Sample> {
         points.iter().map(|point| Sample { labels: self.space.labels(point.set), value: point.value }).collect()
     }
+}
+
+/// Refuses two series with the same labels.
+fn no_duplicates(points: &[Point], span: Span) -> Result<(), Error> {
+    let mut seen = IdSet::default();
+    if points.len() > 1 && !points.iter().all(|point| seen.insert(point.set)) {
+        return Err(same_labels(span));
+    }
+    Ok(())
 }
 
 /// A value of another type than the checked tree says; never seen for a query that was parsed.

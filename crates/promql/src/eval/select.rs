@@ -32,6 +32,11 @@ impl<'a> Evaluator<'a> {
         time.saturating_sub(shift.offset.map_or(0, |offset| offset.0))
     }
 
+    /// From when to when a sample may be to be the value at a time.
+    pub(super) fn recent(&self, time: i64) -> (i64, i64) {
+        (time.saturating_sub(self.settings.lookback.0), time)
+    }
+
     /// The series of a selector, in the order of their labels. They are found once per query.
     pub(super) fn selected(&mut self, selector: &'a Selector) -> Result<Rc<[SetId]>, Error> {
         let key = std::ptr::from_ref(selector) as usize;
@@ -112,16 +117,15 @@ impl<'a> Evaluator<'a> {
             .map_err(|error| Error::new(Code::Regex, span, error.to_string(), error.help()))
     }
 
-    /// The value of every selected series at a time, and when it was sampled.
+    /// The value of every selected series at a time, and when it was sampled: later than `oldest`.
     pub(super) fn latest(
         &mut self,
         selector: &'a Selector,
-        time: i64,
+        (oldest, time): (i64, i64),
         mut each: impl FnMut(Point, i64),
     ) -> Result<(), Error> {
         let selected = self.selected(selector)?;
         self.budget.charge(selected.len(), selector.span)?;
-        let oldest = time.saturating_sub(self.settings.lookback.0);
         for set in selected.iter() {
             let Samples { times, values, .. } = self.series.samples_of(*set);
             // Most often the last sample is the one.

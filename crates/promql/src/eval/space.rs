@@ -154,12 +154,11 @@ impl<'a> Space<'a> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         scratch.extend_from_slice(self.pairs(set));
-        match scratch.iter_mut().find(|pair| pair.name == name) {
-            Some(pair) => pair.value = value,
-            None => {
-                let at = scratch.partition_point(|pair| self.text(pair.name) < self.text(name));
-                scratch.insert(at, Pair { name, value });
-            }
+        if let Some(pair) = scratch.iter_mut().find(|pair| pair.name == name) {
+            pair.value = value;
+        } else {
+            let at = scratch.partition_point(|pair| self.text(pair.name) < self.text(name));
+            scratch.insert(at, Pair { name, value });
         }
         let made = self.intern_pairs(&scratch);
         self.scratch = scratch;

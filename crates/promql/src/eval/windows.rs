@@ -144,7 +144,7 @@ impl<'a> Evaluator<'a> {
         let after = until.saturating_sub(subquery.range.0);
         let step = subquery.step.map_or(self.settings.subquery_step.0, |step| step.0).max(1);
         // The steps of a subquery stand at multiples of its step, wherever its window begins.
-        let mut start = after.wrapping_div(step).wrapping_mul(step);
+        let mut start = after.checked_div(step).unwrap_or_default().wrapping_mul(step);
         if start <= after {
             start = start.saturating_add(step);
         }

@@ -33,18 +33,6 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    pub(super) fn eat_text(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.advance(text.len());
-        }
-        found
-    }
-
-    pub(super) fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
     pub(super) fn blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.advance(1);

@@ -26,7 +26,6 @@ fn end_of_labels(line: &str) -> usize {
             _ if escaped => escaped = false,
             (Some('"' | '\''), '\\') => escaped = true,
             (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(c),
             (None, '{') => braces = true,
             (None, '}') => return at.saturating_add(1),

@@ -69,13 +69,8 @@ pub fn run(script: &str, limits: &Limits, settings: &Settings<'_>) -> Result<Rep
                 series = None;
             }
             Command::Eval(eval) => {
-                let store = match series.take() {
-                    Some(store) => store,
-                    None => {
-                        let wrong = |error: BuildError| ScriptError { line: eval.line, message: error.to_string() };
-                        store(&loaded).map_err(wrong)?
-                    }
-                };
+                let wrong = |error: BuildError| ScriptError { line: eval.line, message: error.to_string() };
+                let store = series.take().map_or_else(|| store(&loaded).map_err(wrong), Ok)?;
                 let verdict = judge(eval, &store, limits, settings);
                 outcomes.push(Outcome { line: eval.line, query: eval.query.clone(), verdict });
                 series = Some(store);

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::hash::IdMap;
 use super::sets::{Pair, SetId, Sets, hash_of};
-use super::symbols::{EMPTY, NAME, Symbols};
-use super::{Column, Labels, Series, is_histogram, is_stale, metric_in, value_in};
+use super::symbols::{EMPTY, Symbols};
+use super::{Column, Labels, Series, is_histogram, is_stale, metric_in};
 
 /// How much a store takes before it refuses more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -252,17 +252,6 @@ impl Builder {
             }
         }
         (order, metrics, nameless)
-    }
-
-    /// The value of a label of a series that was added.
-    pub(crate) fn value_of(&self, series: SeriesId, label: &str) -> &str {
-        let Some(name) = self.symbols.find(label) else { return "" };
-        self.symbols.text(value_in(self.sets.pairs(series.0), name))
-    }
-
-    /// The name of the metric of a series that was added.
-    pub(crate) fn metric_of(&self, series: SeriesId) -> &str {
-        self.symbols.text(value_in(self.sets.pairs(series.0), NAME))
     }
 }
 

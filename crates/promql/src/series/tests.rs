@@ -1,7 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
-fn build(rows: &[(&[(&str, &str)], &[(i64, f64)])]) -> Result<Series, BuildError> {
+/// Labels and samples of a series.
+type Row<'r> = (&'r [(&'r str, &'r str)], &'r [(i64, f64)]);
+
+fn build(rows: &[Row<'_>]) -> Result<Series, BuildError> {
     let mut builder = Builder::default();
     for (labels, samples) in rows {
         for (name, value) in *labels {

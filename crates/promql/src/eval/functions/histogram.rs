@@ -99,12 +99,11 @@ impl<'a> Evaluator<'a> {
             };
             let set = self.space.unlabelled(point.set, le).map_err(full)?;
             let bucket = Bucket { upper, count: point.value };
-            match index.get(&set).and_then(|known| histograms.get_mut(*known)) {
-                Some((_, buckets)) => buckets.push(bucket),
-                None => {
-                    index.insert(set, histograms.len());
-                    histograms.push((set, vec![bucket]));
-                }
+            if let Some((_, buckets)) = index.get(&set).and_then(|known| histograms.get_mut(*known)) {
+                buckets.push(bucket);
+            } else {
+                index.insert(set, histograms.len());
+                histograms.push((set, vec![bucket]));
             }
         }
         Ok(histograms)
@@ -158,7 +157,7 @@ fn quantile(q: f64, buckets: &mut Vec<Bucket>) -> (f64, Option<Forced>) {
         return (f64::NAN, forced);
     }
     let rank = q * last.count;
-    let at = inner.partition_point(|bucket| !(bucket.count >= rank));
+    let at = inner.partition_point(|bucket| bucket.count.is_nan() || bucket.count < rank);
     let Some(bucket) = inner.get(at) else { return (before_last.upper, forced) };
     let value = match at.checked_sub(1).and_then(|before| inner.get(before)) {
         None if bucket.upper <= 0.0 => bucket.upper,

@@ -1,7 +1,7 @@
 //! Functions that change labels.
 
 use super::super::space::LONGEST_VALUE;
-use super::super::{At, Evaluator, Point, failed, no_room, same_labels};
+use super::super::{At, Evaluator, Point, failed, no_duplicates, no_room};
 use crate::ast::{Expr, Span};
 use crate::error::{Code, Error};
 use crate::matching::{PatternError, Replacement};
@@ -42,26 +42,26 @@ impl<'a> Evaluator<'a> {
         let mut made: IdMap<Symbol, Option<Symbol>> = IdMap::default();
         for point in &mut points {
             let value = source.map_or(crate::series::symbols::EMPTY, |source| self.space.value(point.set, source));
-            let replaced = match made.get(&value) {
-                Some(replaced) => *replaced,
-                None => {
-                    let text = pattern.replace(self.space.text(value), LONGEST_VALUE);
-                    let text = text.map_err(|_| too_long(expr.span))?;
-                    let replaced = match text {
-                        Some(text) => Some(self.space.intern(&text).map_err(full)?),
-                        None => None,
-                    };
-                    self.budget.charge(1, expr.span)?;
-                    made.insert(value, replaced);
-                    replaced
-                }
+            let replaced = if let Some(replaced) = made.get(&value) {
+                *replaced
+            } else {
+                let text = pattern.replace(self.space.text(value), LONGEST_VALUE);
+                let replaced = match text.map_err(|_| too_long(expr.span))? {
+                    Some(text) => Some(self.space.intern(&text).map_err(full)?),
+                    None => None,
+                };
+                self.budget.charge(1, expr.span)?;
+                made.insert(value, replaced);
+                replaced
             };
             if let Some(replaced) = replaced {
                 point.set = self.space.labelled(point.set, name, replaced).map_err(full)?;
                 point.drop_name &= target != METRIC_NAME;
             }
         }
-        self.distinct(points, expr)
+        // Series that became one by a change of labels are refused at once.
+        no_duplicates(&points, expr.span)?;
+        Ok(points)
     }
 
     pub(super) fn label_join(
@@ -110,12 +110,8 @@ impl<'a> Evaluator<'a> {
             point.set = self.space.labelled(point.set, name, value).map_err(full)?;
             point.drop_name &= target != METRIC_NAME;
         }
-        self.distinct(points, expr)
-    }
-
-    /// Series that became one by a change of labels are refused at once.
-    fn distinct(&self, points: Vec<Point>, expr: &Expr) -> Result<Vec<Point>, Error> {
-        self.no_duplicates(&points, expr.span).map_err(|_| same_labels(expr.span))?;
+        // Series that became one by a change of labels are refused at once.
+        no_duplicates(&points, expr.span)?;
         Ok(points)
     }
 }

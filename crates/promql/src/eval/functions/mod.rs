@@ -12,7 +12,7 @@ mod trend;
 
 use super::arithmetic::{larger, smaller};
 use super::invariant::unwrapped;
-use super::{At, Evaluator, Point, Val, misplaced};
+use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Code, Error};
 
@@ -72,7 +72,7 @@ impl<'a> Evaluator<'a> {
             _ => return Err(unsupported(call, expr)),
         };
         if at.ranged {
-            self.no_duplicates(&points, expr.span)?;
+            no_duplicates(&points, expr.span)?;
         }
         Ok(Val::Vector(points))
     }
@@ -135,14 +135,15 @@ impl<'a> Evaluator<'a> {
         let ExprKind::Selector(selector) = &inner.kind else {
             return Ok(renamed(self.vector(vector, at)?, |_| seconds(at.time)));
         };
-        // With a fixed time, Prometheus leaves the offset out here.
-        let mut shift = selector.shift;
-        if shift.at.is_some() {
-            shift.offset = None;
+        let mut recent = self.recent(self.shifted(selector.shift, at));
+        if selector.shift.at.is_some() {
+            // Prometheus leaves the offset out here, but has fetched no samples later than it says.
+            let fixed = crate::ast::Shift { offset: None, ..selector.shift };
+            let (oldest, time) = self.recent(self.shifted(fixed, at));
+            recent = (oldest, recent.1.min(time));
         }
-        let time = self.shifted(shift, at);
         let mut points = Vec::new();
-        self.latest(selector, time, |point, sampled| {
+        self.latest(selector, recent, |point, sampled| {
             points.push(Point { drop_name: true, value: seconds(sampled), ..point });
         })?;
         self.explain(inner, &Val::Vector(points.clone()))?;

@@ -107,7 +107,9 @@ fn function(name: &str) -> Option<fn(Window<'_>) -> Option<f64>> {
         "avg_over_time" => |window| {
             let (first, rest) = window.values.split_first()?;
             let mut mean = Mean::of(*first);
-            rest.iter().for_each(|value| mean.add(*value));
+            for value in rest {
+                mean.add(*value);
+            }
             Some(mean.value())
         },
         "sum_over_time" => |window| {
@@ -125,11 +127,17 @@ fn function(name: &str) -> Option<fn(Window<'_>) -> Option<f64>> {
         "stdvar_over_time" => |window| Some(variance(window)),
         "stddev_over_time" => |window| Some(variance(window).sqrt()),
         "mad_over_time" => |window| Some(deviation(window)),
-        "changes" => |window| Some(count_pairs(window, |one, other| one != other && !(one.is_nan() && other.is_nan()))),
+        "changes" => |window| Some(count_pairs(window, changed)),
         "resets" => |window| Some(count_pairs(window, |one, other| other < one)),
         "deriv" => trend::slope,
         _ => return None,
     })
+}
+
+/// Whether two values differ; not-a-number does not differ from itself.
+#[expect(clippy::float_cmp, reason = "any change counts")]
+fn changed(one: f64, other: f64) -> bool {
+    one != other && !(one.is_nan() && other.is_nan())
 }
 
 /// The value that beats all others, and when it was; the first one counts, and any number beats NaN.
