@@ -59,11 +59,15 @@ fn rows(value: Value) -> Rows {
     }
 }
 
-/// Numbers are the same but for the last bits: libraries of mathematics differ in them. Over a range they sum in any
-/// order, so that more bits may differ.
+/// How much numbers may differ: by the last bits. Libraries of mathematics differ in them, and over a range they sum in
+/// any order; a difference of such numbers differs in more bits.
+fn tolerance(text: &str, kind: Kind) -> f64 {
+    let rounded = ["log", "ln", "exp", "sin", "cos", "tan", "^"].iter().any(|function| text.contains(function));
+    if rounded || matches!(kind, Kind::Range { .. }) { 1e-7 } else { 1e-11 }
+}
+
 #[expect(clippy::float_cmp, reason = "zeros of both signs are the same")]
-fn same(one: f64, other: f64, kind: Kind) -> bool {
-    let tolerance = if matches!(kind, Kind::Instant(_)) { 1e-11 } else { 1e-7 };
+fn same(one: f64, other: f64, tolerance: f64) -> bool {
     one.to_bits() == other.to_bits()
         || one.is_nan() && other.is_nan()
         || one == other
@@ -91,6 +95,7 @@ pub(crate) async fn compare(prometheus: &Prometheus, series: &Series, text: &str
     let theirs = read::api(body.as_bytes(), &ReadLimits::default());
     let parsed = Query::parse(text, &Limits::default());
     let settings = Settings::default();
+    let tolerance = tolerance(text, kind);
     let ours = match (&parsed, kind) {
         (Err(errors), _) => Err(errors.0[0].clone()),
         (Ok(query), Kind::Instant(time)) => eval::instant(query, series, Millis(time), &settings),
@@ -128,10 +133,12 @@ pub(crate) async fn compare(prometheus: &Prometheus, series: &Series, text: &str
             let pairs = ours.values().flatten().zip(theirs.values().flatten());
             let equal = keys
                 && ours.values().zip(theirs.values()).all(|(one, other)| one.len() == other.len())
-                && pairs.clone().all(|(one, other)| one.0 == other.0 && same(one.1, other.1, kind));
+                && pairs.clone().all(|(one, other)| one.0 == other.0 && same(one.1, other.1, tolerance));
             // `count_values` makes labels of numbers, of which the last bits may differ.
             let ties = ["topk", "bottomk", "limitk", "count_values"].iter().any(|op| text.contains(op));
-            if !equal && ties && values(&ours).iter().zip(&values(&theirs)).all(|(one, other)| same(*one, *other, kind))
+            if !equal
+                && ties
+                && values(&ours).iter().zip(&values(&theirs)).all(|(one, other)| same(*one, *other, tolerance))
             {
                 tally.ties += 1;
             } else if !equal {
