@@ -4,9 +4,11 @@
 //! but not the same dialect: here `\d` is ASCII, `{` and `[` are characters where they open nothing, `\Q…\E` quotes,
 //! and the set operators of Rust's classes do not exist. [`Pattern::new`] translates before it compiles.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::Arc;
 
 use regex::RegexBuilder;
 
@@ -60,10 +62,30 @@ impl Pattern {
     }
 }
 
+/// The patterns of a query, compiled once. They follow from the text, so two of them never make a difference.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Patterns(Arc<HashMap<String, Pattern>>);
+
+impl Patterns {
+    pub(crate) fn new(patterns: HashMap<String, Pattern>) -> Self {
+        Patterns(Arc::new(patterns))
+    }
+
+    pub(crate) fn get(&self, text: &str) -> Option<&Pattern> {
+        self.0.get(text)
+    }
+}
+
+impl PartialEq for Patterns {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A pattern with what replaces it: `$1` and `${name}` stand for groups, `$$` for a dollar sign.
 #[derive(Debug, Clone)]
-pub(crate) struct Replacement {
-    pattern: Pattern,
+pub(crate) struct Replacement<'p> {
+    pattern: &'p Pattern,
     parts: Vec<Part>,
 }
 
@@ -79,9 +101,9 @@ enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-impl Replacement {
-    pub(crate) fn new(pattern: &str, with: &str, size: usize) -> Result<Replacement, PatternError> {
-        Ok(Replacement { pattern: Pattern::new(pattern, size)?, parts: parts(with) })
+impl<'p> Replacement<'p> {
+    pub(crate) fn new(pattern: &'p Pattern, with: &str) -> Self {
+        Replacement { pattern, parts: parts(with) }
     }
 
     /// What becomes of a value that matches as a whole; nothing if it does not.

@@ -1,8 +1,9 @@
 //! A query: its text, its tree and its type, together.
 
-use crate::ast::{Expr, Selector};
+use crate::ast::{Expr, ExprKind, Selector};
 use crate::error::Errors;
 use crate::limits::Limits;
+use crate::matching::Patterns;
 use crate::parser;
 use crate::types::{self, ValueType};
 use crate::walk::{selector_of, visit};
@@ -13,6 +14,8 @@ pub struct Query {
     text: String,
     expr: Expr,
     result: ValueType,
+    patterns: Patterns,
+    has_subquery: bool,
 }
 
 impl Query {
@@ -28,8 +31,10 @@ impl Query {
     /// ```
     pub fn parse(text: &str, limits: &Limits) -> Result<Query, Errors> {
         let expr = parser::parse(text, limits)?;
-        let result = types::check(&expr, limits).map_err(Errors)?;
-        Ok(Query { text: text.to_owned(), expr, result })
+        let (result, patterns) = types::check(&expr, limits).map_err(Errors)?;
+        let mut has_subquery = false;
+        visit(&expr, &mut |expr, _| has_subquery |= matches!(expr.kind, ExprKind::Subquery(_)));
+        Ok(Query { text: text.to_owned(), expr, result, patterns, has_subquery })
     }
 
     /// The text it was read from; all spans are places in it.
@@ -40,6 +45,16 @@ impl Query {
     /// The tree.
     pub fn expr(&self) -> &Expr {
         &self.expr
+    }
+
+    /// Its regular expressions, compiled.
+    pub(crate) fn patterns(&self) -> &Patterns {
+        &self.patterns
+    }
+
+    /// Whether some part of it is evaluated over a range of its own.
+    pub(crate) fn has_subquery(&self) -> bool {
+        self.has_subquery
     }
 
     /// What the query gives.

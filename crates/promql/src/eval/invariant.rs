@@ -5,19 +5,12 @@
 
 use crate::ast::{Expr, ExprKind, Selector};
 use crate::series::hash::IdSet;
-use crate::walk::visit;
 
-/// The expressions that are evaluated at the first step only, by their place in memory. None are looked for if the
-/// query has neither range nor subquery: then there is one step.
-pub(super) fn find(expr: &Expr, ranged: bool) -> IdSet<usize> {
+/// The expressions that are evaluated at the first step only, by their place in memory.
+pub(super) fn find(expr: &Expr) -> IdSet<usize> {
     let mut found = IdSet::default();
-    let mut subquery = false;
-    visit(expr, &mut |expr, _| subquery |= matches!(expr.kind, ExprKind::Subquery(_)));
-    if ranged || subquery {
-        let whole = check(expr, &mut found);
-        if whole {
-            found.insert(std::ptr::from_ref(expr) as usize);
-        }
+    if check(expr, &mut found) {
+        found.insert(std::ptr::from_ref(expr) as usize);
     }
     found
 }

@@ -25,11 +25,11 @@ pub use value::{Answer, Explained, Level, Note, Row, Sample, Value};
 pub(crate) use value::{plain_number, short_number};
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use crate::ast::{Expr, ExprKind, Sign, Span};
 use crate::duration::Millis;
 use crate::error::{Code, Error};
+use crate::matching::Patterns;
 use crate::query::Query;
 use crate::series::Series;
 use crate::series::hash::{IdMap, IdSet};
@@ -84,7 +84,7 @@ impl Default for Settings<'_> {
 /// ```
 pub fn instant(query: &Query, series: &Series, time: Millis, settings: &Settings<'_>) -> Result<Answer, Error> {
     let bounds = Bounds { start: time.0, end: time.0, step: 0 };
-    let mut evaluator = Evaluator::new(query.expr(), series, bounds, settings);
+    let mut evaluator = Evaluator::new(query, series, bounds, settings);
     let at = At { time: time.0, first: time.0, ranged: false };
     let value = evaluator.whole(query.expr(), query.result(), at)?;
     Ok(evaluator.answer(query.expr(), value))
@@ -113,7 +113,7 @@ pub fn range(
         ));
     }
     let bounds = Bounds { start: start.0, end: end.0, step: step.0 };
-    let mut evaluator = Evaluator::new(expr, series, bounds, settings);
+    let mut evaluator = Evaluator::new(query, series, bounds, settings);
     let matrix = evaluator.steps(expr, start.0, end.0, step.0)?;
     let value = evaluator.matrix_value(matrix, expr.span)?;
     Ok(evaluator.answer(expr, value))
@@ -166,13 +166,16 @@ struct Line {
 
 struct Evaluator<'a> {
     series: &'a Series,
+    patterns: &'a Patterns,
     space: Space<'a>,
     settings: &'a Settings<'a>,
     budget: Budget<'a>,
     bounds: Bounds,
     notes: BTreeSet<Note>,
     /// The series of selectors, by the place of the selector in memory.
-    selections: IdMap<usize, Rc<[SetId]>>,
+    selections: IdMap<usize, select::Selected<'a>>,
+    /// Whether expressions are evaluated more than once.
+    repeats: bool,
     /// The expressions that are evaluated at the first time of a range only.
     invariant: IdSet<usize>,
     explanation: Option<Explanation>,
@@ -181,16 +184,20 @@ struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(expr: &'a Expr, series: &'a Series, bounds: Bounds, settings: &'a Settings<'a>) -> Self {
+    fn new(query: &'a Query, series: &'a Series, bounds: Bounds, settings: &'a Settings<'a>) -> Self {
+        let repeats = bounds.step > 0 || query.has_subquery();
+        let invariant = if repeats { invariant::find(query.expr()) } else { IdSet::default() };
         Evaluator {
             series,
+            patterns: query.patterns(),
             space: Space::new(series),
             settings,
             budget: Budget::new(settings.samples, settings.stop),
             bounds,
             notes: BTreeSet::new(),
             selections: IdMap::default(),
-            invariant: invariant::find(expr, bounds.step > 0),
+            invariant,
+            repeats,
             explanation: settings.explain.then(Explanation::default),
             charged_bytes: 0,
         }

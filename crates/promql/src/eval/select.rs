@@ -1,11 +1,12 @@
 //! Which series a selector means, and their values at a time.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::{At, Evaluator, Point};
 use crate::ast::{MatchOp, Selector, Shift, Span};
 use crate::error::{Code, Error};
-use crate::matching::Pattern;
+use crate::matching::{Pattern, PatternError};
 use crate::parser::METRIC_NAME;
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
@@ -17,6 +18,26 @@ enum Condition {
     Is { label: Symbol, value: Symbol, negated: bool },
     /// The label has one of these values: one flag for every symbol.
     Among { label: Symbol, values: Vec<bool> },
+}
+
+/// The series of a selector, in the order of their labels.
+#[derive(Debug, Clone)]
+pub(super) enum Selected<'a> {
+    /// All of a metric.
+    All(&'a [SetId]),
+    /// Those that fit.
+    Some(Rc<[SetId]>),
+}
+
+impl std::ops::Deref for Selected<'_> {
+    type Target = [SetId];
+
+    fn deref(&self) -> &[SetId] {
+        match self {
+            Selected::All(sets) => sets,
+            Selected::Some(sets) => sets,
+        }
+    }
 }
 
 impl<'a> Evaluator<'a> {
@@ -38,17 +59,19 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The series of a selector, in the order of their labels. They are found once per query.
-    pub(super) fn selected(&mut self, selector: &'a Selector) -> Result<Rc<[SetId]>, Error> {
+    pub(super) fn selected(&mut self, selector: &'a Selector) -> Result<Selected<'a>, Error> {
         let key = std::ptr::from_ref(selector) as usize;
         if let Some(known) = self.selections.get(&key) {
-            return Ok(Rc::clone(known));
+            return Ok(known.clone());
         }
-        let found: Rc<[SetId]> = self.find_series(selector)?.into();
-        self.selections.insert(key, Rc::clone(&found));
+        let found = self.find_series(selector)?;
+        if self.repeats {
+            self.selections.insert(key, found.clone());
+        }
         Ok(found)
     }
 
-    fn find_series(&mut self, selector: &'a Selector) -> Result<Vec<SetId>, Error> {
+    fn find_series(&mut self, selector: &'a Selector) -> Result<Selected<'a>, Error> {
         let metric = selector.metric.as_ref().map(|metric| metric.name.text.as_str());
         let candidates = self.series.of_metric(metric);
         self.budget.charge(candidates.len(), selector.span)?;
@@ -65,15 +88,17 @@ impl<'a> Evaluator<'a> {
                         // One of both texts is unknown: equal only if there is no label and it is to be empty.
                         (None, _) if value.text.is_empty() != negated => None,
                         (Some(_), None) if negated => None,
-                        _ => return Ok(Vec::new()),
+                        _ => return Ok(Selected::All(&[])),
                     }
                 }
                 MatchOp::Matches | MatchOp::NotMatches => {
                     let wanted = matcher.op == MatchOp::Matches;
-                    let pattern = self.pattern(&value.text, value.span)?;
+                    let wrong =
+                        |error: PatternError| Error::new(Code::Regex, value.span, error.to_string(), error.help());
+                    let pattern = self.pattern(&value.text).map_err(wrong)?;
                     match label {
                         None if pattern.matches("") == wanted => None,
-                        None => return Ok(Vec::new()),
+                        None => return Ok(Selected::All(&[])),
                         Some(label) => Some(self.among(label, &pattern, wanted, candidates)),
                     }
                 }
@@ -81,7 +106,7 @@ impl<'a> Evaluator<'a> {
             conditions.extend(wanted);
         }
         if conditions.is_empty() {
-            return Ok(candidates.to_vec());
+            return Ok(Selected::All(candidates));
         }
         let passes = |set: &SetId| {
             let pairs = self.series.sets.pairs(*set);
@@ -92,7 +117,7 @@ impl<'a> Evaluator<'a> {
                 }
             })
         };
-        Ok(candidates.iter().copied().filter(passes).collect())
+        Ok(Selected::Some(candidates.iter().copied().filter(passes).collect()))
     }
 
     /// Asks a pattern once for every value that the candidates have.
@@ -111,10 +136,12 @@ impl<'a> Evaluator<'a> {
         Condition::Among { label, values }
     }
 
-    /// A compiled pattern. The parser has compiled it before, so this fails only for the patterns of functions.
-    pub(super) fn pattern(&self, text: &str, span: Span) -> Result<Pattern, Error> {
-        Pattern::new(text, self.settings.pattern_bytes)
-            .map_err(|error| Error::new(Code::Regex, span, error.to_string(), error.help()))
+    /// A compiled pattern. The parser has compiled those of matchers, so this fails only for those of functions.
+    pub(super) fn pattern(&self, text: &str) -> Result<Cow<'a, Pattern>, PatternError> {
+        match self.patterns.get(text) {
+            Some(pattern) => Ok(Cow::Borrowed(pattern)),
+            None => Pattern::new(text, self.settings.pattern_bytes).map(Cow::Owned),
+        }
     }
 
     /// The value of every selected series at a time, and when it was sampled: later than `oldest`.

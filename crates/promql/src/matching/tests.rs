@@ -105,9 +105,11 @@ fn replacements_name_groups_as_go_does() {
         ("a", "b", "c", None),
         ("", "yes", "", Some("yes")),
     ] {
-        let made = Replacement::new(pattern, with, 1 << 16).unwrap().replace(value, 100).unwrap();
-        assert_eq!(made.as_deref(), expected, "{pattern} {with} {value}");
+        let pattern = Pattern::new(pattern, 1 << 16).unwrap();
+        let made = Replacement::new(&pattern, with).replace(value, 100).unwrap();
+        assert_eq!(made.as_deref(), expected, "{with} {value}");
     }
-    let doubled = Replacement::new("(.*)", "$1$1", 1 << 16).unwrap();
+    let pattern = Pattern::new("(.*)", 1 << 16).unwrap();
+    let doubled = Replacement::new(&pattern, "$1$1");
     assert_eq!(doubled.replace(&"a".repeat(60), 100), Err(TooLong));
 }

@@ -1,12 +1,16 @@
 //! Walks over a text: names, labels, numbers.
 
+use std::ops::Range;
+
 use super::ReadError;
-use crate::series::{BuildError, Builder, SeriesId};
+use crate::series::{BuildError, Builder, KnownLabel, SeriesId};
 
 /// A place in a text.
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
+    /// The labels of the series before, each with its text and what ends it: most labels stand in many series.
+    before: Vec<(Range<usize>, KnownLabel)>,
 }
 
 /// How a label value escapes characters, besides the quote and the backslash: `\n`.
@@ -14,7 +18,7 @@ const ESCAPE: u8 = b'\\';
 
 impl<'t> Cursor<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Cursor { text, at: 0 }
+        Cursor { text, at: 0, before: Vec::new() }
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -49,13 +53,24 @@ impl<'t> Cursor<'t> {
 
     /// The rest of the line, with the cursor behind it and its end.
     pub(super) fn line(&mut self) -> &'t str {
-        let line = self.while_bytes(|byte| byte != b'\n');
+        let start = self.at;
+        let bytes = self.text.as_bytes().get(start..).unwrap_or_default();
+        self.advance(memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()));
+        let line = self.text.get(start..self.at).unwrap_or_default();
         self.advance(1);
         line.strip_suffix('\r').unwrap_or(line)
     }
 
     pub(super) fn wrong(&self, message: impl Into<String>) -> ReadError {
         ReadError::at(self.text, self.at, message)
+    }
+
+    /// What stands here up to a quote, a backslash or the end of the line.
+    fn until_special(&mut self) -> &'t str {
+        let start = self.at;
+        let bytes = self.text.as_bytes().get(start..).unwrap_or_default();
+        self.advance(memchr::memchr3(b'"', ESCAPE, b'\n', bytes).unwrap_or(bytes.len()));
+        self.text.get(start..self.at).unwrap_or_default()
     }
 
     /// A word up to a blank or the end of the line.
@@ -70,9 +85,46 @@ impl<'t> Cursor<'t> {
         number(word).ok_or_else(|| ReadError::at(self.text, start, format!("`{word}` is no number.")))
     }
 
+    /// Takes the label that stood at this place in the series before, if it stands here again. Says whether it ends the
+    /// labels.
+    fn again(&mut self, place: usize, builder: &mut Builder) -> Option<bool> {
+        let (range, label) = self.before.get(place)?;
+        let bytes = self.text.as_bytes();
+        let known = bytes.get(range.clone())?;
+        let found = bytes.get(self.at..)?.starts_with(known);
+        if !found {
+            return None;
+        }
+        builder.label_again(*label);
+        let ends = known.last() == Some(&b'}');
+        self.advance(known.len());
+        Some(ends)
+    }
+
+    /// Keeps the label that was just read, for the next series.
+    fn keep(&mut self, place: usize, start: usize, builder: &Builder) {
+        let Some(label) = builder.last_label() else { return };
+        let range = start..self.at;
+        match self.before.get_mut(place) {
+            Some(known) => *known = (range, label),
+            None if place < 64 => self.before.push((range, label)),
+            None => {}
+        }
+    }
+
     /// The name of a series and its labels, as all our text formats write them.
     pub(super) fn series(&mut self, builder: &mut Builder) -> Result<SeriesId, ReadError> {
         let start = self.at;
+        // The name counts as the first label, with its brace behind it.
+        if self.peek() != Some(b'{')
+            && let Some(ends) = self.again(0, builder)
+        {
+            if !ends {
+                self.labels(builder, &mut true)?;
+            }
+            let series = builder.series();
+            return self.built(series);
+        }
         let name = self.while_bytes(is_name);
         if name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(ReadError::at(self.text, start, format!("`{name}` is no name of a metric.")));
@@ -84,6 +136,9 @@ impl<'t> Cursor<'t> {
         let behind = self.at;
         self.blanks();
         if self.eat(b'{') {
+            if named {
+                self.keep(0, start, builder);
+            }
             self.labels(builder, &mut named)?;
         } else if named {
             self.at = behind;
@@ -97,10 +152,17 @@ impl<'t> Cursor<'t> {
     fn labels(&mut self, builder: &mut Builder, named: &mut bool) -> Result<(), ReadError> {
         let mut buffer = String::new();
         let mut name_buffer = String::new();
+        let mut place: usize = 0;
         loop {
             self.blanks();
             if self.eat(b'}') {
                 return Ok(());
+            }
+            place = place.saturating_add(1);
+            match self.again(place, builder) {
+                Some(true) => return Ok(()),
+                Some(false) => continue,
+                None => {}
             }
             let start = self.at;
             let quoted = self.eat(b'"');
@@ -122,6 +184,16 @@ impl<'t> Cursor<'t> {
                 *named |= name == "__name__";
                 let added = builder.label(name, value);
                 self.built(added)?;
+                // An empty value is no label, and a name within braces is looked at again.
+                if !value.is_empty() && name != "__name__" && matches!(self.peek(), Some(b',' | b'}')) {
+                    let ends = self.peek() == Some(b'}');
+                    self.advance(1);
+                    self.keep(place, start, builder);
+                    if ends {
+                        return Ok(());
+                    }
+                    continue;
+                }
             } else if quoted && !*named {
                 // A quoted name on its own is that of the metric.
                 *named = true;
@@ -142,7 +214,7 @@ impl<'t> Cursor<'t> {
     where
         't: 'b,
     {
-        let plain = self.while_bytes(|byte| !matches!(byte, b'"' | ESCAPE | b'\n'));
+        let plain = self.until_special();
         if self.eat(b'"') {
             return Ok(plain);
         }

@@ -33,7 +33,7 @@ pub fn snapshot(bytes: &[u8], limits: &ReadLimits) -> Result<Series, ReadError> 
         let message = format!("The first line of a snapshot of series is `{SNAPSHOT_HEADER}`.");
         return Err(ReadError::whole(message));
     }
-    let mut builder = Builder::new(limits.capacity.clone());
+    let mut builder = Builder::expecting(limits.capacity.clone(), text.len());
     let mut count: usize = 0;
     loop {
         match cursor.peek() {
@@ -83,14 +83,15 @@ fn series(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), ReadErro
         let Some(value) = value else {
             return Err(ReadError::at(cursor.text, start, format!("`{word}` is no value.")));
         };
-        for _ in 0..times {
-            last = match last.checked_add(time) {
-                _ if first => time,
-                Some(next) => next,
-                None => return Err(cursor.wrong("The time is out of range.")),
-            };
-            let added = builder.sample(series, last, value);
-            cursor.built(added)?;
+        let start = if first { Some(time) } else { last.checked_add(time) };
+        let end = time.checked_mul(times.saturating_sub(1)).and_then(|width| start?.checked_add(width));
+        let (Some(start), Some(end), Ok(count)) = (start, end, usize::try_from(times)) else {
+            return Err(cursor.wrong("The time is out of range."));
+        };
+        let added = builder.samples(series, (start, time), count, value);
+        cursor.built(added)?;
+        if count > 0 {
+            last = end;
         }
         first = false;
     }

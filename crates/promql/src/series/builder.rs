@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::hash::IdMap;
 use super::sets::{Pair, SetId, Sets, hash_of};
-use super::symbols::{EMPTY, Symbols};
-use super::{Column, Labels, Series, is_histogram, is_stale, metric_in};
+use super::symbols::{EMPTY, Symbol, Symbols};
+use super::{Column, Labels, Metrics, Series, is_histogram, is_stale, metric_in};
 
 /// How much a store takes before it refuses more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +65,8 @@ pub struct Builder {
     symbols: Symbols,
     sets: Sets,
     labels: Vec<Pair>,
+    /// The names of the labels of the series before, sorted: most series look like their neighbours.
+    shape: Vec<Symbol>,
     times: Vec<i64>,
     values: Vec<f64>,
     runs: Vec<Run>,
@@ -85,10 +86,25 @@ impl Builder {
             symbols: Symbols::known(),
             sets: Sets::default(),
             labels: Vec::new(),
+            shape: Vec::new(),
             times: Vec::new(),
             values: Vec::new(),
             runs: Vec::new(),
         }
+    }
+
+    /// An empty one with room for what a text of so many bytes is likely to hold.
+    pub(crate) fn expecting(capacity: Capacity, bytes: usize) -> Self {
+        // A series of a cluster has some 150 bytes, half of them texts that no other has, and some samples.
+        let bytes = bytes.min(16 << 20);
+        let series = bytes.wrapping_div(150);
+        let mut builder = Builder::new(capacity);
+        builder.symbols = Symbols::expecting(series.saturating_mul(2), bytes.wrapping_div(2));
+        builder.sets = Sets::expecting(series);
+        builder.runs.reserve(series);
+        builder.times.reserve(series);
+        builder.values.reserve(series.saturating_mul(4));
+        builder
     }
 
     /// Adds a label to the series that is about to come; a label with an empty value is none.
@@ -100,11 +116,21 @@ impl Builder {
         if self.symbols.bytes().saturating_add(name.len()).saturating_add(value.len()) > self.capacity.bytes {
             return Err(full);
         }
-        let (Some(name), Some(value)) = (self.symbols.intern(name), self.symbols.intern(value)) else {
-            return Err(full);
-        };
+        let likely = self.shape.get(self.labels.len()).filter(|likely| self.symbols.text(**likely) == name);
+        let name = likely.copied().or_else(|| self.symbols.intern(name));
+        let (Some(name), Some(value)) = (name, self.symbols.intern(value)) else { return Err(full) };
         self.labels.push(Pair { name, value });
         Ok(())
+    }
+
+    /// Adds a label that an earlier series had as well.
+    pub(crate) fn label_again(&mut self, label: KnownLabel) {
+        self.labels.push(label.0);
+    }
+
+    /// The label that was added last.
+    pub(crate) fn last_label(&self) -> Option<KnownLabel> {
+        self.labels.last().copied().map(KnownLabel)
     }
 
     /// The series with the labels that were added; further labels belong to the next one.
@@ -120,7 +146,8 @@ impl Builder {
         let before = |one: &Pair, other: &Pair| {
             one.name != other.name && self.symbols.text(one.name) < self.symbols.text(other.name)
         };
-        if !labels.is_sorted_by(before) {
+        let same_shape = labels.iter().map(|label| &label.name).eq(&self.shape);
+        if !same_shape && !labels.is_sorted_by(before) {
             labels.sort_by(|one, other| self.symbols.text(one.name).cmp(self.symbols.text(other.name)));
             for pair in labels.windows(2) {
                 if let [one, other] = pair
@@ -129,6 +156,10 @@ impl Builder {
                     return Err(BuildError::LabelTwice(self.symbols.text(one.name).to_owned()));
                 }
             }
+        }
+        if !same_shape {
+            self.shape.clear();
+            self.shape.extend(labels.iter().map(|label| label.name));
         }
         let hash = hash_of(labels);
         if let Some(known) = self.sets.find_hashed(labels, hash) {
@@ -155,6 +186,31 @@ impl Builder {
         }
         self.times.push(time);
         self.values.push(value);
+        Ok(())
+    }
+
+    /// Adds samples of one value, the first at `time` and the others in steps behind it.
+    pub(crate) fn samples(
+        &mut self,
+        series: SeriesId,
+        (time, step): (i64, i64),
+        count: usize,
+        value: f64,
+    ) -> Result<(), BuildError> {
+        let Some(more) = count.checked_sub(1) else { return Ok(()) };
+        if self.values.len().saturating_add(count) > self.capacity.samples {
+            return Err(BuildError::TooManySamples(self.capacity.samples));
+        }
+        self.sample(series, time, value)?;
+        if let Some(run) = self.runs.last_mut() {
+            run.length = run.length.saturating_add(more);
+        }
+        let mut last = time;
+        self.times.extend(std::iter::repeat_n((), more).map(|()| {
+            last = last.saturating_add(step);
+            last
+        }));
+        self.values.extend(std::iter::repeat_n(value, more));
         Ok(())
     }
 
@@ -234,8 +290,8 @@ impl Builder {
         Labels::sorted(self.sets.pairs(set).iter().map(|pair| (text(pair.name), text(pair.value))).collect())
     }
 
-    /// All series in the order of their labels, and those of each metric.
-    fn index(&self) -> (Vec<SetId>, IdMap<u32, Vec<SetId>>, bool) {
+    /// All series in the order of their labels, those of each metric, and whether some have none.
+    fn index(&self) -> (Vec<SetId>, Metrics, bool) {
         let count = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
         let mut order: Vec<SetId> = (0..count).collect();
         let compare =
@@ -243,17 +299,15 @@ impl Builder {
         if !order.is_sorted_by(|one, other| compare(one, other) == Ordering::Less) {
             order.sort_by(compare);
         }
-        let mut metrics: IdMap<u32, Vec<SetId>> = IdMap::default();
-        let mut nameless = false;
-        for set in &order {
-            match metric_in(self.sets.pairs(*set)) {
-                EMPTY => nameless = true,
-                name => metrics.entry(name).or_default().push(*set),
-            }
-        }
+        let metrics = Metrics::new(&order, |set| metric_in(self.sets.pairs(set)));
+        let nameless = metrics.together.contains_key(&EMPTY) || metrics.scattered.contains_key(&EMPTY);
         (order, metrics, nameless)
     }
 }
+
+/// A label of a [`Builder`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownLabel(Pair);
 
 /// A series of a [`Builder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -77,6 +77,13 @@ pub(crate) struct Table {
 impl Table {
     const LEAST: usize = 64;
 
+    /// Makes room for so many ids.
+    pub(crate) fn reserve(&mut self, ids: usize) {
+        if self.used == 0 {
+            self.slots = vec![0; ids.saturating_mul(2).next_power_of_two().clamp(Self::LEAST, 1 << 20)];
+        }
+    }
+
     /// The id with this hash for which `is` holds.
     pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;

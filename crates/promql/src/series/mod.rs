@@ -10,9 +10,12 @@ mod labels;
 pub(crate) mod sets;
 pub(crate) mod symbols;
 
+pub(crate) use builder::KnownLabel;
 pub use builder::{BuildError, Builder, Capacity, SeriesId};
 pub use labels::Labels;
 pub(crate) use labels::push_label;
+
+use std::ops::Range;
 
 use hash::IdMap;
 use sets::{Pair, SetId, Sets};
@@ -43,6 +46,36 @@ struct Column {
     special: bool,
 }
 
+/// The series of each metric, in the order of their labels.
+#[derive(Debug, Clone, Default)]
+struct Metrics {
+    /// Metrics whose series stand together in the order of all, and where.
+    together: IdMap<Symbol, Range<usize>>,
+    /// The others: some label of theirs comes before the name.
+    scattered: IdMap<Symbol, Vec<SetId>>,
+}
+
+impl Metrics {
+    /// The metrics of series that stand in the order of their labels.
+    fn new(order: &[SetId], name_of: impl Fn(SetId) -> Symbol) -> Self {
+        let mut metrics = Metrics::default();
+        let mut start: usize = 0;
+        for same in order.chunk_by(|one, other| name_of(*one) == name_of(*other)) {
+            let end = start.saturating_add(same.len());
+            let Some(name) = same.first().map(|set| name_of(*set)) else { continue };
+            if let Some(before) = metrics.together.remove(&name) {
+                metrics.scattered.insert(name, order.get(before).unwrap_or_default().to_vec());
+            }
+            match metrics.scattered.get_mut(&name) {
+                Some(list) => list.extend_from_slice(same),
+                None => drop(metrics.together.insert(name, start..end)),
+            }
+            start = end;
+        }
+        metrics
+    }
+}
+
 /// The samples of a series in the order of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Samples<'s> {
@@ -63,8 +96,7 @@ pub struct Series {
     values: Vec<f64>,
     /// All series in the order of their labels.
     order: Vec<SetId>,
-    /// The series of each metric, in the order of their labels.
-    metrics: IdMap<Symbol, Vec<SetId>>,
+    metrics: Metrics,
     /// Whether some series has no name.
     pub(crate) nameless: bool,
 }
@@ -92,7 +124,8 @@ impl Series {
 
     /// The names of all metrics, sorted.
     pub fn metrics(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.metrics.keys().map(|name| self.symbols.text(*name)).collect();
+        let known = self.metrics.together.keys().chain(self.metrics.scattered.keys());
+        let mut names: Vec<&str> = known.map(|name| self.symbols.text(*name)).filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         names
     }
@@ -112,8 +145,11 @@ impl Series {
         match metric {
             None => &self.order,
             Some(name) => {
-                let list = self.symbols.find(name).and_then(|name| self.metrics.get(&name));
-                list.map_or(&[], Vec::as_slice)
+                let Some(name) = self.symbols.find(name).filter(|name| *name != symbols::EMPTY) else { return &[] };
+                match self.metrics.together.get(&name) {
+                    Some(range) => self.order.get(range.clone()).unwrap_or_default(),
+                    None => self.metrics.scattered.get(&name).map_or(&[], Vec::as_slice),
+                }
             }
         }
     }

@@ -36,6 +36,15 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
+    /// With room for so many sets.
+    pub(crate) fn expecting(sets: usize) -> Self {
+        let mut made = Sets::default();
+        made.pairs.reserve(sets.saturating_mul(5));
+        made.ends.reserve(sets);
+        made.table.reserve(sets);
+        made
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

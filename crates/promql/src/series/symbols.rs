@@ -26,15 +26,29 @@ impl Symbols {
     /// Those every store knows: [`EMPTY`], [`NAME`], [`TYPE`] and [`UNIT`].
     pub(crate) fn known() -> Self {
         let mut symbols = Symbols::empty();
-        for text in ["", "__name__", "__type__", "__unit__"] {
-            symbols.add(text, hash::of_bytes(text.as_bytes()));
-        }
+        symbols.add_known();
         symbols
+    }
+
+    fn add_known(&mut self) {
+        for text in ["", "__name__", "__type__", "__unit__"] {
+            self.add(text, hash::of_bytes(text.as_bytes()));
+        }
     }
 
     /// None at all.
     pub(crate) fn empty() -> Self {
         Symbols { text: String::new(), ends: Vec::new(), table: Table::default() }
+    }
+
+    /// Makes room for so many texts of so many bytes.
+    pub(crate) fn expecting(texts: usize, bytes: usize) -> Self {
+        let mut symbols = Symbols::empty();
+        symbols.text.reserve(bytes);
+        symbols.ends.reserve(texts);
+        symbols.table.reserve(texts);
+        symbols.add_known();
+        symbols
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -5,6 +5,7 @@
 
 mod compare;
 mod generate;
+mod risks;
 
 use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Limits, Millis, Query, Series};
@@ -73,7 +74,7 @@ async fn queries_of_update_risks_give_the_same() {
         return;
     }
     let given = std::env::var("CLEARWAY_PROMQL_QUERIES").ok().map(|file| std::fs::read_to_string(file).unwrap());
-    let mut queries: Vec<&str> = generate::RISKS.to_vec();
+    let mut queries: Vec<&str> = risks::RISKS.to_vec();
     queries.extend(given.iter().flat_map(|text| text.split("\n---\n")));
     let parsed: Vec<Query> = queries.iter().map(|text| Query::parse(text, &Limits::default()).unwrap()).collect();
     for variant in 0..4 {

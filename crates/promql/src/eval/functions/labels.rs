@@ -22,7 +22,7 @@ impl<'a> Evaluator<'a> {
         let with = self.text(with_expr, at)?;
         let source = self.text(source_expr, at)?;
         let pattern_text = self.text(pattern_expr, at)?;
-        let pattern = match Replacement::new(pattern_text, with, self.settings.pattern_bytes) {
+        let pattern = match self.pattern(pattern_text) {
             Ok(pattern) => pattern,
             Err(PatternError::Syntax(_)) => {
                 let message = format!("invalid regular expression in label_replace(): {pattern_text}");
@@ -30,6 +30,7 @@ impl<'a> Evaluator<'a> {
             }
             Err(error) => return Err(Error::new(Code::Regex, pattern_expr.span, error.to_string(), error.help())),
         };
+        let pattern = Replacement::new(&pattern, with);
         if target.is_empty() {
             let message = format!("invalid destination label name in label_replace(): {target}");
             return Err(failed(target_expr.span, message, "Name a label."));
