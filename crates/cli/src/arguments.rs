@@ -1,6 +1,7 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod graph;
+mod promql;
 mod status;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use graph::*;
+pub(crate) use promql::*;
 pub(crate) use status::*;
 
 /// Is this update safe for this cluster, and why?
@@ -34,6 +36,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Evaluate, check and test PromQL queries without a Prometheus
+    #[command(subcommand)]
+    Promql(Promql),
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),

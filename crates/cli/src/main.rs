@@ -9,6 +9,7 @@ mod findings;
 mod graph;
 mod manual;
 mod output;
+mod promql;
 mod status;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
+        Command::Promql(command) => promql::run(&command),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),

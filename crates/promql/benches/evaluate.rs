@@ -43,9 +43,9 @@ fn main() -> ExitCode {
     let text = series(&queries, count);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let prometheus = runtime.block_on(Prometheus::start(&text)).expect("Prometheus");
+    let large = ReadLimits { bytes: 4 << 30, ..ReadLimits::default() };
     let begin = Instant::now();
-    let store =
-        read::open_metrics(format!("{text}# EOF\n").as_bytes(), Millis(0), &ReadLimits::default()).expect("series");
+    let store = read::open_metrics(format!("{text}# EOF\n").as_bytes(), Millis(0), &large).expect("series");
     println!(
         "{} series with {} samples, loaded here in {:.1} s",
         store.len(),

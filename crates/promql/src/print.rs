@@ -93,6 +93,11 @@ fn print_binary(binary: &Binary, out: &mut String) {
             print_grouping(if *many == Many::Left { " group_left " } else { " group_right " }, &include, out);
         }
     }
+    for (word, value) in [("fill_left", binary.fill.left), ("fill_right", binary.fill.right)] {
+        if let Some(value) = value {
+            out.push_str(&format!(" {word} ({})", number_text(value)));
+        }
+    }
     out.push(' ');
     print(&binary.right, out);
 }

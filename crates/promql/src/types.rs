@@ -224,6 +224,10 @@ impl Checker {
         if let Some(matching) = &binary.matching {
             self.matching(binary, matching, vectors);
         }
+        if !binary.fill.is_empty() && (!vectors || binary.op.is_set()) {
+            let message = "Series are filled in between instant vectors, and not for set operators.";
+            self.report(Error::new(Code::Matching, binary.op_span, message, "Leave the filling out."));
+        }
         if scalars { ValueType::Scalar } else { ValueType::Vector }
     }
 

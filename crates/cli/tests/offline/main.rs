@@ -7,6 +7,7 @@ mod graph;
 mod graph_lint;
 mod history;
 mod lint;
+mod promql;
 mod show;
 mod streams;
 mod suppressions;

@@ -86,8 +86,8 @@ impl Evaluator<'_> {
         // The side with one series per match group is on the right from here on.
         let swapped = matches!(many, Some((Many::Right, _)));
         let (many_side, one_side) = if swapped { (right, left) } else { (left, right) };
-        let (fill_many, fill_one) =
-            if swapped { (binary.fill.right, binary.fill.left) } else { (binary.fill.left, binary.fill.right) };
+        // What is filled in belongs to this order of the sides, too, as in Prometheus.
+        let (fill_many, fill_one) = (binary.fill.left, binary.fill.right);
         let key = self.key_of(matching.map(|matching| &matching.labels))?;
         let mut ones: IdMap<SetId, Point> = IdMap::default();
         let mut one_signatures = Vec::with_capacity(one_side.len());

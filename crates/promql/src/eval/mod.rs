@@ -112,6 +112,10 @@ pub fn range(
             "Give a longer step.",
         ));
     }
+    if !query.fits(start.0, end.0, step.0) {
+        let message = "A duration of the query depends on the range, and was computed for another one.";
+        return Err(Error::new(Code::Unsupported, expr.span, message, "Read the query for this range."));
+    }
     let bounds = Bounds { start: start.0, end: end.0, step: step.0 };
     let mut evaluator = Evaluator::new(query, series, bounds, settings);
     let matrix = evaluator.steps(expr, start.0, end.0, step.0)?;

@@ -142,7 +142,13 @@ fn native(added: &BTreeMap<Labels, BTreeMap<i64, f64>>) -> Vec<(Labels, BTreeMap
 }
 
 fn judge(eval: &Eval, series: &Series, limits: &Limits, settings: &Settings<'_>) -> Verdict {
-    let query = match Query::parse(&eval.query, limits) {
+    let parsed = match eval.when {
+        When::Instant(_) => Query::parse(&eval.query, limits),
+        When::Range { start, end, step } => {
+            Query::parse_for_range(&eval.query, (Millis(start), Millis(end)), Millis(step), limits)
+        }
+    };
+    let query = match parsed {
         Ok(query) => query,
         Err(errors) => {
             if let Some(error) = errors.0.iter().find(|error| error.code == Code::Experimental) {

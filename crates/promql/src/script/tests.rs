@@ -102,3 +102,23 @@ fn what_is_no_script_is_refused_with_its_line() {
         assert_eq!(error.line, line, "{script}: {error}");
     }
 }
+
+#[test]
+fn experimental_syntax_is_read_only_if_wanted() {
+    let script = "load 1s\n  m 0+1x100\n  n{a=\"b\"} 1x100\n\n\
+                  eval range from 50s to 60s step 10s count_over_time(m[step() + 1])\n  {} 11 11\n\n\
+                  eval range from 50s to 60s step 5s m offset -min_of(step(), 1s)\n  m 51 56 61\n\n\
+                  eval range from 50s to 60s step 5s m offset range()\n  m 40 45 50\n\n\
+                  eval instant at 50s count_over_time(m[-5 + 2 ^ 3 * 2s])\n  {} 11\n\n\
+                  eval instant at 50s n + on (a) fill (5) m\n  {a=\"b\"} 6\n  {} 55\n\n\
+                  eval instant at 50s m - fill_left (1) fill_right (-2) n\n  {} 52\n  {a=\"b\"} 0\n\n\
+                  eval instant at 50s m[1s / 0]\n  expect fail\n\n\
+                  eval instant at 50s m[step()]\n  expect fail\n\n\
+                  eval instant at 50s m and fill (1) n\n  expect fail\n";
+    let wanted = Limits { experimental: true, ..Limits::default() };
+    let report = run(script, &wanted, &Settings::default()).unwrap();
+    let failed: Vec<&Outcome> = report.outcomes.iter().filter(|outcome| outcome.verdict != Verdict::Passed).collect();
+    assert_eq!((report.outcomes.len(), failed), (9, vec![]));
+    let (_, failed, unsupported) = run(script, &Limits::default(), &Settings::default()).unwrap().counts();
+    assert_eq!((failed, unsupported), (0, 9));
+}
