@@ -95,7 +95,9 @@ fn print_binary(binary: &Binary, out: &mut String) {
     }
     for (word, value) in [("fill_left", binary.fill.left), ("fill_right", binary.fill.right)] {
         if let Some(value) = value {
-            out.push_str(&format!(" {word} ({})", number_text(value)));
+            for part in [" ", word, " (", &number_text(value), ")"] {
+                out.push_str(part);
+            }
         }
     }
     out.push(' ');

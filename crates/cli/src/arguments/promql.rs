@@ -92,7 +92,7 @@ pub(crate) struct PromqlTest {
     /// The scripts
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write a JUnit report here too
+    /// Write a report for continuous integration here too, in the form of `JUnit`
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// How to print

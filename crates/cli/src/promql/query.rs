@@ -1,5 +1,7 @@
 //! `clearway promql query`: the value of a query over series in a file.
 
+use std::fmt::Write as _;
+
 use anyhow::{Result, anyhow};
 use clearway_core::diagnostic::terminal;
 use clearway_promql::eval::{self, Answer, Explained, Level, Settings, Value};
@@ -108,13 +110,13 @@ fn explained(part: &Explained, query: &Query) -> String {
     let lines: Vec<&str> = value.lines().collect();
     let mut text = format!("{indent}{}{times}\n", output::printable(&source));
     if lines.is_empty() {
-        text.push_str(&format!("{indent}  = no series\n"));
+        let _ = writeln!(text, "{indent}  = no series");
     }
     for line in lines.iter().take(SHOWN) {
-        text.push_str(&format!("{indent}  = {}\n", output::printable(line)));
+        let _ = writeln!(text, "{indent}  = {}", output::printable(line));
     }
     if lines.len() > SHOWN {
-        text.push_str(&format!("{indent}  and {} more\n", lines.len() - SHOWN));
+        let _ = writeln!(text, "{indent}  and {} more", lines.len() - SHOWN);
     }
     text
 }

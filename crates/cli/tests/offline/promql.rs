@@ -67,7 +67,7 @@ fn every_format_of_series_is_known_by_its_look() {
     place.write("bad.txt", "up 1\nup{ 2\n");
     let bad = place.run(&["promql", "query", "up", "--series", "bad.txt"]);
     assert_eq!(bad.code, 3);
-    assert!(bad.err.starts_with("error: bad.txt: line 2, column 5: "), "{}", bad.err);
+    assert!(bad.err.starts_with("error: bad.txt: line 2, column 6: "), "{}", bad.err);
     assert_eq!(place.run(&["promql", "query", "up", "--series", "none.txt"]).code, 3);
 }
 

@@ -115,10 +115,10 @@ impl Parser<'_> {
 
     fn offset(&mut self, mut tree: Tree) -> Result<Tree, Error> {
         let start = self.advance();
-        let computes = |kind: &Kind<'_>| matches!(kind, Kind::LeftParen | Kind::Word(_));
+        let starts = |kind: &Kind<'_>| matches!(kind, Kind::LeftParen | Kind::Word(_));
         let signed = matches!(self.kind(), Kind::Operator(_));
-        let computed = self.experimental && computes(if signed { self.next_kind() } else { self.kind() });
-        let (offset, span) = if computed {
+        let arithmetic = self.experimental && starts(if signed { self.next_kind() } else { self.kind() });
+        let (offset, span) = if arithmetic {
             let offset = self.computed_offset()?;
             (offset, self.tokens.get(self.at.saturating_sub(1)).map_or(start, |token| token.span))
         } else {

@@ -9,7 +9,7 @@ use crate::series::{HISTOGRAM, Labels, STALE};
 pub(super) type Values = Vec<Option<f64>>;
 
 /// More values than this on one line are refused.
-const MOST: usize = 1_000_000;
+const MOST: usize = 100_000;
 
 /// The series of a line with its values.
 pub(super) fn series(line: &str) -> Result<(Labels, Values), String> {

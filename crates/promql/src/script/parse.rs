@@ -90,12 +90,16 @@ pub(super) enum Expected {
 
 type Parsed<T> = Result<T, String>;
 
+/// More values than this in all lines together are refused: `x` makes many of few letters.
+const MOST_VALUES: usize = 2_000_000;
+
 /// Reads a script.
 pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
     let lines: Vec<&str> =
         text.lines().map(str::trim).map(|line| if line.starts_with('#') { "" } else { line }).collect();
     let mut commands = Vec::new();
     let mut at = 0;
+    let mut values: usize = 0;
     while let Some(line) = lines.get(at) {
         let number = at.saturating_add(1);
         let wrong = |message| ScriptError { line: number, message };
@@ -120,6 +124,17 @@ pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
             }
             _ => return Err(wrong(format!("`{line}` is no command: load, eval or clear."))),
         };
+        values = values.saturating_add(match &command {
+            Command::Clear => 0,
+            Command::Load(load) => load.series.iter().map(|(_, values)| values.len()).sum(),
+            Command::Eval(eval) => match &eval.expected {
+                Expected::Series { rows, .. } => rows.iter().map(|(_, values)| values.len()).sum(),
+                Expected::Scalar(_) | Expected::String(_) => 1,
+            },
+        });
+        if values > MOST_VALUES {
+            return Err(wrong(format!("The script has more than {MOST_VALUES} values.")));
+        }
         commands.push(command);
         at = number.saturating_add(used);
     }
@@ -136,11 +151,17 @@ fn load(number: usize, line: &str, block: &[(usize, &str)]) -> Result<Load, Scri
     };
     let step = duration(step.trim()).map_err(|message| wrong(number, message))?;
     let mut series = Vec::with_capacity(block.len());
+    let mut values: usize = 0;
     for (number, line) in block {
         if line.split(char::is_whitespace).next().is_some_and(|word| word.ends_with("@st")) {
             return Err(wrong(*number, "Start timestamps (`@st`) are not supported.".to_owned()));
         }
-        series.push(notation::series(line).map_err(|message| wrong(*number, message))?);
+        let found = notation::series(line).map_err(|message| wrong(*number, message))?;
+        values = values.saturating_add(found.1.len());
+        if values > MOST_VALUES {
+            return Err(wrong(*number, format!("The script has more than {MOST_VALUES} values.")));
+        }
+        series.push(found);
     }
     Ok(Load { line: number, step, with_native, series })
 }
@@ -233,6 +254,13 @@ fn eval(number: usize, line: &str, block: &[(usize, &str)]) -> Result<(Eval, usi
     let mut used: usize = 0;
     for (number, line) in block {
         used = used.saturating_add(1);
+        let rows = match &eval.expected {
+            Expected::Series { rows, .. } => rows.as_slice(),
+            Expected::Scalar(_) | Expected::String(_) => &[],
+        };
+        if rows.iter().map(|(_, values)| values.len()).sum::<usize>() > MOST_VALUES {
+            return Err(wrong(*number, format!("The script has more than {MOST_VALUES} values.")));
+        }
         let ends = expectation(&mut eval, line).map_err(|message| wrong(*number, message))?;
         if ends {
             break;
