@@ -133,6 +133,30 @@ fn an_explanation_has_the_value_of_every_part() {
 }
 
 #[test]
+fn the_deepest_queries_fit_into_a_small_stack() {
+    let limits = Limits { depth: Limits::DEEPEST, ..Limits::default() };
+    let wrap = |before: &str, after: &str, levels: usize| {
+        let text = format!("{}up{}", before.repeat(levels), after.repeat(levels));
+        Query::parse(&text, &limits).unwrap()
+    };
+    let chain = format!("up{}", " + up".repeat(90));
+    let deepest = [
+        wrap("(", ")", 90),
+        wrap("-(", ")", 45),
+        wrap("sum by (job) (", ")", 90),
+        wrap("abs(", ")", 90),
+        wrap("label_replace(", ", \"a\", \"b\", \"\", \"\")", 90),
+        wrap("last_over_time((", ")[1ms:1ms])", 30),
+        Query::parse(&chain, &limits).unwrap(),
+    ];
+    let evaluated = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+        let settings = Settings { explain: true, ..Settings::default() };
+        deepest.map(|query| instant(&query, &series(), Millis(60_000), &settings).is_ok())
+    });
+    assert_eq!(evaluated.unwrap().join().unwrap(), [true; 7]);
+}
+
+#[test]
 fn a_range_needs_a_step_and_a_vector() {
     let range_of = |text: &str, step: i64| {
         let query = Query::parse(text, &Limits::default()).unwrap();

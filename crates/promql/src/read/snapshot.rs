@@ -182,7 +182,9 @@ fn write_samples(times: &[i64], values: &[f64], out: &mut String) {
         write_value(f64::from_bits(bits), out);
     };
     for ([before, time], value) in times.array_windows().zip(values.iter().skip(1)) {
-        let (step, bits) = (time.saturating_sub(*before), value.to_bits());
+        // Numbers that are none are written the same, whatever their bits.
+        let plain = value.is_nan() && !is_stale(*value) && !is_histogram(*value);
+        let (step, bits) = (time.saturating_sub(*before), if plain { f64::NAN } else { *value }.to_bits());
         match &mut run {
             Some((known_step, known_bits, times)) if *known_step == step && *known_bits == bits => {
                 *times = times.saturating_add(1);
