@@ -43,7 +43,9 @@ impl<'a> Evaluator<'a> {
                 *drop_name |= point.drop_name;
                 state.add(point.value);
             } else {
-                index.insert(set, groups.len());
+                if !matches!(key, Key::Nothing) {
+                    index.insert(set, groups.len());
+                }
                 groups.push((set, point.drop_name, State::new(aggregate.op, point.value)));
             }
         }

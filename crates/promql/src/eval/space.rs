@@ -10,6 +10,9 @@ use crate::series::{Labels, Series, hash, push_label, value_in};
 /// The longest value a query may make for a label.
 pub(crate) const LONGEST_VALUE: usize = 64 << 10;
 
+/// The set without labels, if no series is without: an id no other set has, since there is never room for so many.
+const NO_LABELS: SetId = SetId::MAX;
+
 /// There is no room for more labels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Full;
@@ -46,10 +49,11 @@ impl<'a> Space<'a> {
             base_symbols: count(base.symbols.len()),
             base_sets: count(base.sets.len()),
             scratch: Vec::new(),
-            empty: 0,
+            empty: NO_LABELS,
         };
-        // A new space has room for one set.
-        space.empty = space.intern_pairs(&[]).unwrap_or_default();
+        if base.nameless {
+            space.empty = base.sets.find_hashed(&[], hash_of(&[])).unwrap_or(NO_LABELS);
+        }
         space
     }
 
@@ -104,6 +108,9 @@ impl<'a> Space<'a> {
     }
 
     fn intern_pairs(&mut self, pairs: &[Pair]) -> Result<SetId, Full> {
+        if pairs.is_empty() {
+            return Ok(self.empty);
+        }
         let hash = hash_of(pairs);
         // A store whose series all have names need not be asked for a set without one.
         if (self.base.nameless || value_in(pairs, NAME) != EMPTY)
@@ -112,7 +119,7 @@ impl<'a> Space<'a> {
             return Ok(known);
         }
         let own = self.sets.find_hashed(pairs, hash).or_else(|| self.sets.add(pairs, hash));
-        own.and_then(|own| own.checked_add(self.base_sets)).ok_or(Full)
+        own.and_then(|own| own.checked_add(self.base_sets)).filter(|set| *set != NO_LABELS).ok_or(Full)
     }
 
     /// The set of those labels of `set` that `keep` says.

@@ -146,7 +146,9 @@ impl<'a> Evaluator<'a> {
         self.latest(selector, recent, |point, sampled| {
             points.push(Point { drop_name: true, value: seconds(sampled), ..point });
         })?;
-        self.explain(inner, &Val::Vector(points.clone()))?;
+        if self.explanation.is_some() {
+            self.vector(inner, at)?;
+        }
         Ok(points)
     }
 
