@@ -35,11 +35,12 @@ pub fn snapshot(bytes: &[u8], limits: &ReadLimits) -> Result<Series, ReadError> 
     }
     let mut builder = Builder::expecting(limits.capacity.clone(), text.len());
     let mut count: usize = 0;
+    let mut before = ("", 0);
     loop {
         match cursor.peek() {
             None => return Err(cursor.wrong("The last line `# end` is missing: the file was cut off.")),
             Some(b'#') => break,
-            Some(_) => series(&mut cursor, &mut builder)?,
+            Some(_) => series(&mut cursor, &mut builder, &mut before)?,
         }
         count = count.saturating_add(1);
     }
@@ -54,9 +55,23 @@ pub fn snapshot(bytes: &[u8], limits: &ReadLimits) -> Result<Series, ReadError> 
     builder.finish().map_err(|error| ReadError::built(text, &error))
 }
 
-fn series(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), ReadError> {
+/// Reads a line. `before` is the text of the samples of the line before, and how many there are: most series have the
+/// samples of their neighbour.
+fn series<'t>(cursor: &mut Cursor<'t>, builder: &mut Builder, before: &mut (&'t str, usize)) -> Result<(), ReadError> {
     let series = cursor.series(builder)?;
+    let start = cursor.at;
+    let rest = cursor.text.get(start..).unwrap_or_default();
+    let known = before.0;
+    let repeated = !known.is_empty() && rest.starts_with(known) && rest.as_bytes().get(known.len()) == Some(&b'\n');
+    if repeated {
+        let added = builder.same_samples(series, before.1);
+        if cursor.built(added)? {
+            cursor.advance(known.len().saturating_add(1));
+            return Ok(());
+        }
+    }
     let mut last: i64 = 0;
+    let mut total: usize = 0;
     let mut first = true;
     while !matches!(cursor.peek(), Some(b'\n') | None) {
         if !cursor.eat(b' ') {
@@ -90,11 +105,13 @@ fn series(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), ReadErro
         };
         let added = builder.samples(series, (start, time), count, value);
         cursor.built(added)?;
+        total = total.saturating_add(count);
         if count > 0 {
             last = end;
         }
         first = false;
     }
+    *before = (cursor.text.get(start..cursor.at).unwrap_or_default(), total);
     cursor.advance(1);
     Ok(())
 }

@@ -148,6 +148,15 @@ fn a_snapshot_is_compact_and_says_when_it_was_cut_off() {
     assert!(error.message.contains("more than 10 samples"), "{error}");
 }
 
+#[test]
+fn samples_that_repeat_are_those_of_the_line_before() {
+    let input =
+        "# clearway-series 1\na 1:1\na 2:1\nb 2:1\nc 2:1\nc 3:1\nd 3:1 +1:2\ne 3:1 +1:2\nf\ng 3:1 +1:2\n# end 9\n";
+    let series = snapshot(input.as_bytes(), &ReadLimits::default()).unwrap();
+    let expected = ["a 1@1 1@2", "b 1@2", "c 1@2 1@3", "d 1@3 2@4", "e 1@3 2@4", "f ", "g 1@3 2@4"];
+    assert_eq!(lines(&series), expected);
+}
+
 proptest! {
     /// What is written is read back, whatever the labels and values are.
     #[test]

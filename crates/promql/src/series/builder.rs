@@ -214,6 +214,23 @@ impl Builder {
         Ok(())
     }
 
+    /// Gives a series the very samples that were added last, if those are `count` samples of one other series. Says
+    /// whether they are.
+    pub(crate) fn same_samples(&mut self, series: SeriesId, count: usize) -> Result<bool, BuildError> {
+        let last = self.runs.last().copied().filter(|last| last.set != series.0 && last.length == count);
+        let Some(last) = last else { return Ok(false) };
+        if self.values.len().saturating_add(last.length) > self.capacity.samples {
+            return Err(BuildError::TooManySamples(self.capacity.samples));
+        }
+        // The last run may still lose its times to the one before, and then this one has them from there.
+        self.share_times();
+        let times = self.runs.last().map_or(last.times, |last| last.times);
+        let values = self.values.len();
+        self.values.extend_from_within(last.values..last.values.saturating_add(last.length));
+        self.runs.push(Run { set: series.0, times, values, length: last.length });
+        Ok(true)
+    }
+
     /// Series that were scraped together have the same times: the last run forgets its own if the one before has them.
     fn share_times(&mut self) {
         let [.., before, last] = self.runs.as_mut_slice() else { return };
