@@ -1,9 +1,9 @@
-//! Reads series from what others write: bytes in, a [`Series`] or a located error out.
+//! Reads series from what others write: bytes in, a [`Series`](crate::Series) or a located error out.
 //!
 //! - [`text`]: the text that programs expose to Prometheus;
 //! - [`open_metrics`]: the same in the form of `OpenMetrics`;
-//! - [`api`]: answers of Prometheus' HTTP API;
-//! - [`snapshot`]: our own form, compact and quick to read, written by [`write_snapshot`].
+//! - [`api()`]: answers of Prometheus' HTTP API;
+//! - [`snapshot()`]: our own form, compact and quick to read, written by [`write_snapshot`].
 //!
 //! All are read within limits, and no input panics.
 

@@ -18,7 +18,7 @@
 //! a block, `#` starts a comment.
 //!
 //! Native histograms (`{{…}}`) are read and kept as samples that no query can look at: an `eval` that does is not
-//! supported, and is named with the series. Start at [`run`].
+//! supported, and is named with the series. Start at [`run()`].
 
 mod notation;
 mod parse;
