@@ -4,11 +4,17 @@
 //! but not the same dialect: here `\d` is ASCII, `{` and `[` are characters where they open nothing, `\Q…\E` quotes,
 //! and the set operators of Rust's classes do not exist. [`Pattern::new`] translates before it compiles.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::Arc;
 
 use regex::RegexBuilder;
+
+mod replace;
+
+pub(crate) use replace::Replacement;
 
 /// A compiled matcher of whole values.
 #[derive(Debug, Clone)]
@@ -57,6 +63,26 @@ impl Pattern {
     /// Whether the whole value matches.
     pub fn matches(&self, value: &str) -> bool {
         self.0.is_match(value)
+    }
+}
+
+/// The patterns of a query, compiled once. They follow from the text, so two of them never make a difference.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Patterns(Arc<HashMap<String, Pattern>>);
+
+impl Patterns {
+    pub(crate) fn new(patterns: HashMap<String, Pattern>) -> Self {
+        Patterns(Arc::new(patterns))
+    }
+
+    pub(crate) fn get(&self, text: &str) -> Option<&Pattern> {
+        self.0.get(text)
+    }
+}
+
+impl PartialEq for Patterns {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
