@@ -43,17 +43,12 @@ impl FilesError {
 
 /// Writes a file so that a reader, or whoever comes back after a crash, finds the old content or the new one.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    // Two processes that write at once do not write into one file; the last rename wins.
-    let scratch = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = File::create(&scratch).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    written.and_then(|()| fs::rename(&scratch, path)).inspect_err(|_| {
-        // The error is what matters; a leftover is overwritten by the next try.
-        let _ = fs::remove_file(&scratch);
-    })
+    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// One stream of documents.

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -13,6 +12,7 @@ use clearway_core::Digest;
 
 use super::OciError;
 use super::release::{Release, Why};
+use crate::files::write_atomically;
 
 /// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.
 const FORM: &str = "clearway-cache-1";
@@ -122,7 +122,7 @@ impl Files {
 
     fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
         let path = self.directory.join(file);
-        if let Err(error) = replace(&path, &heading(digest, content), content)
+        if let Err(error) = write_atomically(&path, &[heading(digest, content).as_bytes(), content].concat())
             && let Ok(mut trouble) = self.trouble.lock()
         {
             *trouble = Some(format!("{}: {error}", path.display()));
@@ -140,16 +140,6 @@ fn graph_data_file(name: &str) -> PathBuf {
 
 fn heading(digest: &Digest, content: &[u8]) -> String {
     format!("{FORM} {digest} {}\n", Digest::sha256(content))
-}
-
-/// Writes a file so that whoever reads it sees the old one or the new one.
-fn replace(path: &Path, heading: &str, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(heading.as_bytes())?;
-    file.write_all(content)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]
