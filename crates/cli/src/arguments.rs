@@ -1,6 +1,7 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod graph;
+mod promql;
 mod serve;
 mod status;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use graph::*;
+pub(crate) use promql::*;
 pub(crate) use serve::*;
 pub(crate) use status::*;
 
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Evaluate, check and test PromQL queries without a Prometheus
+    #[command(subcommand)]
+    Promql(Promql),
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),

@@ -10,6 +10,7 @@ mod graph;
 mod log;
 mod manual;
 mod output;
+mod promql;
 mod serve;
 mod status;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
+        Command::Promql(command) => promql::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),

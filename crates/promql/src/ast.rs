@@ -190,10 +190,28 @@ pub struct Binary {
     pub returns_bool: bool,
     /// Which series of both sides belong together, if that is said.
     pub matching: Option<Matching>,
+    /// What stands in for a series without a counterpart.
+    pub fill: Fill,
     /// The left side.
     pub left: Expr,
     /// The right side.
     pub right: Expr,
+}
+
+/// What stands in for a series without a counterpart; experimental in Prometheus.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Fill {
+    /// The value of a series that is missing on the left.
+    pub left: Option<f64>,
+    /// The value of a series that is missing on the right.
+    pub right: Option<f64>,
+}
+
+impl Fill {
+    /// Whether nothing stands in.
+    pub fn is_empty(&self) -> bool {
+        self.left.is_none() && self.right.is_none()
+    }
 }
 
 /// Which series of two sides belong together.

@@ -52,6 +52,16 @@ pub enum Code {
     SeveralSeries,
     /// A regular expression behind `=` or `!=`.
     RegexUnderEquals,
+    /// The series and the query do not fit together: the evaluation fails as it does in Prometheus.
+    Evaluation,
+    /// The query asks for a native histogram, which is not evaluated.
+    NativeHistogram,
+    /// The query asks for something else that is not evaluated.
+    Unsupported,
+    /// The evaluation takes more than its budget of samples.
+    Budget,
+    /// The evaluation was told to stop.
+    Stopped,
 }
 
 impl Code {
@@ -78,6 +88,11 @@ impl Code {
             Code::OutsideZeroOne => "PQ033",
             Code::SeveralSeries => "PQ034",
             Code::RegexUnderEquals => "PQ035",
+            Code::Evaluation => "PQ040",
+            Code::NativeHistogram => "PQ041",
+            Code::Unsupported => "PQ042",
+            Code::Budget => "PQ043",
+            Code::Stopped => "PQ044",
         }
     }
 }

@@ -18,8 +18,8 @@ pub(crate) struct Words<'t> {
 }
 
 /// Cuts a text into words. The last one is always [`Kind::End`].
-pub(crate) fn words(text: &str) -> Words<'_> {
-    let mut lexer = Lexer { text, at: 0, within: Within::Nothing };
+pub(crate) fn words(text: &str, experimental: bool) -> Words<'_> {
+    let mut lexer = Lexer { text, at: 0, within: Within::Nothing, experimental };
     let mut tokens = Vec::new();
     let stopped = loop {
         lexer.skip();
@@ -45,6 +45,8 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     within: Within,
+    /// Whether arithmetic in durations is read.
+    experimental: bool,
 }
 
 impl<'t> Lexer<'t> {
@@ -201,6 +203,7 @@ impl<'t> Lexer<'t> {
                 self.within = Within::Nothing;
                 Ok(self.take(Kind::RightBracket))
             }
+            '+' | '-' | '*' | '/' | '%' | '^' | '(' | ')' | ',' if self.experimental => self.arithmetic(c),
             '+' | '-' | '*' | '/' | '%' | '^' | '(' | ')' | ',' => {
                 let span = Span::new(self.at, self.at.saturating_add(1));
                 Err(experimental(span, "arithmetic in a duration"))
@@ -209,7 +212,11 @@ impl<'t> Lexer<'t> {
                 let start = self.at;
                 let word = self.run(|c| c.is_ascii_alphanumeric() || c == '_');
                 let span = Span::new(start, self.at);
-                if ["step", "range", "min", "max"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+                let known = ["step", "range", "min_of", "max_of"];
+                if known.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+                    if self.experimental {
+                        return Ok(Kind::Word(word));
+                    }
                     return Err(experimental(span, &format!("`{word}` in a duration")));
                 }
                 let message = format!("`{}` is no duration.", shorten(word));
@@ -217,6 +224,22 @@ impl<'t> Lexer<'t> {
             }
             _ => Err(self.stray(c)),
         }
+    }
+
+    /// A character of arithmetic in a duration.
+    fn arithmetic(&mut self, c: char) -> Result<Kind<'t>, Error> {
+        Ok(self.take(match c {
+            '(' => Kind::LeftParen,
+            ')' => Kind::RightParen,
+            ',' => Kind::Comma,
+            '+' => Kind::Operator(BinaryOp::Add),
+            '-' => Kind::Operator(BinaryOp::Subtract),
+            '*' => Kind::Operator(BinaryOp::Multiply),
+            '/' => Kind::Operator(BinaryOp::Divide),
+            '%' => Kind::Operator(BinaryOp::Modulo),
+            '^' => Kind::Operator(BinaryOp::Power),
+            _ => return Err(self.stray(c)),
+        }))
     }
 
     fn take(&mut self, kind: Kind<'t>) -> Kind<'t> {
@@ -331,7 +354,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<Kind<'_>> {
-        words(text).tokens.into_iter().map(|token| token.kind).collect()
+        words(text, false).tokens.into_iter().map(|token| token.kind).collect()
     }
 
     #[test]
@@ -364,7 +387,7 @@ mod tests {
             ("1e", Code::Number, (0, 2)),
             ("x]", Code::Character, (1, 2)),
         ] {
-            let error = words(text).stopped.unwrap_or_else(|| panic!("{text} should stop the lexer"));
+            let error = words(text, false).stopped.unwrap_or_else(|| panic!("{text} should stop the lexer"));
             assert_eq!((error.code, (error.span.start, error.span.end)), (code, span), "{text}");
         }
     }

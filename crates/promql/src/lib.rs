@@ -1,12 +1,15 @@
-//! PromQL: read with places, typed, printed, fenced, and judged by its shape.
+//! PromQL: read with places, typed, printed, fenced, judged by its shape, and evaluated.
 //!
 //! Update graphs carry PromQL that somebody else wrote, and a cluster runs it. So a query is text from a stranger until
 //! three questions are answered, and each has a module: is it PromQL ([`Query::parse`], with a place and a sentence
 //! for everything that is wrong), is it harmless ([`fence`]), and can it answer at all, that is give exactly one series
 //! with the value 0 or 1 ([`shape`]).
 //!
-//! The language is that of Prometheus 3 with its stable syntax; experimental syntax is refused by name, experimental
-//! functions are known as such. Nothing here has effects, and no text makes it panic or recurse without bound: nesting
+//! What it answers is said without a Prometheus: [`read`] fills a [`Series`] store from what others write, [`eval`]
+//! gives the value of a query over it, and [`script`] runs tests of queries in the language of Prometheus' own.
+//!
+//! The language is that of Prometheus 3 with its stable syntax; experimental syntax is refused by name unless it is
+//! wanted, experimental functions are known as such. Nothing here has effects, and no text makes it panic or recurse without bound: nesting
 //! is limited before anything recursive looks at a tree (see [`Limits`]).
 
 #![cfg_attr(
@@ -24,6 +27,7 @@
 pub mod ast;
 mod duration;
 mod error;
+pub mod eval;
 pub mod fence;
 pub mod functions;
 mod lexer;
@@ -34,6 +38,9 @@ mod parser;
 mod placeholder;
 mod print;
 mod query;
+pub mod read;
+pub mod script;
+pub mod series;
 pub mod shape;
 mod strings;
 mod token;
@@ -47,5 +54,6 @@ pub use fence::{Fence, Refusal};
 pub use limits::Limits;
 pub use placeholder::{CLUSTER_ID_LABEL, Substitution};
 pub use query::Query;
+pub use series::{Labels, Series};
 pub use types::ValueType;
 pub use walk::{children, visit};

@@ -93,6 +93,13 @@ fn print_binary(binary: &Binary, out: &mut String) {
             print_grouping(if *many == Many::Left { " group_left " } else { " group_right " }, &include, out);
         }
     }
+    for (word, value) in [("fill_left", binary.fill.left), ("fill_right", binary.fill.right)] {
+        if let Some(value) = value {
+            for part in [" ", word, " (", &number_text(value), ")"] {
+                out.push_str(part);
+            }
+        }
+    }
     out.push(' ');
     print(&binary.right, out);
 }
@@ -184,12 +191,12 @@ fn number_text(number: f64) -> String {
     }
 }
 
-fn is_plain_label(text: &str) -> bool {
+pub(crate) fn is_plain_label(text: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
 }
 
-fn is_plain_metric(text: &str) -> bool {
+pub(crate) fn is_plain_metric(text: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | ':');
     text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
 }

@@ -1,9 +1,11 @@
 //! A query: its text, its tree and its type, together.
 
-use crate::ast::{Expr, Selector};
+use crate::ast::{Expr, ExprKind, Selector};
+use crate::duration::Millis;
 use crate::error::Errors;
 use crate::limits::Limits;
-use crate::parser;
+use crate::matching::Patterns;
+use crate::parser::{self, Context};
 use crate::types::{self, ValueType};
 use crate::walk::{selector_of, visit};
 
@@ -13,6 +15,10 @@ pub struct Query {
     text: String,
     expr: Expr,
     result: ValueType,
+    patterns: Patterns,
+    has_subquery: bool,
+    /// The range it was read for, if that makes a difference.
+    context: Option<Context>,
 }
 
 impl Query {
@@ -27,9 +33,26 @@ impl Query {
     /// # Ok::<(), clearway_promql::Errors>(())
     /// ```
     pub fn parse(text: &str, limits: &Limits) -> Result<Query, Errors> {
-        let expr = parser::parse(text, limits)?;
-        let result = types::check(&expr, limits).map_err(Errors)?;
-        Ok(Query { text: text.to_owned(), expr, result })
+        Query::parse_for(text, limits, Context::default())
+    }
+
+    /// The same for an evaluation over a range: durations that use `step()` or `range()` are computed for it. Such
+    /// durations are read only if [`Limits::experimental`] says so; any other query is the same for every range.
+    pub fn parse_for_range(
+        text: &str,
+        (start, end): (Millis, Millis),
+        step: Millis,
+        limits: &Limits,
+    ) -> Result<Query, Errors> {
+        Query::parse_for(text, limits, Context { step, range: Millis(end.0.saturating_sub(start.0)) })
+    }
+
+    fn parse_for(text: &str, limits: &Limits, context: Context) -> Result<Query, Errors> {
+        let (expr, timed) = parser::parse_for(text, limits, context)?;
+        let (result, patterns) = types::check(&expr, limits).map_err(Errors)?;
+        let mut has_subquery = false;
+        visit(&expr, &mut |expr, _| has_subquery |= matches!(expr.kind, ExprKind::Subquery(_)));
+        Ok(Query { text: text.to_owned(), expr, result, patterns, has_subquery, context: timed.then_some(context) })
     }
 
     /// The text it was read from; all spans are places in it.
@@ -40,6 +63,22 @@ impl Query {
     /// The tree.
     pub fn expr(&self) -> &Expr {
         &self.expr
+    }
+
+    /// Its regular expressions, compiled.
+    pub(crate) fn patterns(&self) -> &Patterns {
+        &self.patterns
+    }
+
+    /// Whether some part of it is evaluated over a range of its own.
+    pub(crate) fn has_subquery(&self) -> bool {
+        self.has_subquery
+    }
+
+    /// Whether it may be evaluated over this range, or was read for another one.
+    pub(crate) fn fits(&self, start: i64, end: i64, step: i64) -> bool {
+        let range = Context { step: Millis(step), range: Millis(end.saturating_sub(start)) };
+        self.context.is_none_or(|context| context == range)
     }
 
     /// What the query gives.

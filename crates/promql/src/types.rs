@@ -2,12 +2,13 @@
 //!
 //! `check` goes through a tree and reports everything that is wrong, not only the first.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::ast::{Aggregate, AggregateOp, Binary, Call, Expr, ExprKind, MatchOp, Matcher, Selector};
 use crate::error::{Code, Error};
 use crate::limits::Limits;
-use crate::matching::Pattern;
+use crate::matching::{Pattern, Patterns};
 use crate::parser::METRIC_NAME;
 use crate::token::shorten;
 
@@ -58,11 +59,16 @@ pub fn type_of(expr: &Expr) -> ValueType {
     }
 }
 
-/// Checks a tree. Gives the type of the whole, or everything that is wrong.
-pub(crate) fn check(expr: &Expr, limits: &Limits) -> Result<ValueType, Vec<Error>> {
-    let mut checker = Checker { errors: Vec::new(), patterns: limits.patterns, pattern_bytes: limits.pattern_bytes };
+/// Checks a tree. Gives the type of the whole and the patterns it has, or everything that is wrong.
+pub(crate) fn check(expr: &Expr, limits: &Limits) -> Result<(ValueType, Patterns), Vec<Error>> {
+    let mut checker = Checker {
+        errors: Vec::new(),
+        patterns: limits.patterns,
+        pattern_bytes: limits.pattern_bytes,
+        compiled: HashMap::new(),
+    };
     let whole = checker.expr(expr);
-    if checker.errors.is_empty() { Ok(whole) } else { Err(checker.errors) }
+    if checker.errors.is_empty() { Ok((whole, Patterns::new(checker.compiled))) } else { Err(checker.errors) }
 }
 
 /// More errors than this in one query help nobody.
@@ -73,6 +79,7 @@ struct Checker {
     /// How many more patterns are compiled.
     patterns: usize,
     pattern_bytes: usize,
+    compiled: HashMap<String, Pattern>,
 }
 
 impl Checker {
@@ -146,6 +153,9 @@ impl Checker {
 
     fn call(&mut self, call: &Call) {
         let name = call.function.name;
+        if let ("label_replace", Some(pattern)) = (name, call.arguments.get(4)) {
+            self.replacement(pattern);
+        }
         for (index, argument) in call.arguments.iter().enumerate() {
             let Some(wanted) = call.function.arguments.get(index).or(call.function.arguments.last()) else { continue };
             // The second argument of `info` says which labels to add; it selects no series of its own.
@@ -155,6 +165,23 @@ impl Checker {
             }
             let place = ["first", "second", "third", "fourth", "fifth"].get(index).unwrap_or(&"further");
             self.want(argument, &[*wanted], &format!("The {place} argument of `{name}` is"));
+        }
+    }
+
+    /// The pattern of `label_replace` may be wrong: then the query fails when it is evaluated, as in Prometheus.
+    fn replacement(&mut self, pattern: &Expr) {
+        let mut pattern = pattern;
+        while let ExprKind::Paren(inner) = &pattern.kind {
+            pattern = inner;
+        }
+        if let ExprKind::String(text) = &pattern.kind
+            && !self.compiled.contains_key(text)
+            && let Some(left) = self.patterns.checked_sub(1)
+        {
+            self.patterns = left;
+            if let Ok(pattern) = Pattern::new(text, self.pattern_bytes) {
+                self.compiled.insert(text.clone(), pattern);
+            }
         }
     }
 
@@ -196,6 +223,10 @@ impl Checker {
         }
         if let Some(matching) = &binary.matching {
             self.matching(binary, matching, vectors);
+        }
+        if !binary.fill.is_empty() && (!vectors || binary.op.is_set()) {
+            let message = "Series are filled in between instant vectors, and not for set operators.";
+            self.report(Error::new(Code::Matching, binary.op_span, message, "Leave the filling out."));
         }
         if scalars { ValueType::Scalar } else { ValueType::Vector }
     }
@@ -256,7 +287,11 @@ impl Checker {
                 };
                 self.patterns = left;
                 match Pattern::new(&matcher.value.text, self.pattern_bytes) {
-                    Ok(pattern) => Some(pattern.matches("") == (matcher.op == MatchOp::Matches)),
+                    Ok(pattern) => {
+                        let empty = pattern.matches("");
+                        self.compiled.insert(matcher.value.text.clone(), pattern);
+                        Some(empty == (matcher.op == MatchOp::Matches))
+                    }
                     Err(error) => {
                         self.report(Error::new(Code::Regex, matcher.value.span, error.to_string(), error.help()));
                         None

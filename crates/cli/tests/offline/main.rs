@@ -8,6 +8,7 @@ mod graph_lint;
 mod graph_sources;
 mod history;
 mod lint;
+mod promql;
 mod show;
 mod streams;
 mod suppressions;

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 20] = [
+const COMMANDS: [(&str, bool); 24] = [
     ("", false),
     ("demo", false),
     ("completions", true),
@@ -22,6 +22,10 @@ const COMMANDS: [(&str, bool); 20] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("promql", false),
+    ("promql query", true),
+    ("promql check", true),
+    ("promql test", true),
     ("serve", true),
     ("status", false),
     ("status show", true),
@@ -49,7 +53,9 @@ fn help_is_an_answer() {
 #[test]
 fn help_shows_the_commands_that_exist_and_the_exit_codes() {
     let help = run("--help").out;
-    for line in ["  demo  ", "  status  ", "  completions  ", "  man  ", "  0  yes, clean", "  3  could not run"] {
+    for line in
+        ["  demo  ", "  promql  ", "  status  ", "  completions  ", "  man  ", "  0  yes, clean", "  3  could not run"]
+    {
         assert!(help.contains(line), "{line:?} in {help}");
     }
     let status = run("status --help").out;

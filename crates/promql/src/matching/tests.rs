@@ -94,3 +94,22 @@ proptest! {
         let _ = Pattern::new(&pattern, SIZE);
     }
 }
+
+#[test]
+fn replacements_name_groups_as_go_does() {
+    for (pattern, with, value, expected) in [
+        ("(.*)-(.*)", "$2-$1", "a-b", Some("b-a")),
+        ("(.*)-(.*)", "${2}x$1x", "a-b", Some("bx")),
+        ("(?P<first>.)(.*)", "$first.$2$$", "abc", Some("a.bc$")),
+        ("(.)", "$ ${ ${1 $9 ${01}", "a", Some("$ ${ ${1  ")),
+        ("a", "b", "c", None),
+        ("", "yes", "", Some("yes")),
+    ] {
+        let pattern = Pattern::new(pattern, 1 << 16).unwrap();
+        let made = Replacement::new(&pattern, with).replace(value, 100).unwrap();
+        assert_eq!(made.as_deref(), expected, "{with} {value}");
+    }
+    let pattern = Pattern::new("(.*)", 1 << 16).unwrap();
+    let doubled = Replacement::new(&pattern, "$1$1");
+    assert_eq!(doubled.replace(&"a".repeat(60), 100), Err(TooLong));
+}

@@ -4,12 +4,14 @@
 //! a tree as deep as it is long), so that neither this parser nor anything that walks its trees recurses without bound.
 
 mod calls;
+mod durations;
 mod modifiers;
 mod selectors;
 
+pub(crate) use durations::Context;
 pub(crate) use selectors::METRIC_NAME;
 
-use crate::ast::{Binary, BinaryOp, Expr, ExprKind, Many, Matching, Sign, Span};
+use crate::ast::{Binary, BinaryOp, Expr, ExprKind, Fill, Many, Matching, Sign, Span};
 use crate::error::{Code, Error};
 use crate::lexer::{self, experimental};
 use crate::limits::Limits;
@@ -17,19 +19,33 @@ use crate::token::{Keyword, Kind, Token};
 
 /// Reads the text of a query. The tree is well-formed, but not yet well-typed.
 pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Expr, Error> {
+    parse_for(text, limits, Context::default()).map(|(expr, _)| expr)
+}
+
+/// The same for a query over a range. Says whether the range makes a difference.
+pub(crate) fn parse_for(text: &str, limits: &Limits, context: Context) -> Result<(Expr, bool), Error> {
     if text.len() > limits.bytes {
         let message = format!("The query has {} bytes; at most {} are read.", text.len(), limits.bytes);
         return Err(Error::new(Code::TooLong, Span::new(0, 0), message, "Shorten the query."));
     }
-    let words = lexer::words(text);
-    let mut parser = Parser { tokens: &words.tokens, stopped: words.stopped, at: 0, depth: 0, levels: limits.levels() };
+    let words = lexer::words(text, limits.experimental);
+    let mut parser = Parser {
+        tokens: &words.tokens,
+        stopped: words.stopped,
+        at: 0,
+        depth: 0,
+        levels: limits.levels(),
+        experimental: limits.experimental,
+        context,
+        timed: false,
+    };
     if *parser.kind() == Kind::End && parser.stopped.is_none() {
         let help = "Write an expression; comments alone are none.";
         return Err(Error::new(Code::Syntax, parser.span(), "There is no query.", help));
     }
     let tree = parser.expression(0)?;
     match parser.kind() {
-        Kind::End if parser.stopped.is_none() => Ok(tree.expr),
+        Kind::End if parser.stopped.is_none() => Ok((tree.expr, parser.timed)),
         Kind::RightParen => {
             let help = "Remove it, or open it before.";
             Err(Error::new(Code::Syntax, parser.span(), "This parenthesis closes nothing.", help))
@@ -50,6 +66,11 @@ struct Parser<'t> {
     at: usize,
     depth: usize,
     levels: usize,
+    /// Whether syntax behind a feature flag is read.
+    experimental: bool,
+    context: Context,
+    /// Whether some duration depends on the context.
+    timed: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -162,19 +183,57 @@ impl<'t> Parser<'t> {
         if let Some(last) = self.tokens.get(self.at.saturating_sub(1)) {
             op_span = op_span.to(last.span);
         }
-        if let (Kind::Word(word @ ("fill" | "fill_left" | "fill_right")), Kind::LeftParen) =
-            (self.kind(), self.next_kind())
-        {
-            return Err(experimental(self.span(), &format!("`{word}` behind an operator")));
-        }
+        let fill = self.fill()?;
         // Only a power binds to the right.
         let least = if op == BinaryOp::Power { precedence } else { precedence.saturating_add(1) };
         let right = self.expression(least)?;
         let span = left.expr.span.to(right.expr.span);
         let heights = [left.height, right.height];
         let returns_bool = bool_span.is_some();
-        let binary = Binary { op, op_span, returns_bool, matching, left: left.expr, right: right.expr };
+        let binary = Binary { op, op_span, returns_bool, matching, fill, left: left.expr, right: right.expr };
         self.node(ExprKind::Binary(Box::new(binary)), span, heights)
+    }
+
+    /// `fill (0)`, `fill_left (0)`, `fill_right (0)`, or the last two together.
+    fn fill(&mut self) -> Result<Fill, Error> {
+        let mut fill = Fill::default();
+        while let (Kind::Word(word @ ("fill" | "fill_left" | "fill_right")), Kind::LeftParen) =
+            (self.kind(), self.next_kind())
+        {
+            if !self.experimental {
+                return Err(experimental(self.span(), &format!("`{word}` behind an operator")));
+            }
+            let span = self.advance();
+            let open = self.advance();
+            let negative = match self.kind() {
+                Kind::Operator(BinaryOp::Subtract) => Some(self.advance()),
+                _ => self.eat(&Kind::Operator(BinaryOp::Add)).and(None),
+            };
+            let value = match self.kind() {
+                Kind::Number(number) => *number,
+                Kind::Duration(duration) => duration.as_seconds(),
+                _ => return Err(self.unexpected("a number")),
+            };
+            self.advance();
+            self.close(&Kind::RightParen, open, "`)`")?;
+            let value = Some(if negative.is_some() { -value } else { value });
+            let taken = match *word {
+                "fill" => fill.left.is_some() || fill.right.is_some(),
+                "fill_left" => fill.left.is_some(),
+                _ => fill.right.is_some(),
+            };
+            if taken {
+                let help = "Keep one of them.";
+                return Err(Error::new(Code::Matching, span, "A side is filled twice.", help));
+            }
+            if *word != "fill_right" {
+                fill.left = value;
+            }
+            if *word != "fill_left" {
+                fill.right = value;
+            }
+        }
+        Ok(fill)
     }
 
     /// `on (…)` or `ignoring (…)`, and `group_left` or `group_right` behind it.

@@ -62,6 +62,9 @@ impl Parser<'_> {
 
     /// A duration that is longer than nothing.
     fn positive(&mut self) -> Result<Millis, Error> {
+        if self.experimental && !self.is_plain_duration() {
+            return self.computed();
+        }
         let span = self.span();
         let duration = self.duration()?;
         if duration.0 > 0 {
@@ -69,6 +72,12 @@ impl Parser<'_> {
         }
         let help = "Write at least one millisecond.";
         Err(Error::new(Code::Number, span, "A range or step must be longer than nothing.", help))
+    }
+
+    /// Whether a duration stands alone up to its end.
+    fn is_plain_duration(&self) -> bool {
+        matches!(self.kind(), Kind::Number(_) | Kind::Duration(_))
+            && matches!(self.next_kind(), Kind::Colon | Kind::RightBracket)
     }
 
     /// A duration, or a number of seconds.
@@ -89,6 +98,7 @@ impl Parser<'_> {
             _ if self.keyword() == Some(Keyword::Query) => {
                 Err(experimental(self.span(), "`step()` or `range()` as a duration"))
             }
+            Kind::Word("min_of" | "max_of") => Err(experimental(self.span(), "arithmetic in a duration")),
             _ => Err(self.unexpected("a duration such as `5m`")),
         }
     }
@@ -105,9 +115,17 @@ impl Parser<'_> {
 
     fn offset(&mut self, mut tree: Tree) -> Result<Tree, Error> {
         let start = self.advance();
-        let sign = self.sign();
-        let span = self.span();
-        let offset = Millis(self.duration()?.0.saturating_mul(sign));
+        let starts = |kind: &Kind<'_>| matches!(kind, Kind::LeftParen | Kind::Word(_));
+        let signed = matches!(self.kind(), Kind::Operator(_));
+        let arithmetic = self.experimental && starts(if signed { self.next_kind() } else { self.kind() });
+        let (offset, span) = if arithmetic {
+            let offset = self.computed_offset()?;
+            (offset, self.tokens.get(self.at.saturating_sub(1)).map_or(start, |token| token.span))
+        } else {
+            let sign = self.sign();
+            let span = self.span();
+            (Millis(self.duration()?.0.saturating_mul(sign)), span)
+        };
         let shift = shift_of(&mut tree, start.to(span), "`offset`")?;
         if shift.offset.replace(offset).is_some() {
             return Err(twice(start.to(span), "`offset`"));

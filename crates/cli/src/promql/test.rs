@@ -1,0 +1,121 @@
+//! `clearway promql test`: runs test scripts and says what passed.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context as _, Result, anyhow};
+use clearway_promql::Limits;
+use clearway_promql::eval::Settings;
+use clearway_promql::script::{self, Report, Verdict};
+use serde_json::{Value, json};
+
+use crate::arguments::{DataFormat, PromqlTest};
+use crate::exit::Exit;
+use crate::output;
+
+/// Runs the command.
+pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
+    let mut reports = Vec::new();
+    for file in &options.files {
+        let name = file.display().to_string();
+        let text = String::from_utf8(super::input(file)?).map_err(|_| anyhow!("{name} is not UTF-8"))?;
+        let limits = Limits { experimental: true, ..Limits::default() };
+        let report = script::run(&text, &limits, &Settings::default()).map_err(|error| anyhow!("{name}: {error}"))?;
+        reports.push((name, report));
+    }
+    if let Some(file) = &options.junit {
+        fs::write(file, junit(&reports)).with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    output::print_data(options.output, &data(&reports), || table(&reports))?;
+    let mut total = (0, 0, 0);
+    for (_, report) in &reports {
+        let counts = report.counts();
+        total = (total.0 + counts.0, total.1 + counts.1, total.2 + counts.2);
+    }
+    if options.output == DataFormat::Table {
+        let (passed, failed, unsupported) = total;
+        anstream::eprintln!("{passed} passed, {failed} failed, {unsupported} not supported");
+    }
+    Ok(if total.1 > 0 { Exit::No } else { Exit::Yes })
+}
+
+/// The failures with what was wanted and what came, what is not supported by line, and the counts of every script.
+fn table(reports: &[(String, Report)]) -> String {
+    let mut text = String::new();
+    for (name, report) in reports {
+        let (passed, failed, unsupported) = report.counts();
+        let word = if failed > 0 { "FAIL" } else { "ok" };
+        let _ = writeln!(text, "{word} {name}: {passed} passed, {failed} failed, {unsupported} not supported");
+        for outcome in &report.outcomes {
+            let (word, message) = match &outcome.verdict {
+                Verdict::Passed => continue,
+                Verdict::Failed(message) => ("FAIL", message),
+                Verdict::Unsupported(message) => ("skip", message),
+            };
+            let _ = writeln!(text, "  {word} line {}: {}", outcome.line, output::printable(&outcome.query));
+            for line in message.lines() {
+                let _ = writeln!(text, "       {}", output::printable(line));
+            }
+        }
+    }
+    text
+}
+
+fn data(reports: &[(String, Report)]) -> Vec<Value> {
+    let outcome = |outcome: &script::Outcome| {
+        let (verdict, message) = match &outcome.verdict {
+            Verdict::Passed => ("passed", None),
+            Verdict::Failed(message) => ("failed", Some(message)),
+            Verdict::Unsupported(message) => ("unsupported", Some(message)),
+        };
+        json!({"line": outcome.line, "query": outcome.query, "verdict": verdict, "message": message})
+    };
+    let report = |(name, report): &(String, Report)| {
+        let (passed, failed, unsupported) = report.counts();
+        let outcomes: Vec<Value> = report.outcomes.iter().map(outcome).collect();
+        json!({"file": name, "passed": passed, "failed": failed, "unsupported": unsupported, "outcomes": outcomes})
+    };
+    reports.iter().map(report).collect()
+}
+
+/// The form in which continuous integration reads results of tests.
+fn junit(reports: &[(String, Report)]) -> String {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for (name, report) in reports {
+        let (_, failed, unsupported) = report.counts();
+        let (name, tests) = (escaped(name), report.outcomes.len());
+        let _ = writeln!(
+            text,
+            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failed}\" skipped=\"{unsupported}\">"
+        );
+        for outcome in &report.outcomes {
+            let query = escaped(&outcome.query);
+            let _ = write!(text, "    <testcase classname=\"{name}\" name=\"line {}: {query}\"", outcome.line);
+            let _ = match &outcome.verdict {
+                Verdict::Passed => writeln!(text, "/>"),
+                Verdict::Failed(message) => writeln!(text, "><failure>{}</failure></testcase>", escaped(message)),
+                Verdict::Unsupported(message) => {
+                    writeln!(text, "><skipped message=\"{}\"/></testcase>", escaped(message))
+                }
+            };
+        }
+        text.push_str("  </testsuite>\n");
+    }
+    text + "</testsuites>\n"
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
