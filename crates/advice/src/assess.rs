@@ -5,7 +5,7 @@
 //! time. [`assess`] is both in one call.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use clearway_core::{Diagnostic, Timestamp, Version};
@@ -166,9 +166,9 @@ impl Plan {
 
     /// The distinct questions a cluster may have to answer, those of the newest updates first (U9).
     pub fn questions(&self) -> Vec<&Question> {
-        let mut seen: HashMap<&str, ()> = HashMap::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         let all = self.checks().filter_map(Check::question);
-        all.filter(|question| seen.insert(question.text(), ()).is_none()).collect()
+        all.filter(|question| seen.insert(question.text())).collect()
     }
 
     /// The distinct kinds of objects that rules look at, in order.

@@ -129,7 +129,7 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
     if let Some(at) = rule.observed_at {
         let age = humanize(Duration::from_secs(rule.age_seconds.unwrap_or_default()));
         let source = rule.source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
-        fact("seen", &format!("{at}, {age} before{source}"));
+        fact("seen", &format!("{at}, {age} ago{source}"));
     }
     if let Some(missing) = &rule.missing {
         fact("missing", missing);

@@ -6,7 +6,7 @@ use clearway_graph::{Risk, Rule};
 
 use crate::evidence::FailureClass;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Entry, Finding, Reading, Seen, Tried};
+use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Tried};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
@@ -24,7 +24,7 @@ impl Candidate {
 
     /// The entries that a walk may reach: none behind one that never fails.
     pub(crate) fn reachable(&self) -> impl Iterator<Item = &Entry> {
-        let certain = |entry: &Entry| entry.check().is_some_and(|check| check.certain());
+        let certain = |entry: &Entry| entry.check().is_some_and(Check::certain);
         let last = self.entries.iter().position(certain).unwrap_or(self.entries.len());
         self.entries.iter().take(last.saturating_add(1))
     }

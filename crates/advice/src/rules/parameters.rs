@@ -47,13 +47,11 @@ impl<'r> Parameters<'r> {
     /// One of some words; the first of them if the key is not there.
     pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, Failure> {
         let Some(text) = self.text(key)? else { return Ok(words.first().map(|(_, value)| *value)) };
-        match words.iter().find(|(word, _)| *word == text) {
-            Some((_, value)) => Ok(Some(*value)),
-            None => {
-                let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(self.wrong(key, &format!("is `{}`, not one of {}", excerpt(text), all.join(", "))))
-            }
-        }
+        let known = words.iter().find(|(word, _)| *word == text);
+        known.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            self.wrong(key, &format!("is `{}`, not one of {}", excerpt(text), all.join(", ")))
+        })
     }
 
     /// The failure that something is wrong with a parameter.

