@@ -3,6 +3,7 @@
 mod common;
 
 use std::path::Path;
+use std::time::Duration;
 
 use clearway_advice::evidence::{Evidence, Snapshot};
 use clearway_advice::{Plan, Settings, Status, assess_path, render};
@@ -50,7 +51,7 @@ fn every_update_of_the_sample_has_an_answer_and_a_proof() {
     let (graph, _) = sample();
     let store = series(CLUSTER);
     let plan = Plan::new(&graph, &version("1.4.2"), &Settings::default()).unwrap();
-    let assessment = plan.assess(&snapshot(&store), now());
+    let assessment = plan.assess(&snapshot(&store), now().plus(Duration::from_mins(12)));
     golden("sample.txt", &render::assessment(&assessment));
     for status in [Status::True, Status::False, Status::Unknown] {
         assert!(assessment.with_status(status).next().is_some(), "{status}");
@@ -69,7 +70,7 @@ fn without_metrics_only_what_carries_no_risk_is_recommended() {
 fn a_way_over_several_updates_says_what_is_known_today() {
     let (graph, _) = sample();
     let store = series(CLUSTER);
-    let way = paths(&graph, &version("1.4.0"), &version("1.5.2")).unwrap().shortest;
+    let way = paths(&graph, &version("1.4.0"), &version("1.5.1")).unwrap().shortest;
     let assessed = assess_path(&way, &snapshot(&store), now(), &Settings::default());
     golden("path.txt", &render::path(&assessed));
     assert_eq!(assessed.hops.iter().map(|hop| hop.provisional).collect::<Vec<_>>().first(), Some(&false));
