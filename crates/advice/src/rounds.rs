@@ -181,7 +181,7 @@ impl Rounds {
         Recorded { queries: self.wanted().map(record).collect(), configured: true, ..Recorded::default() }
     }
 
-    /// The answers with their times, to be kept over a restart. Delays are not among them (U9).
+    /// The answers with their times, to be kept over a restart (see [`kept`](crate::evidence::kept)). Delays are not among them (U9).
     pub fn export(&self) -> BTreeMap<String, Observation<Value>> {
         let answer = |(query, entry): (&String, &Entry)| match &entry.last {
             Some(Ok(observation)) => Some((query.clone(), observation.clone())),

@@ -35,8 +35,8 @@ fn told(proof: &RiskProof) -> (Verdict, String) {
 #[test]
 fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
     use FailureClass::{Timeout, Unreachable};
-    let late = now().minus(Duration::from_secs(2 * 3_600 + 60));
-    let early = now().plus(Duration::from_secs(3_600));
+    let late = now().minus(Duration::from_mins(121));
+    let early = now().plus(Duration::from_hours(1));
     let table: Vec<(Recorded, Verdict, &str)> = vec![
         (said(answered(vector(&[1.0]), now())), Verdict::Match, ""),
         (said(answered(vector(&[0.0]), now())), Verdict::NoMatch, ""),
@@ -102,12 +102,12 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
 
 #[test]
 fn a_failed_query_falls_through_and_a_pending_one_does_not() {
+    use Outcome::{Failed, Match, NoMatch, NotReached, NotRecognised, Pending};
     let rules = || json!([{"type": "Phase", "moon": 1}, promql("max(a)"), {"type": "Always"}]);
     let outcomes = |evidence: &Recorded| {
         let proof = proof(rules(), evidence);
         (proof.verdict, proof.decided_by, proof.rules.iter().map(|rule| rule.outcome).collect::<Vec<_>>())
     };
-    use Outcome::{Failed, Match, NoMatch, NotReached, NotRecognised, Pending};
     assert_eq!(
         outcomes(&said(answered(vector(&[0.0]), now()))),
         (Verdict::NoMatch, Some(1), vec![NotRecognised, NoMatch, NotReached])

@@ -22,6 +22,7 @@ fn at(seconds: u64) -> Timestamp {
     now().plus(Duration::from_secs(seconds))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what a query came to, as a failure is")]
 fn answer(value: f64, time: Timestamp) -> Result<Observation<Value>, Failure> {
     let value = Value::Vector(vec![Sample { labels: Labels::default(), value }]);
     Ok(Observation { value, observed_at: time, source: "p".to_owned(), reproduce: None, warnings: Vec::new() })
@@ -169,7 +170,6 @@ proptest! {
         let mut open: Vec<String> = Vec::new();
         let mut round_ended: Option<u64> = None;
         let mut last_answer: BTreeMap<String, u64> = BTreeMap::new();
-        let mut last_failed: BTreeMap<String, u64> = BTreeMap::new();
         for step in steps {
             match step {
                 Step::Wait(seconds) => time += seconds,
@@ -211,7 +211,7 @@ proptest! {
                     let result = if fine { answer(0.0, at(time)) } else { failure() };
                     prop_assert!(rounds.answered(&query, result, at(time)));
                     round_ended = Some(time);
-                    if fine { last_answer.insert(query, time); } else { last_answer.remove(&query); last_failed.insert(query, time); }
+                    if fine { last_answer.insert(query, time); } else { last_answer.remove(&query);  }
                 }
                 Step::Abandon => {
                     for query in open.drain(..) {

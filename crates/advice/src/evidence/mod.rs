@@ -4,6 +4,7 @@
 //! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`Recorded`]
 //! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
 
+pub mod kept;
 mod objects;
 mod question;
 mod recorded;

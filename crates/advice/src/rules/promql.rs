@@ -127,13 +127,17 @@ fn shown(value: &Value) -> String {
     const SERIES: usize = 3;
     let text = match value {
         Value::Vector(samples) if samples.is_empty() => return "no series".to_owned(),
-        Value::Vector(samples) if samples.len() > SERIES => {
-            let first = Value::Vector(samples.iter().take(SERIES).cloned().collect()).to_string();
-            format!("{first}\n… {} series", samples.len())
+        Value::Vector(samples) => {
+            // A store gives series in any order; a proof has them in one.
+            let mut sorted = samples.clone();
+            sorted.sort_by(|one, other| one.labels.cmp(&other.labels));
+            sorted.truncate(SERIES);
+            let more = if samples.len() > SERIES { format!("\n… {} series", samples.len()) } else { String::new() };
+            format!("{}{more}", Value::Vector(sorted))
         }
         Value::Matrix(rows) => return format!("a range vector of {} series", rows.len()),
         Value::String(text) => text.chars().take(200).collect(),
-        other => other.to_string(),
+        Value::Scalar(_) => value.to_string(),
     };
     text.lines().collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,7 @@
 //! Small graphs and small clusters.
 
 #![allow(dead_code)] // Each test binary uses a part of it.
+#![allow(clippy::needless_pass_by_value)] // `json!` at the place of use reads better without a reference.
 
 use clearway_advice::evidence::{Evidence, Objects, Snapshot};
 use clearway_advice::{Assessment, Plan, RiskProof, Settings, Update};
