@@ -171,6 +171,14 @@ impl Plan {
         all.filter(|question| seen.insert(question.text())).collect()
     }
 
+    /// The same questions about one cluster of a metrics store that holds several ([`Evidence::store_id`]). Those that
+    /// cannot be asked are left out; assessing says why.
+    pub fn questions_for(&self, store_id: &str) -> Vec<Question> {
+        let made = self.questions().into_iter().filter_map(|one| one.for_cluster(store_id, &self.settings).ok());
+        let mut seen: HashSet<String> = HashSet::new();
+        made.filter(|question| seen.insert(question.text().to_owned())).collect()
+    }
+
     /// The distinct kinds of objects that rules look at, in order.
     pub fn kinds(&self) -> Vec<&ObjectKind> {
         let mut kinds: Vec<&ObjectKind> = self.checks().filter_map(Check::objects).collect();

@@ -35,7 +35,7 @@ pub fn update(update: &Update) -> String {
         line(&mut out, 2, &update.recommended.message);
     }
     if let Some(evaluating) = update.evaluating.as_ref().filter(|statement| statement.status != Status::True) {
-        line(&mut out, 2, &format!("not evaluated: {}", evaluating.message));
+        line(&mut out, 2, &evaluating.message);
     }
     for risk in &update.risks {
         push_risk(&mut out, 2, risk);
@@ -127,9 +127,12 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
         fact("value", value);
     }
     if let Some(at) = rule.observed_at {
-        let age = humanize(Duration::from_secs(rule.age_seconds.unwrap_or_default()));
+        let age = match rule.age_seconds {
+            None | Some(0) => "just now".to_owned(),
+            Some(seconds) => format!("{} ago", humanize(Duration::from_secs(seconds))),
+        };
         let source = rule.source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
-        fact("seen", &format!("{at}, {age} ago{source}"));
+        fact(if rule.value.is_some() { "seen" } else { "tried" }, &format!("{at}, {age}{source}"));
     }
     if let Some(missing) = &rule.missing {
         fact("missing", missing);

@@ -372,13 +372,16 @@ fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
     assert_eq!(told(json!("Always")), "False UnrecognizedRules, Unknown EvaluationFailed");
 }
 
+/// Risks with their rule, the status and reason, and the paragraphs of the message.
+type Combined<'a> = (Vec<(&'a str, &'a Value)>, &'a str, &'a [&'a str]);
+
 #[test]
 fn reasons_and_messages_follow_from_all_risks_together() {
     let store = series("yes 1\nno 0\n");
     let evidence = snapshot(&store);
     let (yes, no, gone) = (promql("max(yes)"), promql("max(no)"), promql("max(gone)"));
     let foreign = json!({"type": "Phase"});
-    let table: Vec<(Vec<(&str, &Value)>, &str, &[&str])> = vec![
+    let table: Vec<Combined<'_>> = vec![
         (
             vec![("B", &yes), ("A", &yes)],
             "False MultipleReasons",
