@@ -1,0 +1,275 @@
+//! Assessing: every update of a version, with its recommendation and proof.
+//!
+//! A [`Plan`] is the part that does not depend on a cluster: the updates of a version, newest first (U11), their
+//! distinct risks and the distinct queries of those, all read once. [`Plan::assess`] then answers for any cluster and
+//! time. [`assess`] is both in one call.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use clearway_core::{Diagnostic, Timestamp, Version};
+use clearway_graph::{Graph, Node, Risk};
+use serde::Serialize;
+
+use crate::evidence::{Evidence, ObjectKind, Question};
+use crate::proof::{RiskProof, Statement, Status};
+use crate::recommend;
+use crate::rules::{Case, Check, Memo};
+use crate::settings::Settings;
+use crate::walk::Candidate;
+
+/// What is recommended to a cluster, and why. The form of its JSON is documented at the head of this crate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assessment {
+    /// The revision of the graph, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph_revision: Option<String>,
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The time it was made for.
+    pub time: Timestamp,
+    /// The updates by decreasing version.
+    pub updates: Vec<Update>,
+    /// What was wrong with the graph.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The cluster that was assessed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cluster {
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The version it runs.
+    pub version: Version,
+}
+
+/// One update.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Update {
+    /// Where it leads.
+    pub version: Version,
+    /// The image or artifact.
+    pub payload: String,
+    /// Whether it carries risks.
+    pub conditional: bool,
+    /// Whether its risks are evaluated; nothing if it carries none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluating: Option<Statement>,
+    /// Whether it is recommended.
+    pub recommended: Statement,
+    /// Its risks by name.
+    #[serde(serialize_with = "crate::proof::shared", skip_serializing_if = "Vec::is_empty")]
+    pub risks: Vec<Arc<RiskProof>>,
+}
+
+/// The version is not in the graph.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the version {version} is not in the graph, so nothing is known about updates from it")]
+pub struct NotInGraph {
+    /// The version.
+    pub version: Version,
+}
+
+/// Everything about assessing one version that does not depend on a cluster.
+#[derive(Debug)]
+pub struct Plan {
+    from: Version,
+    settings: Settings,
+    targets: Vec<Target>,
+    /// The distinct risks, in the order in which the newest updates name them.
+    risks: Vec<Candidate>,
+    graph_revision: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// An update and the places of its risks.
+#[derive(Debug)]
+struct Target {
+    version: Version,
+    payload: String,
+    /// Nothing if it is unconditional.
+    risks: Option<Vec<usize>>,
+}
+
+/// Assesses every update of a version.
+pub fn assess(
+    graph: &Graph,
+    from: &Version,
+    evidence: &dyn Evidence,
+    now: Timestamp,
+    settings: &Settings,
+) -> Result<Assessment, NotInGraph> {
+    Ok(Plan::new(graph, from, settings)?.assess(evidence, now))
+}
+
+impl Plan {
+    /// The plan for the updates of a version. Build metadata tells versions apart only where the graph has both.
+    pub fn new(graph: &Graph, from: &Version, settings: &Settings) -> Result<Self, NotInGraph> {
+        let by_precedence = || graph.nodes().iter().position(|node| node.version().precedence(from).is_eq());
+        let place = graph.find(from).or_else(|| by_precedence().and_then(|at| u32::try_from(at).ok()));
+        let place = place.ok_or_else(|| NotInGraph { version: from.clone() })?;
+        let mut updates: Vec<(&Node, Option<&[Arc<Risk>]>)> = Vec::new();
+        let leads = |from: u32| from == place;
+        updates.extend(
+            graph.edges().iter().filter(|edge| leads(edge.from)).filter_map(|e| Some((graph.node(e.to)?, None))),
+        );
+        for group in graph.conditional() {
+            let here = group.edges.iter().filter(|edge| leads(edge.from));
+            updates.extend(here.filter_map(|edge| Some((graph.node(edge.to)?, Some(group.risks.as_ref())))));
+        }
+        updates.sort_by_key(|(node, _)| Reverse(node.version()));
+        Ok(Plan::of(from, &updates, settings))
+    }
+
+    /// The plan for updates that are in order.
+    pub(crate) fn of(from: &Version, updates: &[(&Node, Option<&[Arc<Risk>]>)], settings: &Settings) -> Self {
+        let mut risks = Risks { settings, list: Vec::new(), known: HashMap::new() };
+        let targets = updates.iter().map(|(node, carried)| Target {
+            version: node.version().clone(),
+            payload: node.payload().to_owned(),
+            risks: carried.map(|carried| risks.places(carried)),
+        });
+        let targets = targets.collect();
+        let risks = risks.list;
+        Plan {
+            from: from.clone(),
+            settings: settings.clone(),
+            targets,
+            risks,
+            graph_revision: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The same plan with the name of the graph's revision.
+    #[must_use]
+    pub fn with_revision(mut self, revision: impl Into<String>) -> Self {
+        self.graph_revision = Some(revision.into());
+        self
+    }
+
+    /// The same plan with what was wrong with the graph: an update both recommended and conditional, for one (U8).
+    #[must_use]
+    pub fn with_diagnostics(mut self, mut diagnostics: Vec<Diagnostic>) -> Self {
+        diagnostics.sort_by(|one, other| {
+            (&one.code, &one.place, &one.message).cmp(&(&other.code, &other.place, &other.message))
+        });
+        self.diagnostics = diagnostics;
+        self
+    }
+
+    /// The distinct questions a cluster may have to answer, those of the newest updates first (U9).
+    pub fn questions(&self) -> Vec<&Question> {
+        let mut seen: HashSet<&str> = HashSet::new();
+        let all = self.checks().filter_map(Check::question);
+        all.filter(|question| seen.insert(question.text())).collect()
+    }
+
+    /// The same questions about one cluster of a metrics store that holds several ([`Evidence::store_id`]). Those that
+    /// cannot be asked are left out; assessing says why.
+    pub fn questions_for(&self, store_id: &str) -> Vec<Question> {
+        let made = self.questions().into_iter().filter_map(|one| one.for_cluster(store_id, &self.settings).ok());
+        let mut seen: HashSet<String> = HashSet::new();
+        made.filter(|question| seen.insert(question.text().to_owned())).collect()
+    }
+
+    /// The distinct kinds of objects that rules look at, in order.
+    pub fn kinds(&self) -> Vec<&ObjectKind> {
+        let mut kinds: Vec<&ObjectKind> = self.checks().filter_map(Check::objects).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    fn checks(&self) -> impl Iterator<Item = &dyn Check> {
+        self.risks.iter().flat_map(|risk| risk.reachable().filter_map(|entry| entry.check()))
+    }
+
+    /// What is recommended to a cluster.
+    pub fn assess(&self, evidence: &dyn Evidence, now: Timestamp) -> Assessment {
+        let proofs = self.proofs(evidence, now);
+        let updates = self.targets.iter().map(|target| {
+            let risks = match &target.risks {
+                None => Vec::new(),
+                Some(places) => places.iter().filter_map(|place| proofs.get(*place).cloned()).collect(),
+            };
+            let conditional = target.risks.is_some();
+            let recommended = if conditional { recommend::recommended(&risks) } else { recommend::unconditional() };
+            Update {
+                version: target.version.clone(),
+                payload: target.payload.clone(),
+                conditional,
+                evaluating: conditional.then(|| recommend::evaluating(&risks)),
+                recommended,
+                risks,
+            }
+        });
+        Assessment {
+            graph_revision: self.graph_revision.clone(),
+            cluster: Cluster { id: evidence.cluster_id().map(str::to_owned), version: self.from.clone() },
+            time: now,
+            updates: updates.collect(),
+            diagnostics: self.diagnostics.clone(),
+        }
+    }
+
+    /// The proof of every distinct risk.
+    pub(crate) fn proofs(&self, evidence: &dyn Evidence, now: Timestamp) -> Vec<Arc<RiskProof>> {
+        let memo = Memo::default();
+        let walk = |candidate: &Candidate| {
+            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            Arc::new(candidate.walk(&case))
+        };
+        self.risks.iter().map(walk).collect()
+    }
+}
+
+/// Distinct risks and where they stand.
+struct Risks<'s> {
+    settings: &'s Settings,
+    list: Vec<Candidate>,
+    known: HashMap<String, usize>,
+}
+
+impl Risks<'_> {
+    /// The places of an update's risks, by name.
+    fn places(&mut self, carried: &[Arc<Risk>]) -> Vec<usize> {
+        let mut carried: Vec<&Arc<Risk>> = carried.iter().collect();
+        carried.sort_by(|one, other| one.order(other));
+        carried.dedup();
+        let mut places = Vec::with_capacity(carried.len());
+        for risk in carried {
+            let next = self.list.len();
+            let place = *self.known.entry(risk.json().to_owned()).or_insert(next);
+            if place == next {
+                self.list.push(Candidate::new(risk, self.settings));
+            }
+            places.push(place);
+        }
+        places
+    }
+}
+
+impl Assessment {
+    /// The update to a version.
+    pub fn update(&self, version: &Version) -> Option<&Update> {
+        self.updates.iter().find(|update| update.version == *version)
+    }
+
+    /// The updates with this status, newest first.
+    pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Update> {
+        self.updates.iter().filter(move |update| update.recommended.status == status)
+    }
+
+    /// The JSON: the same bytes for the same assessment.
+    pub fn to_json(&self) -> String {
+        // Texts, numbers and lists under text keys can always be written.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,163 @@
+//! Evidence: what is known of a cluster, when it was seen, and where.
+//!
+//! Assessing asks an [`Evidence`] and takes what it says as a value: an answer with its time and source, a failure in one
+//! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`Recorded`]
+//! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
+
+pub mod kept;
+mod objects;
+mod question;
+mod recorded;
+mod snapshot;
+
+pub use objects::{ObjectKind, Objects};
+pub use question::Question;
+pub use recorded::{Record, Recorded};
+pub use snapshot::Snapshot;
+
+use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
+use serde::{Deserialize, Serialize};
+
+/// Whatever rules ask about a cluster.
+pub trait Evidence {
+    /// What a query gives.
+    fn promql(&self, question: &Question) -> Reply<Value>;
+
+    /// The objects of a kind. An answer without objects says that there are none; that nobody looked is not an answer.
+    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>>;
+
+    /// The cluster's id.
+    fn cluster_id(&self) -> Option<&str>;
+
+    /// The cluster's id in a metrics store that holds several clusters: it takes the place of `_id=""` in queries.
+    /// Nothing if the store holds this cluster only.
+    fn store_id(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a metric is there.
+    fn presence(&self, _metric: &str) -> Presence {
+        Presence::NotTold
+    }
+}
+
+/// What evidence says to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply<T> {
+    /// It is known.
+    Answered(Observation<T>),
+    /// It could not be found out.
+    Failed(Failure),
+    /// It will be found out; that is no failure.
+    Pending {
+        /// When, if that is known.
+        due: Option<Timestamp>,
+    },
+    /// There is nobody to ask. For the walk over rules this is a failure like any other (U2).
+    NotConfigured,
+}
+
+/// Something seen: the value, when, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation<T> {
+    /// What was seen.
+    pub value: T,
+    /// When.
+    pub observed_at: Timestamp,
+    /// Where, for people: a URL, or the name of a snapshot.
+    pub source: String,
+    /// The command that shows it again.
+    pub reproduce: Option<String>,
+    /// What should be known about it.
+    pub warnings: Vec<String>,
+}
+
+/// Why something could not be found out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// The kind of failure, for machines.
+    pub class: FailureClass,
+    /// What failed, in one sentence.
+    pub message: String,
+    /// When it was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_at: Option<Timestamp>,
+    /// Where it was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The command that tries it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+}
+
+/// Kinds of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureClass {
+    /// The rule's parameters make no sense.
+    Malformed,
+    /// The fence does not let the query through (U18).
+    Refused,
+    /// There is nobody to ask.
+    NotConfigured,
+    /// Nobody answers.
+    Unreachable,
+    /// Who answers does not let us ask.
+    Unauthorized,
+    /// The answer took too long.
+    Timeout,
+    /// The evaluation took more than its budget.
+    Budget,
+    /// The evaluation failed.
+    Evaluation,
+    /// The answer leaves something out.
+    Partial,
+    /// The answer is too old, or from the future.
+    Stale,
+    /// There is an answer, but it does not say match or no match.
+    Ambiguous,
+    /// What the rule asks about is not there.
+    Absent,
+}
+
+/// Whether a metric is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    Present,
+    /// It is not, and was when somebody looked before.
+    Gone,
+    /// It is not, and nobody has ever seen it.
+    Absent,
+    /// Nobody looked.
+    NotTold,
+}
+
+impl Failure {
+    /// A failure with nothing but its kind and sentence.
+    pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Failure { class, message: message.into(), observed_at: None, source: None, reproduce: None }
+    }
+}
+
+impl FailureClass {
+    /// The word for it, as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            FailureClass::Malformed => "malformed",
+            FailureClass::Refused => "refused",
+            FailureClass::NotConfigured => "notConfigured",
+            FailureClass::Unreachable => "unreachable",
+            FailureClass::Unauthorized => "unauthorized",
+            FailureClass::Timeout => "timeout",
+            FailureClass::Budget => "budget",
+            FailureClass::Evaluation => "evaluation",
+            FailureClass::Partial => "partial",
+            FailureClass::Stale => "stale",
+            FailureClass::Ambiguous => "ambiguous",
+            FailureClass::Absent => "absent",
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Evidence that was collected earlier: for each query what came of it, with its time.
+//!
+//! This is what a controller assesses from between two rounds, and what it keeps over a restart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
+
+use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply};
+
+/// What came of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// It gave an answer.
+    Answered(Observation<Value>),
+    /// It failed.
+    Failed(Failure),
+    /// It was not asked yet.
+    Pending {
+        /// When it will be, if that is known.
+        due: Option<Timestamp>,
+    },
+}
+
+/// Evidence from records.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    /// By the text of the query ([`Question::text`]).
+    pub queries: BTreeMap<String, Record>,
+    /// Whether there is a store to ask; without one, a query without a record is a failure, and else it is pending.
+    pub configured: bool,
+    /// Objects, if somebody looked.
+    pub objects: Option<Objects>,
+    /// The cluster's id.
+    pub cluster_id: Option<String>,
+    /// See [`Evidence::store_id`].
+    pub store_id: Option<String>,
+    /// Metrics that were there once and are gone.
+    pub gone: BTreeSet<String>,
+}
+
+impl Evidence for Recorded {
+    fn promql(&self, question: &Question) -> Reply<Value> {
+        match self.queries.get(question.text()) {
+            Some(Record::Answered(observation)) => Reply::Answered(observation.clone()),
+            Some(Record::Failed(failure)) => Reply::Failed(failure.clone()),
+            Some(Record::Pending { due }) => Reply::Pending { due: *due },
+            None if self.configured => Reply::Pending { due: None },
+            None => Reply::NotConfigured,
+        }
+    }
+
+    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.as_ref().map_or(Reply::NotConfigured, |objects| objects.reply(kind))
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        self.cluster_id.as_deref()
+    }
+
+    fn store_id(&self) -> Option<&str> {
+        self.store_id.as_deref()
+    }
+
+    fn presence(&self, metric: &str) -> Presence {
+        if self.gone.contains(metric) { Presence::Gone } else { Presence::NotTold }
+    }
+}
+
+impl Record {
+    /// A failure with this sentence.
+    pub fn failed(class: FailureClass, message: impl Into<String>) -> Self {
+        Record::Failed(Failure::new(class, message))
+    }
+}

@@ -1,0 +1,116 @@
+//! Evidence from series in memory, evaluated at the time they were taken.
+
+use std::collections::BTreeSet;
+
+use clearway_core::Timestamp;
+use clearway_promql::eval::{self, Level, Value};
+use clearway_promql::{Code, Limits, Millis, Query, Series};
+
+use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply};
+use crate::reproduce;
+
+/// A cluster's series and objects, as they were at one time.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'a> {
+    /// The series, if there are any to ask.
+    pub series: Option<&'a Series>,
+    /// When they were taken; queries are evaluated at this time.
+    pub taken_at: Timestamp,
+    /// The file they stand in, for people and for the commands that show an answer again.
+    pub name: &'a str,
+    /// Objects, if somebody looked.
+    pub objects: Option<&'a Objects>,
+    /// The cluster's id.
+    pub cluster_id: Option<&'a str>,
+    /// See [`Evidence::store_id`].
+    pub store_id: Option<&'a str>,
+    /// The metrics that were seen when somebody looked before.
+    pub seen_before: Option<&'a BTreeSet<String>>,
+    /// How queries are evaluated, and what they may cost.
+    pub evaluation: eval::Settings<'a>,
+}
+
+impl<'a> Snapshot<'a> {
+    /// A snapshot with nothing but series.
+    pub fn new(series: &'a Series, taken_at: Timestamp, name: &'a str) -> Self {
+        Snapshot { series: Some(series), ..Snapshot::empty(taken_at, name) }
+    }
+
+    /// A snapshot with nothing.
+    pub fn empty(taken_at: Timestamp, name: &'a str) -> Self {
+        Snapshot {
+            series: None,
+            taken_at,
+            name,
+            objects: None,
+            cluster_id: None,
+            store_id: None,
+            seen_before: None,
+            evaluation: eval::Settings::default(),
+        }
+    }
+
+    fn time(&self) -> Millis {
+        Millis(self.taken_at.as_seconds().saturating_mul(1_000))
+    }
+}
+
+impl Evidence for Snapshot<'_> {
+    fn promql(&self, question: &Question) -> Reply<Value> {
+        let Some(series) = self.series else { return Reply::NotConfigured };
+        let reproduce = Some(reproduce::promql(question.text(), self.name, self.taken_at));
+        match eval::instant(question.query(), series, self.time(), &self.evaluation) {
+            Ok(answer) => {
+                let notable = answer.notes.iter().filter(|note| note.level == Level::Warning);
+                Reply::Answered(Observation {
+                    warnings: notable.map(|note| note.describe(question.query().text())).collect(),
+                    value: answer.value,
+                    observed_at: self.taken_at,
+                    source: self.name.to_owned(),
+                    reproduce,
+                })
+            }
+            Err(error) => {
+                let class = match error.code {
+                    Code::Budget => FailureClass::Budget,
+                    Code::Stopped => FailureClass::Timeout,
+                    _ => FailureClass::Evaluation,
+                };
+                Reply::Failed(Failure {
+                    class,
+                    message: format!("The evaluation failed: {}", error.message),
+                    observed_at: Some(self.taken_at),
+                    source: Some(self.name.to_owned()),
+                    reproduce,
+                })
+            }
+        }
+    }
+
+    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.map_or(Reply::NotConfigured, |objects| objects.reply(kind))
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        self.cluster_id
+    }
+
+    fn store_id(&self) -> Option<&str> {
+        self.store_id
+    }
+
+    fn presence(&self, metric: &str) -> Presence {
+        let (Some(series), Some(before)) = (self.series, self.seen_before) else { return Presence::NotTold };
+        // A series that ended is in the store, but no longer there: the evaluator knows the difference.
+        let quoted = metric.replace('\\', "\\\\").replace('"', "\\\"");
+        let there = Query::parse(&format!("{{__name__=\"{quoted}\"}}"), &Limits::default())
+            .ok()
+            .and_then(|query| eval::instant(&query, series, self.time(), &self.evaluation).ok())
+            .is_some_and(|answer| matches!(answer.value, Value::Vector(found) if !found.is_empty()));
+        match there {
+            true => Presence::Present,
+            false if before.contains(metric) => Presence::Gone,
+            false => Presence::Absent,
+        }
+    }
+}

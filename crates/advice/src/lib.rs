@@ -1,0 +1,74 @@
+//! From an update graph and a cluster's evidence to recommendations that a person can check.
+//!
+//! [`assess`] is a function of values: a graph, the version a cluster runs, what is known of the cluster ([`Evidence`]),
+//! and the time. It gives an [`Assessment`]: every update with a recommendation of True, False or Unknown in the words
+//! that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the rules that were tried in
+//! order, the value each saw, when and where, the command that shows it again, and what is missing where nothing could
+//! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once;
+//! several updates in a row are assessed by [`assess_path`].
+//!
+//! A rule gives one of three outcomes, match, no match or failure, or is still pending. The walk over a risk's rules
+//! passes over what is not recognised or fails, and the first that evaluates decides (U2); what is pending ends the
+//! walk without a decision, because "not yet" is no failure. The rule types are in the registry of `rules/`:
+//!
+//! | type | parameters | match | fails |
+//! |---|---|---|---|
+//! | `Always` | | always | never |
+//! | `PromQL` | `promql.promql` | one series with 1; one with 0 is no match | everything else, also a query that the fence refuses |
+//! | `Condition` | `condition.{apiVersion, kind, namespace, name, labelSelector, type, status, quantifier, whenAbsent}` | a selected object's condition has the status | nothing selected, a condition of another generation |
+//! | `Rollout` | `rollout.{start, duration or percentage}` | it is not the cluster's turn yet | the cluster's id is not known |
+//!
+//! When queries are asked of a metrics store, and when again, is decided by [`rounds`].
+//!
+//! # The JSON of an assessment
+//!
+//! Fields that say nothing are left out. The same inputs give the same bytes, whatever order they came in.
+//!
+//! ```text
+//! graphRevision   text   the revision of the graph
+//! cluster         {id, version}
+//! time            RFC 3339
+//! updates[]              by decreasing version
+//!   version, payload
+//!   conditional   bool   whether it carries risks
+//!   evaluating    {status, reason, message}, if it does
+//!   recommended   {status: True|False|Unknown, reason, message}
+//!   risks[]              by name
+//!     name, url, message
+//!     verdict     match|noMatch|unknown|pending
+//!     decidedBy   number the rule that decided, from 0
+//!     rules[]            in order of precedence
+//!       type, parameters
+//!       outcome   match|noMatch|failed|pending|notRecognised|notReached
+//!       value, observedAt, ageSeconds, source, reproduce
+//!       failure   malformed|refused|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
+//!                 ambiguous|absent
+//!       why, missing     sentences
+//!       due       RFC 3339
+//!       warnings[]
+//! diagnostics[]          what was wrong with the graph
+//! ```
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
+mod assess;
+pub mod evidence;
+mod path;
+mod proof;
+pub mod recommend;
+pub mod render;
+pub mod reproduce;
+pub mod rounds;
+mod rules;
+mod settings;
+mod walk;
+
+pub use assess::{Assessment, Cluster, NotInGraph, Plan, Update, assess};
+pub use evidence::Evidence;
+pub use path::{HopAssessment, PathAssessment, assess_path};
+pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
+pub use rules::recognised;
+pub use settings::Settings;

@@ -1,0 +1,230 @@
+//! Rounds: when which query is asked (U9). A state machine; the clock is an argument and the asking is done elsewhere.
+//!
+//! A round is one batch of all distinct queries that are due, asked side by side within a bound. Between the end of a
+//! round and the start of the next lie ten minutes; a query that gave an answer rests for an hour; one that failed is due
+//! in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
+//! [`Pace::Single`] every query is a round of its own: the literal reading of "wait ten minutes before evaluating any".
+//!
+//! Drive it like this: [`Rounds::want`] whenever the graph changed, [`Rounds::due`] at the time that [`Rounds::next`]
+//! says, [`Rounds::answered`] for every query of the batch, also for those that failed or ran out of time, and
+//! [`Rounds::recorded`] whenever something is to be assessed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
+
+use crate::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+
+/// How queries are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pace {
+    /// All that are due, at once.
+    #[default]
+    Batch,
+    /// One, and then the rest between rounds.
+    Single,
+}
+
+/// How often queries are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundSettings {
+    /// The rest between two rounds.
+    pub between_rounds: Duration,
+    /// The rest of a query that gave an answer.
+    pub between_answers: Duration,
+    /// How many queries of a round are asked side by side.
+    pub parallel: usize,
+    /// How queries are grouped.
+    pub pace: Pace,
+}
+
+impl Default for RoundSettings {
+    /// Ten minutes, an hour, four at a time, all that are due.
+    fn default() -> Self {
+        RoundSettings {
+            between_rounds: Duration::from_mins(10),
+            between_answers: Duration::from_hours(1),
+            parallel: 4,
+            pace: Pace::Batch,
+        }
+    }
+}
+
+/// A batch of queries to ask now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// The queries in the order of asking, each once.
+    pub queries: Vec<String>,
+    /// How many of them may be under way at one time.
+    pub parallel: usize,
+}
+
+/// What is known of a query.
+#[derive(Debug, Clone, Default)]
+struct Entry {
+    /// Its place among what is wanted; nothing if nobody wants it any more.
+    rank: Option<usize>,
+    /// What came of it last.
+    last: Option<Result<Observation<Value>, Failure>>,
+    /// When it is due; nothing if it never was asked since the start.
+    due: Option<Timestamp>,
+    /// When it was wanted first.
+    since: Option<Timestamp>,
+}
+
+/// When which query is asked, and what came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Rounds {
+    settings: RoundSettings,
+    entries: BTreeMap<String, Entry>,
+    /// The queries of the open round that were not answered yet.
+    open: BTreeSet<String>,
+    /// When the last round ended.
+    ended: Option<Timestamp>,
+}
+
+impl Rounds {
+    /// Nothing wanted, nothing known.
+    pub fn new(settings: RoundSettings) -> Self {
+        Rounds { settings, ..Rounds::default() }
+    }
+
+    /// Says which queries are wanted from now on, the most important first; see [`crate::Plan::questions`].
+    pub fn want<'q>(&mut self, queries: impl IntoIterator<Item = &'q str>, now: Timestamp) {
+        self.turn_back(now);
+        for entry in self.entries.values_mut() {
+            entry.rank = None;
+        }
+        for (rank, query) in queries.into_iter().enumerate() {
+            let entry = self.entries.entry(query.to_owned()).or_default();
+            entry.rank.get_or_insert(rank);
+            entry.since.get_or_insert(now);
+        }
+        // What nobody wants is kept while it rests, so that wanting it again does not ask it too soon.
+        let open = &self.open;
+        self.entries.retain(|query, entry| {
+            entry.rank.is_some() || open.contains(query) || entry.due.is_some_and(|due| due > now)
+        });
+    }
+
+    /// The batch to ask now, if it is time. Nothing while a round is open.
+    pub fn due(&mut self, now: Timestamp) -> Option<Round> {
+        self.turn_back(now);
+        if !self.open.is_empty() || self.earliest().is_none_or(|time| time > now) {
+            return None;
+        }
+        let due = |entry: &Entry| entry.due.is_none_or(|due| due <= now);
+        let mut found: Vec<(&Entry, &String)> = self.wanted().filter(|(entry, _)| due(entry)).collect();
+        match self.settings.pace {
+            Pace::Batch => found.sort_by_key(|(entry, query)| (entry.rank, *query)),
+            // The one that waits longest, so that each has its turn.
+            Pace::Single => {
+                found.sort_by_key(|(entry, query)| (entry.due.or(entry.since), entry.rank, *query));
+                found.truncate(1);
+            }
+        }
+        let queries: Vec<String> = found.into_iter().map(|(_, query)| query.clone()).collect();
+        self.open = queries.iter().cloned().collect();
+        let parallel = self.settings.parallel.max(1);
+        (!queries.is_empty()).then_some(Round { queries, parallel })
+    }
+
+    /// Takes in what came of a query of the open round; whether it was one. A failure replaces an older answer at once.
+    pub fn answered(&mut self, query: &str, result: Result<Observation<Value>, Failure>, now: Timestamp) -> bool {
+        self.turn_back(now);
+        if !self.open.remove(query) {
+            return false;
+        }
+        if let Some(entry) = self.entries.get_mut(query) {
+            let rest = if result.is_ok() { self.settings.between_answers } else { self.settings.between_rounds };
+            entry.due = Some(now.plus(rest));
+            entry.last = Some(result);
+        }
+        // What was asked last counts, so that the rest holds between any two rounds.
+        self.ended = Some(now);
+        true
+    }
+
+    /// Ends the open round: what was not answered yet failed.
+    pub fn abandon(&mut self, why: &str, now: Timestamp) {
+        for query in self.open.clone() {
+            let failure = Failure { observed_at: Some(now), ..Failure::new(FailureClass::Timeout, why) };
+            self.answered(&query, Err(failure), now);
+        }
+    }
+
+    /// When [`Rounds::due`] has something next: nothing while a round is open, or if nothing is wanted. The time may have
+    /// passed already.
+    pub fn next(&self) -> Option<Timestamp> {
+        if self.open.is_empty() { self.earliest() } else { None }
+    }
+
+    /// When a query is asked next, as far as that can be told; nothing while it is being asked, or if nobody wants it.
+    pub fn due_at(&self, query: &str) -> Option<Timestamp> {
+        let entry = self.entries.get(query).filter(|entry| entry.rank.is_some() && !self.open.contains(query))?;
+        let own = entry.due.or(entry.since)?;
+        Some(self.rested().map_or(own, |rested| rested.max(own)))
+    }
+
+    /// What is known of every wanted query, as evidence to assess from.
+    pub fn recorded(&self) -> Recorded {
+        let record = |(entry, query): (&Entry, &String)| {
+            let record = match &entry.last {
+                Some(Ok(observation)) => Record::Answered(observation.clone()),
+                Some(Err(failure)) => Record::Failed(failure.clone()),
+                None => Record::Pending { due: self.due_at(query) },
+            };
+            (query.clone(), record)
+        };
+        Recorded { queries: self.wanted().map(record).collect(), configured: true, ..Recorded::default() }
+    }
+
+    /// The answers with their times, to be kept over a restart (see [`kept`](crate::evidence::kept)). Delays are not among them (U9).
+    pub fn export(&self) -> BTreeMap<String, Observation<Value>> {
+        let answer = |(query, entry): (&String, &Entry)| match &entry.last {
+            Some(Ok(observation)) => Some((query.clone(), observation.clone())),
+            _ => None,
+        };
+        self.entries.iter().filter_map(answer).collect()
+    }
+
+    /// Takes in answers that were kept. They count as evidence while they are young enough; every query is due all the
+    /// same. What was answered since the start is not replaced.
+    pub fn import(&mut self, answers: impl IntoIterator<Item = (String, Observation<Value>)>) {
+        for (query, observation) in answers {
+            let entry = self.entries.entry(query).or_default();
+            if entry.last.is_none() {
+                entry.last = Some(Ok(observation));
+            }
+        }
+    }
+
+    fn wanted(&self) -> impl Iterator<Item = (&Entry, &String)> {
+        self.entries.iter().filter(|(_, entry)| entry.rank.is_some()).map(|(query, entry)| (entry, query))
+    }
+
+    /// When the rest after the last round is over.
+    fn rested(&self) -> Option<Timestamp> {
+        self.ended.map(|ended| ended.plus(self.settings.between_rounds))
+    }
+
+    /// When the first wanted query is due and the rest after the last round is over.
+    fn earliest(&self) -> Option<Timestamp> {
+        let first = self.wanted().filter_map(|(entry, _)| entry.due.or(entry.since)).min()?;
+        Some(self.rested().map_or(first, |rested| rested.max(first)))
+    }
+
+    /// A clock that was set back must not make queries rest for longer than they would have.
+    fn turn_back(&mut self, now: Timestamp) {
+        if self.ended.is_some_and(|ended| ended > now) {
+            self.ended = Some(now);
+        }
+        let latest = now.plus(self.settings.between_answers.max(self.settings.between_rounds));
+        for entry in self.entries.values_mut() {
+            entry.due = entry.due.map(|due| due.min(latest));
+            entry.since = entry.since.map(|since| since.min(now));
+        }
+    }
+}

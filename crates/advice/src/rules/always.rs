@@ -1,0 +1,30 @@
+//! `Always`: matches every cluster.
+
+use clearway_graph::Rule;
+
+use super::{Case, Check, Finding, Tried};
+use crate::evidence::Failure;
+use crate::settings::Settings;
+
+#[derive(Debug)]
+struct Always;
+
+/// There is nothing to read: whatever else the entry says, it matches.
+#[expect(clippy::unnecessary_wraps, reason = "every type of the registry is read by such a function")]
+pub(super) fn read(_: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+    Ok(Box::new(Always))
+}
+
+impl Check for Always {
+    fn parameters(&self) -> &'static str {
+        ""
+    }
+
+    fn check(&self, _: &Case<'_>) -> Tried {
+        Tried::unseen(Finding::Match)
+    }
+
+    fn certain(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,189 @@
+//! `Condition`: looks at a status condition of objects (U19).
+//!
+//! ```yaml
+//! - type: Condition
+//!   condition:
+//!     apiVersion: config.openshift.io/v1
+//!     kind: ClusterOperator
+//!     name: storage                # and `namespace`, `labelSelector`; all of the kind if none is given
+//!     type: Degraded
+//!     status: "True"
+//!     quantifier: Any              # or All: whether one object suffices
+//!     whenAbsent: Unknown          # or Match, NoMatch: no such object, or an object without the condition
+//! ```
+//!
+//! A condition that another generation of its object earned says nothing about this one, so it is an evaluation
+//! failure, and so is a status of Unknown unless that is what the rule asks for.
+
+use clearway_conditions::{ObjectStatus, Observed, Status};
+use clearway_graph::Rule;
+use serde_json::Value;
+
+use super::parameters::{Parameters, canonical, excerpt};
+use super::selector::Selector;
+use super::tried::Missing;
+use super::{Case, Check, Finding, Tried};
+use crate::evidence::{Failure, FailureClass, ObjectKind};
+use crate::settings::Settings;
+
+#[derive(Debug)]
+struct Condition {
+    selector: Selector,
+    type_: String,
+    status: Status,
+    all: bool,
+    absent: Absent,
+    text: String,
+}
+
+/// What it means that there is nothing to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Unknown,
+    Match,
+    NoMatch,
+}
+
+/// Why the status of a condition is not known.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Gap {
+    /// The object has no such condition.
+    Absent,
+    /// It may be about another generation of the object.
+    NotCurrent(String),
+}
+
+/// What was found: the name of each object, and the status of its condition.
+type Found = [(String, Result<Status, Gap>)];
+
+/// Reads the selector, the type and the status.
+pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+    let parameters = Parameters::of(rule)?;
+    let selector = Selector::read(&parameters)?;
+    let type_ = parameters.required("type")?.to_owned();
+    let status = parameters.required("status")?;
+    let status = status.parse().map_err(|_| {
+        parameters.wrong("status", &format!("is `{}`, not one of True, False, Unknown", excerpt(status)))
+    })?;
+    let all = parameters.word("quantifier", &[("Any", false), ("All", true)])?.unwrap_or(false);
+    let words = [("Unknown", Absent::Unknown), ("Match", Absent::Match), ("NoMatch", Absent::NoMatch)];
+    let absent = parameters.word("whenAbsent", &words)?.unwrap_or(Absent::Unknown);
+    Ok(Box::new(Condition { selector, type_, status, all, absent, text: canonical(&rule.parameters) }))
+}
+
+impl Check for Condition {
+    fn parameters(&self) -> &str {
+        &self.text
+    }
+
+    fn objects(&self) -> Option<&ObjectKind> {
+        Some(&self.selector.kind)
+    }
+
+    fn check(&self, case: &Case<'_>) -> Tried {
+        let kind = &self.selector.kind;
+        let nobody = Missing {
+            message: format!("Nobody looked for objects of the kind {kind}."),
+            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
+        };
+        let chosen = |objects: &Vec<&Value>| -> Vec<(String, Result<Status, Gap>)> {
+            let selected = objects.iter().filter(|object| self.selector.selects(object));
+            let mut found: Vec<_> = selected.map(|object| (name(object), self.status_of(object))).collect();
+            found.sort();
+            found
+        };
+        let reply = case.evidence.objects(kind);
+        Tried::of_reply(
+            case,
+            reply,
+            &nobody,
+            |objects| self.shown(&chosen(objects)),
+            |objects| self.judge(&chosen(objects)),
+        )
+    }
+}
+
+impl Condition {
+    /// The status of the condition, if it is about the present generation of its object; else why not.
+    fn status_of(&self, object: &Value) -> Result<Status, Gap> {
+        let status = ObjectStatus::read(object);
+        let generation = status.generation;
+        match status.observe(&self.type_) {
+            Observed::Current(condition) => Ok(condition.status),
+            // What is still at its first generation cannot be about an earlier one.
+            Observed::Unproven(condition) if generation.is_none_or(|number| number <= 1) => Ok(condition.status),
+            Observed::Stale { seen, want, .. } => {
+                Err(Gap::NotCurrent(format!("about generation {seen}, and the object has {want}")))
+            }
+            Observed::Unproven(_) => Err(Gap::NotCurrent("without an observed generation".to_owned())),
+            Observed::Absent => Err(Gap::Absent),
+        }
+    }
+
+    fn judge(&self, found: &Found) -> Finding {
+        let absent = |message: String| match self.absent {
+            Absent::Match => Finding::Match,
+            Absent::NoMatch => Finding::NoMatch,
+            Absent::Unknown => {
+                let missing = format!("A {} with the condition {}.", self.selector.kind, self.type_);
+                Finding::failed(FailureClass::Absent, message, missing)
+            }
+        };
+        if found.is_empty() {
+            return absent(format!("There is no {} that the rule selects.", self.selector.kind));
+        }
+        let mut open = None;
+        for (name, status) in found {
+            let holds = match status {
+                Ok(status) if *status == self.status => Finding::Match,
+                Ok(Status::Unknown) => {
+                    let message = format!("The condition {} of {name} is Unknown.", self.type_);
+                    Finding::failed(FailureClass::Ambiguous, message, "A condition that is True or False.")
+                }
+                Ok(_) => Finding::NoMatch,
+                Err(Gap::Absent) => absent(format!("{name} has no condition {}.", self.type_)),
+                Err(Gap::NotCurrent(why)) => {
+                    let message = format!("The condition {} of {name} is {why}.", self.type_);
+                    Finding::failed(
+                        FailureClass::Stale,
+                        message,
+                        "A condition about the present generation of its object.",
+                    )
+                }
+            };
+            match holds {
+                // One such object decides, whatever is not known of the others.
+                Finding::Match if !self.all => return Finding::Match,
+                Finding::NoMatch if self.all => return Finding::NoMatch,
+                Finding::Match | Finding::NoMatch => {}
+                failed => open = open.or(Some(failed)),
+            }
+        }
+        open.unwrap_or_else(|| Finding::of(self.all))
+    }
+
+    fn shown(&self, found: &Found) -> String {
+        const OBJECTS: usize = 3;
+        let one = |(name, status): &(String, Result<Status, Gap>)| match status {
+            Ok(status) => format!("{name} {}={status}", self.type_),
+            Err(Gap::Absent) => format!("{name} without {}", self.type_),
+            Err(Gap::NotCurrent(why)) => format!("{name} {} {why}", self.type_),
+        };
+        let mut shown: Vec<String> = found.iter().take(OBJECTS).map(one).collect();
+        match found.len() {
+            0 => return "no objects".to_owned(),
+            count if count > OBJECTS => shown.push(format!("… {count} objects")),
+            _ => {}
+        }
+        shown.join("; ")
+    }
+}
+
+/// The object's namespace and name.
+fn name(object: &Value) -> String {
+    let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
+    match meta("namespace") {
+        "" => meta("name").to_owned(),
+        namespace => format!("{namespace}/{}", meta("name")),
+    }
+}

@@ -1,0 +1,138 @@
+//! The registry of rule types: what a rule's `type` means (U2, U3).
+//!
+//! A type reads its parameters once ([`Check`] is what comes of that) and then answers for any cluster and time. To add
+//! one, write a file with a `read` function and give it a line in [`REGISTRY`]. A type that has no line is not
+//! recognised, and the walk goes on to the next entry. What a graph holds never panics here: parameters that make no
+//! sense are an evaluation failure with a sentence.
+//!
+//! `Bundle`, `Policy` and `Resource` come with the crates they rest on; until then they are not recognised.
+
+mod always;
+mod condition;
+mod parameters;
+mod promql;
+mod rollout;
+mod selector;
+mod tried;
+
+use clearway_core::Timestamp;
+use clearway_graph::Rule;
+
+use crate::evidence::{Evidence, Failure, ObjectKind, Question};
+use crate::settings::Settings;
+
+pub(crate) use parameters::canonical;
+pub(crate) use promql::Memo;
+pub(crate) use tried::{Finding, Seen, Tried};
+
+/// Reads the parameters of a rule.
+type Read = fn(&Rule, &Settings) -> Result<Box<dyn Check>, Failure>;
+
+/// Every type: its name, and what reads its parameters.
+const REGISTRY: &[(&str, Read)] = &[
+    (Rule::ALWAYS, always::read),
+    (Rule::PROMQL, promql::read),
+    ("Condition", condition::read),
+    ("Rollout", rollout::read),
+];
+
+/// Everything a rule may look at.
+pub(crate) struct Case<'a> {
+    pub(crate) evidence: &'a dyn Evidence,
+    pub(crate) now: Timestamp,
+    pub(crate) settings: &'a Settings,
+    /// The name of the risk.
+    pub(crate) risk: &'a str,
+    /// What queries gave in this assessment.
+    pub(crate) memo: &'a Memo,
+}
+
+/// A rule whose parameters were read.
+pub(crate) trait Check: std::fmt::Debug + Send + Sync {
+    /// The parameters in one form, for people.
+    fn parameters(&self) -> &str;
+
+    /// What the rule says about a cluster.
+    fn check(&self, case: &Case<'_>) -> Tried;
+
+    /// What it asks of a metrics store.
+    fn question(&self) -> Option<&Question> {
+        None
+    }
+
+    /// Which objects it looks at.
+    fn objects(&self) -> Option<&ObjectKind> {
+        None
+    }
+
+    /// Whether it never fails, so that entries behind it are never reached.
+    fn certain(&self) -> bool {
+        false
+    }
+}
+
+/// A rule ready for the walk.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) kind: String,
+    pub(crate) reading: Reading,
+}
+
+/// What became of a rule's parameters.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    /// They were read.
+    Check(Box<dyn Check>),
+    /// They make no sense, or may not be asked.
+    Failed { parameters: String, failure: Failure },
+    /// Nobody here knows the type.
+    NotRecognised { parameters: String },
+}
+
+impl Entry {
+    /// Reads a rule.
+    pub(crate) fn new(rule: &Rule, settings: &Settings) -> Self {
+        let reading = match REGISTRY.iter().find(|(name, _)| *name == rule.kind) {
+            None => Reading::NotRecognised { parameters: canonical(&rule.parameters) },
+            Some((_, read)) => match read(rule, settings) {
+                Ok(check) => Reading::Check(check),
+                Err(failure) => Reading::Failed { parameters: shown(rule), failure },
+            },
+        };
+        Entry { kind: rule.kind.clone(), reading }
+    }
+
+    /// Whether the type is known.
+    pub(crate) fn recognised(&self) -> bool {
+        !matches!(self.reading, Reading::NotRecognised { .. })
+    }
+
+    /// What was read, if it was.
+    pub(crate) fn check(&self) -> Option<&dyn Check> {
+        match &self.reading {
+            Reading::Check(check) => Some(check.as_ref()),
+            _ => None,
+        }
+    }
+
+    /// The parameters in one form.
+    pub(crate) fn parameters(&self) -> &str {
+        match &self.reading {
+            Reading::Check(check) => check.parameters(),
+            Reading::Failed { parameters, .. } | Reading::NotRecognised { parameters } => parameters,
+        }
+    }
+}
+
+/// The parameters of a rule that could not be read: its query, if it has one, or all of them.
+fn shown(rule: &Rule) -> String {
+    match rule.promql() {
+        Some(query) if rule.kind == Rule::PROMQL => query.trim().to_owned(),
+        _ => canonical(&rule.parameters),
+    }
+}
+
+/// The names of the rule types that are recognised here.
+pub fn recognised() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|(name, _)| *name)
+}

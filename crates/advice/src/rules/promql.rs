@@ -1,0 +1,154 @@
+//! `PromQL`: asks a metrics store; 1 matches, 0 does not, and everything else is an evaluation failure (U3).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use clearway_graph::Rule;
+use clearway_promql::eval::Value;
+
+use super::tried::Missing;
+use super::{Case, Check, Finding, Tried};
+use crate::evidence::{Failure, FailureClass, Presence, Question};
+use crate::settings::Settings;
+
+/// What each question gave in one assessment, so that it is asked once however many risks have it.
+#[derive(Default)]
+pub(crate) struct Memo(RefCell<BTreeMap<String, Tried>>);
+
+#[derive(Debug)]
+struct Promql(Question);
+
+/// Reads `promql.promql`.
+pub(super) fn read(rule: &Rule, settings: &Settings) -> Result<Box<dyn Check>, Failure> {
+    let query = rule.promql().ok_or_else(|| {
+        Failure::new(FailureClass::Malformed, "The rule has no query: `promql.promql` is missing or not a text.")
+    })?;
+    Ok(Box::new(Promql(Question::new(query, settings)?)))
+}
+
+impl Check for Promql {
+    fn parameters(&self) -> &str {
+        self.0.text()
+    }
+
+    fn question(&self) -> Option<&Question> {
+        Some(&self.0)
+    }
+
+    fn check(&self, case: &Case<'_>) -> Tried {
+        if let Some(known) = case.memo.0.borrow().get(self.0.text()) {
+            return known.clone();
+        }
+        let tried = match case.evidence.store_id() {
+            None => ask(&self.0, case),
+            Some(id) => match self.0.for_cluster(id, case.settings) {
+                Ok(question) => ask(&question, case),
+                Err(Failure { class, message, .. }) => {
+                    Tried::unseen(Finding::failed(class, message, super::tried::remedy(class)))
+                }
+            },
+        };
+        case.memo.0.borrow_mut().insert(self.0.text().to_owned(), tried.clone());
+        tried
+    }
+}
+
+fn ask(question: &Question, case: &Case<'_>) -> Tried {
+    let nobody = Missing {
+        message: "There are no metrics to ask.".to_owned(),
+        missing: "A Prometheus to ask, or a snapshot with series.".to_owned(),
+    };
+    let reply = case.evidence.promql(question);
+    let mut tried = Tried::of_reply(case, reply, &nobody, shown, |value| judge(value, question));
+    if question.lacking() > 0 {
+        let count = question.lacking();
+        tried.warnings.push(format!(
+            "{count} selector(s) of the query lack `_id=\"\"`, so the store answers them for all of its clusters."
+        ));
+    }
+    if tried.finding == Finding::NoMatch {
+        let metrics = question.query().metrics();
+        let gone = metrics.into_iter().filter(|metric| case.evidence.presence(metric) == Presence::Gone);
+        tried.warnings.extend(
+            gone.map(|metric| {
+                format!("The metric `{metric}` was there before and is gone; the query says 0 without it.")
+            }),
+        );
+    }
+    tried
+}
+
+/// Match or no match, if the value says either.
+fn judge(value: &Value, question: &Question) -> Finding {
+    let ambiguous = |message: String| {
+        Finding::failed(
+            FailureClass::Ambiguous,
+            message,
+            "A query that gives exactly one series with the value 0 or 1.",
+        )
+    };
+    match value {
+        Value::Vector(samples) => match samples.as_slice() {
+            [] => {
+                let missing = match question.query().metrics().as_slice() {
+                    [] => "A query that gives exactly one series with the value 0 or 1.".to_owned(),
+                    metrics => format!("Current samples of {}.", listed(metrics)),
+                };
+                Finding::failed(FailureClass::Absent, "The query gave no series.", missing)
+            }
+            // -0 is 0, and nothing else that is nearly 0 or 1 is.
+            [one] if one.value == 0.0 => Finding::NoMatch,
+            [one] if one.value.to_bits() == 1.0_f64.to_bits() => Finding::Match,
+            [one] => ambiguous(format!("The query gave {}; only 0 and 1 are answers.", number(one.value))),
+            several => ambiguous(format!("The query gave {} series; an answer is exactly one.", several.len())),
+        },
+        Value::Scalar(_) => ambiguous("The query gave a scalar; an answer is an instant vector.".to_owned()),
+        Value::String(_) => ambiguous("The query gave a text; an answer is an instant vector.".to_owned()),
+        Value::Matrix(_) => ambiguous("The query gave a range vector; an answer is an instant vector.".to_owned()),
+    }
+}
+
+/// `a`, `b` or `c`.
+fn listed(metrics: &[&str]) -> String {
+    let quoted: Vec<String> = metrics.iter().map(|metric| format!("`{metric}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// A number as results of PromQL print it.
+fn number(value: f64) -> String {
+    Value::Scalar(value).to_string()
+}
+
+/// A value on one line; of many series the first ones.
+fn shown(value: &Value) -> String {
+    const SERIES: usize = 3;
+    let text = match value {
+        Value::Vector(samples) if samples.is_empty() => return "no series".to_owned(),
+        Value::Vector(samples) => {
+            // A store gives series in any order; a proof has them in one.
+            let mut sorted = samples.clone();
+            sorted.sort_by(|one, other| one.labels.cmp(&other.labels));
+            sorted.truncate(SERIES);
+            let more = if samples.len() > SERIES { format!("\n… {} series", samples.len()) } else { String::new() };
+            format!("{}{more}", Value::Vector(sorted))
+        }
+        Value::Matrix(rows) => return format!("a range vector of {} series", rows.len()),
+        Value::String(text) => text.chars().take(200).collect(),
+        Value::Scalar(_) => value.to_string(),
+    };
+    text.lines().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_listed_as_people_list_them() {
+        assert_eq!(listed(&["a"]), "`a`");
+        assert_eq!(listed(&["a", "b", "c"]), "`a`, `b` or `c`");
+    }
+}

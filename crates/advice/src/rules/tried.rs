@@ -1,0 +1,132 @@
+//! What trying a rule gives: a finding, and what was seen on the way.
+
+use clearway_core::{Timestamp, humanize};
+
+use super::Case;
+use crate::evidence::{Failure, FailureClass, Observation, Reply};
+
+/// Match, no match, or why neither.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Finding {
+    Match,
+    NoMatch,
+    /// The evaluation failed: the walk goes on to the next entry (U2).
+    Failed {
+        class: FailureClass,
+        /// What failed, in one sentence.
+        message: String,
+        /// What would have to be there.
+        missing: String,
+    },
+    /// The evaluation is still to come: the walk stops here.
+    Pending {
+        due: Option<Timestamp>,
+    },
+}
+
+/// What was seen, as it stands in a proof.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) value: Option<String>,
+    pub(crate) observed_at: Option<Timestamp>,
+    pub(crate) source: Option<String>,
+    pub(crate) reproduce: Option<String>,
+}
+
+/// A rule that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tried {
+    pub(crate) finding: Finding,
+    pub(crate) seen: Seen,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Finding {
+    pub(crate) fn failed(class: FailureClass, message: impl Into<String>, missing: impl Into<String>) -> Self {
+        Finding::Failed { class, message: message.into(), missing: missing.into() }
+    }
+
+    pub(crate) fn of(matches: bool) -> Self {
+        if matches { Finding::Match } else { Finding::NoMatch }
+    }
+}
+
+impl Tried {
+    /// A finding that rests on nothing that was observed.
+    pub(crate) fn unseen(finding: Finding) -> Self {
+        Tried { finding, seen: Seen::default(), warnings: Vec::new() }
+    }
+
+    /// What a reply comes to. `asked` names what was asked for ("PromQL", "Nodes"), `judge` reads an answer that is
+    /// neither too old nor from the future, and `value` shows it.
+    pub(crate) fn of_reply<T>(
+        case: &Case<'_>,
+        reply: Reply<T>,
+        source: &Missing,
+        value: impl FnOnce(&T) -> String,
+        judge: impl FnOnce(&T) -> Finding,
+    ) -> Self {
+        match reply {
+            Reply::NotConfigured => {
+                Tried::unseen(Finding::failed(FailureClass::NotConfigured, &source.message, &source.missing))
+            }
+            Reply::Pending { due } => Tried::unseen(Finding::Pending { due }),
+            Reply::Failed(Failure { class, message, observed_at, source: place, reproduce }) => Tried {
+                finding: Finding::Failed { class, message, missing: remedy(class).to_owned() },
+                seen: Seen { value: None, observed_at, source: place, reproduce },
+                warnings: Vec::new(),
+            },
+            Reply::Answered(Observation { value: found, observed_at, source, reproduce, warnings }) => {
+                let finding = too_old(case, observed_at).unwrap_or_else(|| judge(&found));
+                let value = Some(value(&found));
+                Tried {
+                    finding,
+                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce },
+                    warnings,
+                }
+            }
+        }
+    }
+}
+
+/// What to say where nobody can be asked.
+pub(crate) struct Missing {
+    pub(crate) message: String,
+    pub(crate) missing: String,
+}
+
+/// The finding that an answer is too old or from the future, if it is (U16).
+fn too_old(case: &Case<'_>, observed_at: Timestamp) -> Option<Finding> {
+    let (age, ahead) = (case.now.since(observed_at), observed_at.since(case.now));
+    if age > case.settings.max_age {
+        let limit = humanize(case.settings.max_age);
+        let message = format!("The answer is {} old; at most {limit} is believed.", humanize(age));
+        return Some(Finding::failed(FailureClass::Stale, message, format!("An answer that is at most {limit} old.")));
+    }
+    (ahead > case.settings.clock_skew).then(|| {
+        let message = format!("The answer was observed {} in the future.", humanize(ahead));
+        Finding::failed(
+            FailureClass::Stale,
+            message,
+            "An answer from the time of the assessment, or clocks that agree.",
+        )
+    })
+}
+
+/// What would have to be there after a failure of this kind.
+pub(crate) fn remedy(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Malformed => "A rule that can be read: its author has to mend it.",
+        FailureClass::Refused => "A query that the fence lets through, or another limit of the fence.",
+        FailureClass::NotConfigured => "Somebody to ask.",
+        FailureClass::Unreachable => "A connection to the source.",
+        FailureClass::Unauthorized => "The right to ask the source.",
+        FailureClass::Timeout => "An answer in time.",
+        FailureClass::Budget => "A query that costs less, or a larger budget.",
+        FailureClass::Evaluation => "Data that the rule can be evaluated over.",
+        FailureClass::Partial => "A complete answer.",
+        FailureClass::Stale => "A newer answer.",
+        FailureClass::Ambiguous => "An answer that says match or no match.",
+        FailureClass::Absent => "What the rule asks about.",
+    }
+}

@@ -1,0 +1,146 @@
+//! The walk over the rules of a risk: the first that evaluates decides (U2).
+
+use std::sync::Arc;
+
+use clearway_graph::{Risk, Rule};
+
+use crate::evidence::FailureClass;
+use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
+use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Tried};
+use crate::settings::Settings;
+
+/// A risk whose rules were read.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) risk: Arc<Risk>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Candidate {
+    pub(crate) fn new(risk: &Arc<Risk>, settings: &Settings) -> Self {
+        let entries = risk.rules().iter().map(|rule| Entry::new(rule, settings)).collect();
+        Candidate { risk: Arc::clone(risk), entries }
+    }
+
+    /// The entries that a walk may reach: none behind one that never fails.
+    pub(crate) fn reachable(&self) -> impl Iterator<Item = &Entry> {
+        let certain = |entry: &Entry| entry.check().is_some_and(Check::certain);
+        let last = self.entries.iter().position(certain).unwrap_or(self.entries.len());
+        self.entries.iter().take(last.saturating_add(1))
+    }
+
+    /// Tries the rules in order: an entry that is not recognised or fails is passed over, one that evaluates decides,
+    /// and one that is pending ends the walk without a decision.
+    pub(crate) fn walk(&self, case: &Case<'_>) -> RiskProof {
+        let mut verdict = None;
+        let mut decided_by = None;
+        let mut rules = Vec::with_capacity(self.entries.len());
+        for (at, entry) in self.entries.iter().enumerate() {
+            if verdict.is_some() {
+                rules.push(blank(entry, not_reached(entry)));
+                continue;
+            }
+            let (proof, found) = try_entry(entry, case);
+            rules.push(proof);
+            verdict = found;
+            if matches!(found, Some(Verdict::Match | Verdict::NoMatch)) {
+                decided_by = Some(at);
+            }
+        }
+        // Without rules a risk is a match for every cluster; where none evaluates, nobody knows.
+        let otherwise = if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown };
+        RiskProof {
+            name: self.risk.name().to_owned(),
+            url: self.risk.url().to_owned(),
+            message: self.risk.message().to_owned(),
+            verdict: verdict.unwrap_or(otherwise),
+            decided_by,
+            rules,
+        }
+    }
+}
+
+/// An entry behind the one that decided: whether its type is known is said all the same.
+fn not_reached(entry: &Entry) -> Outcome {
+    if entry.recognised() { Outcome::NotReached } else { Outcome::NotRecognised }
+}
+
+/// Tries one entry; the verdict if the walk ends here.
+fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
+    let tried = match &entry.reading {
+        Reading::Check(check) => check.check(case),
+        Reading::Failed { failure, .. } => {
+            let missing = match failure.class {
+                FailureClass::Refused => "A query that the fence lets through, or another limit of the fence.",
+                _ => "A rule that can be read: its author has to mend it.",
+            };
+            Tried::unseen(Finding::failed(failure.class, &failure.message, missing))
+        }
+        Reading::NotRecognised { .. } => return (not_recognised(entry), None),
+    };
+    let Tried { finding, seen, warnings } = tried;
+    let Seen { value, observed_at, source, reproduce } = seen;
+    let mut proof = RuleProof {
+        value,
+        observed_at,
+        age_seconds: observed_at.map(|at| case.now.since(at).as_secs()),
+        source,
+        reproduce,
+        warnings,
+        ..blank(entry, Outcome::Match)
+    };
+    let verdict = match finding {
+        Finding::Match => Some(Verdict::Match),
+        Finding::NoMatch => {
+            proof.outcome = Outcome::NoMatch;
+            Some(Verdict::NoMatch)
+        }
+        Finding::Pending { due } => {
+            proof.outcome = Outcome::Pending;
+            proof.due = due;
+            proof.why = Some(match due {
+                Some(due) => format!("It is evaluated at {due}."),
+                None => "It is evaluated soon.".to_owned(),
+            });
+            Some(Verdict::Pending)
+        }
+        Finding::Failed { class, message, missing } => {
+            proof.outcome = Outcome::Failed;
+            proof.failure = Some(class);
+            proof.why = Some(message);
+            proof.missing = Some(missing);
+            None
+        }
+    };
+    (proof, verdict)
+}
+
+fn not_recognised(entry: &Entry) -> RuleProof {
+    let (why, missing) = match entry.kind.as_str() {
+        Rule::UNREADABLE => {
+            ("The update service sent rules that cannot be read.".to_owned(), "Rules that can be read.")
+        }
+        "" => ("The rule names no type.".to_owned(), "A rule with a type."),
+        kind => (format!("The rule type {kind} is not known here."), "A version of Clearway that knows the type."),
+    };
+    RuleProof { why: Some(why), missing: Some(missing.to_owned()), ..blank(entry, Outcome::NotRecognised) }
+}
+
+/// A proof with nothing but the rule.
+fn blank(entry: &Entry, outcome: Outcome) -> RuleProof {
+    RuleProof {
+        kind: entry.kind.clone(),
+        parameters: entry.parameters().to_owned(),
+        outcome,
+        value: None,
+        observed_at: None,
+        age_seconds: None,
+        source: None,
+        reproduce: None,
+        failure: None,
+        why: None,
+        missing: None,
+        due: None,
+        warnings: Vec::new(),
+    }
+}

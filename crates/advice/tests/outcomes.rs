@@ -1,0 +1,428 @@
+//! The outcome table: every rule type over everything that can come back (U2, U3, U10, U16, U18, U19).
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clearway_advice::evidence::{FailureClass, Observation, Record, Recorded};
+use clearway_advice::{Outcome, RiskProof, Verdict};
+use clearway_core::Timestamp;
+use clearway_promql::eval::{self, Row, Sample, Value as Seen};
+use clearway_promql::{Labels, Millis};
+use common::{assess, now, objects, one, promql, proof, risk, series, snapshot};
+use serde_json::{Value, json};
+
+fn vector(values: &[f64]) -> Seen {
+    let labels = |at: usize| Labels::new([("n".to_owned(), at.to_string())]);
+    Seen::Vector(values.iter().enumerate().map(|(at, value)| Sample { labels: labels(at), value: *value }).collect())
+}
+
+fn answered(value: Seen, at: Timestamp) -> Record {
+    let source = "https://prometheus.example.com".to_owned();
+    Record::Answered(Observation { value, observed_at: at, source, reproduce: None, warnings: Vec::new() })
+}
+
+/// A cluster whose metrics store said this to `max(a)`.
+fn said(record: Record) -> Recorded {
+    Recorded { queries: [("max(a)".to_owned(), record)].into(), configured: true, ..Recorded::default() }
+}
+
+fn told(proof: &RiskProof) -> (Verdict, String) {
+    (proof.verdict, proof.rules[0].why.clone().unwrap_or_default())
+}
+
+#[test]
+fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
+    use FailureClass::{Timeout, Unreachable};
+    let late = now().minus(Duration::from_mins(121));
+    let early = now().plus(Duration::from_hours(1));
+    let table: Vec<(Recorded, Verdict, &str)> = vec![
+        (said(answered(vector(&[1.0]), now())), Verdict::Match, ""),
+        (said(answered(vector(&[0.0]), now())), Verdict::NoMatch, ""),
+        (said(answered(vector(&[-0.0]), now())), Verdict::NoMatch, ""),
+        (said(answered(vector(&[]), now())), Verdict::Unknown, "The query gave no series."),
+        (said(answered(vector(&[2.0]), now())), Verdict::Unknown, "The query gave 2; only 0 and 1 are answers."),
+        (said(answered(vector(&[-1.0]), now())), Verdict::Unknown, "The query gave -1; only 0 and 1 are answers."),
+        (said(answered(vector(&[0.5]), now())), Verdict::Unknown, "The query gave 0.5; only 0 and 1 are answers."),
+        (said(answered(vector(&[f64::NAN]), now())), Verdict::Unknown, "The query gave NaN; only 0 and 1 are answers."),
+        (
+            said(answered(vector(&[f64::INFINITY]), now())),
+            Verdict::Unknown,
+            "The query gave +Inf; only 0 and 1 are answers.",
+        ),
+        (
+            said(answered(vector(&[1.0, 0.0]), now())),
+            Verdict::Unknown,
+            "The query gave 2 series; an answer is exactly one.",
+        ),
+        (
+            said(answered(vector(&[1.0, 1.0]), now())),
+            Verdict::Unknown,
+            "The query gave 2 series; an answer is exactly one.",
+        ),
+        (
+            said(answered(Seen::Scalar(1.0), now())),
+            Verdict::Unknown,
+            "The query gave a scalar; an answer is an instant vector.",
+        ),
+        (
+            said(answered(Seen::String("1".to_owned()), now())),
+            Verdict::Unknown,
+            "The query gave a text; an answer is an instant vector.",
+        ),
+        (
+            said(answered(Seen::Matrix(vec![Row { labels: Labels::default(), samples: vec![(0, 1.0)] }]), now())),
+            Verdict::Unknown,
+            "The query gave a range vector; an answer is an instant vector.",
+        ),
+        (
+            said(Record::failed(Unreachable, "The connection was refused.")),
+            Verdict::Unknown,
+            "The connection was refused.",
+        ),
+        (said(Record::failed(Timeout, "No answer within 30s.")), Verdict::Unknown, "No answer within 30s."),
+        (said(answered(vector(&[0.0]), late)), Verdict::Unknown, "The answer is 2h1m old; at most 2h is believed."),
+        (said(answered(vector(&[1.0]), late)), Verdict::Unknown, "The answer is 2h1m old; at most 2h is believed."),
+        (said(answered(vector(&[0.0]), early)), Verdict::Unknown, "The answer was observed 1h in the future."),
+        (said(Record::Pending { due: None }), Verdict::Pending, "It is evaluated soon."),
+        (said(Record::Pending { due: Some(early) }), Verdict::Pending, "It is evaluated at 2026-05-04T10:00:00Z."),
+        (Recorded { configured: true, ..Recorded::default() }, Verdict::Pending, "It is evaluated soon."),
+        (Recorded::default(), Verdict::Unknown, "There are no metrics to ask."),
+    ];
+    for (evidence, verdict, why) in table {
+        let proof = proof(json!([promql("max(a)")]), &evidence);
+        assert_eq!(told(&proof), (verdict, why.to_owned()), "{evidence:?}");
+        // Whatever is not known says what is missing.
+        assert_eq!(proof.rules[0].missing.is_some(), verdict == Verdict::Unknown, "{proof:?}");
+        // And nothing but an evaluated rule decides.
+        assert_eq!(proof.decided_by.is_some(), matches!(verdict, Verdict::Match | Verdict::NoMatch));
+    }
+}
+
+#[test]
+fn a_failed_query_falls_through_and_a_pending_one_does_not() {
+    use Outcome::{Failed, Match, NoMatch, NotReached, NotRecognised, Pending};
+    let rules = || json!([{"type": "Phase", "moon": 1}, promql("max(a)"), {"type": "Always"}]);
+    let outcomes = |evidence: &Recorded| {
+        let proof = proof(rules(), evidence);
+        (proof.verdict, proof.decided_by, proof.rules.iter().map(|rule| rule.outcome).collect::<Vec<_>>())
+    };
+    assert_eq!(
+        outcomes(&said(answered(vector(&[0.0]), now()))),
+        (Verdict::NoMatch, Some(1), vec![NotRecognised, NoMatch, NotReached])
+    );
+    assert_eq!(
+        outcomes(&said(answered(vector(&[]), now()))),
+        (Verdict::Match, Some(2), vec![NotRecognised, Failed, Match])
+    );
+    assert_eq!(outcomes(&Recorded::default()), (Verdict::Match, Some(2), vec![NotRecognised, Failed, Match]));
+    assert_eq!(
+        outcomes(&said(Record::Pending { due: None })),
+        (Verdict::Pending, None, vec![NotRecognised, Pending, NotReached])
+    );
+}
+
+#[test]
+fn malformed_parameters_are_failures_with_a_sentence() {
+    let rollout = |parameters: Value| json!({"type": "Rollout", "rollout": parameters});
+    let condition = |parameters: Value| json!({"type": "Condition", "condition": parameters});
+    let whole = || json!({"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True"});
+    let with = |key: &str, value: Value| {
+        let mut parameters = whole();
+        parameters[key] = value;
+        condition(parameters)
+    };
+    for (rule, why) in [
+        (json!({"type": "PromQL"}), "The rule has no query: `promql.promql` is missing or not a text."),
+        (
+            json!({"type": "PromQL", "promql": {"promql": 1}}),
+            "The rule has no query: `promql.promql` is missing or not a text.",
+        ),
+        (json!({"type": "PromQL", "promql": []}), "The rule has no query: `promql.promql` is missing or not a text."),
+        (json!({"type": "Rollout"}), "The rule has no parameters: `rollout` is missing."),
+        (json!({"type": "Rollout", "rollout": 3}), "`rollout` is not an object."),
+        (rollout(json!({"duration": "1h"})), "`rollout.start` is missing."),
+        (rollout(json!({"start": 7, "duration": "1h"})), "`rollout.start` is not a text, or empty."),
+        (rollout(json!({"start": "2026-05-04T09:00:00Z"})), "`rollout.duration` is missing, and so is `percentage`."),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z", "duration": "soon"})),
+            "`rollout.duration` is `soon`, not a duration such as 12h or 3d.",
+        ),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": 101})),
+            "`rollout.percentage` is not a number from 0 to 100.",
+        ),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": "5"})),
+            "`rollout.percentage` is not a number from 0 to 100.",
+        ),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": 5, "duration": "1h"})),
+            "`rollout.percentage` stands beside `duration`; one of them counts.",
+        ),
+        (condition(json!({})), "`condition.apiVersion` is missing."),
+        (with("kind", json!("")), "`condition.kind` is not a text, or empty."),
+        (with("status", json!("Maybe")), "`condition.status` is `Maybe`, not one of True, False, Unknown."),
+        (with("status", json!(true)), "`condition.status` is not a text, or empty."),
+        (with("quantifier", json!("Some")), "`condition.quantifier` is `Some`, not one of Any, All."),
+        (with("whenAbsent", json!("No")), "`condition.whenAbsent` is `No`, not one of Unknown, Match, NoMatch."),
+        (with("labelSelector", json!("a=b")), "`condition.labelSelector` is not an object."),
+    ] {
+        let proof = proof(json!([rule]), &Recorded { cluster_id: Some("x".to_owned()), ..Recorded::default() });
+        assert_eq!(told(&proof), (Verdict::Unknown, why.to_owned()), "{rule}");
+        assert_eq!(proof.rules[0].failure, Some(FailureClass::Malformed), "{rule}");
+    }
+    let start = rollout(json!({"start": "tomorrow", "duration": "1h"}));
+    let proof = proof(json!([start]), &Recorded::default());
+    assert!(told(&proof).1.starts_with("`rollout.start` is no time: "), "{proof:?}");
+}
+
+#[test]
+fn the_fence_refuses_by_name_and_the_walk_goes_on() {
+    let store = series("a 1\n");
+    let evidence = snapshot(&store);
+    let proof = proof(json!([promql("max_over_time(a[30d])"), {"type": "Always"}]), &evidence);
+    assert_eq!((proof.verdict, proof.decided_by), (Verdict::Match, Some(1)));
+    assert_eq!(proof.rules[0].failure, Some(FailureClass::Refused));
+    assert_eq!(
+        told(&proof).1,
+        "The fence refuses the query (limit `range`): The range reaches back 30d; at most 1d is let through."
+    );
+    assert_eq!(proof.rules[0].parameters, "max_over_time(a[30d])");
+}
+
+#[test]
+fn a_budget_and_a_stop_are_failures() {
+    let store = series("a{n=\"1\"} 1\na{n=\"2\"} 1\n");
+    let mut evidence = snapshot(&store);
+    evidence.evaluation = eval::Settings { samples: 2, ..eval::Settings::default() };
+    let proof_of = |evidence: &dyn clearway_advice::Evidence| proof(json!([promql("max(a)")]), evidence);
+    assert_eq!(proof_of(&evidence).rules[0].failure, Some(FailureClass::Budget));
+    let stop = || true;
+    evidence.evaluation = eval::Settings { stop: Some(&stop), ..eval::Settings::default() };
+    assert_eq!(proof_of(&evidence).rules[0].failure, Some(FailureClass::Timeout));
+    evidence.evaluation = eval::Settings { lookback: Millis(300_000), ..eval::Settings::default() };
+    assert_eq!(proof_of(&evidence).verdict, Verdict::Match);
+}
+
+#[test]
+fn a_shared_store_is_asked_for_this_cluster_only() {
+    let store = series("a{_id=\"one\"} 1\na{_id=\"two\"} 0\nb 1\n");
+    let mut evidence = snapshot(&store);
+    evidence.store_id = Some("two");
+    let found = proof(json!([promql("max(a{_id=\"\"})")]), &evidence);
+    assert_eq!(found.verdict, Verdict::NoMatch);
+    assert!(found.rules[0].reproduce.as_deref().unwrap().contains(r#"_id="two""#));
+    assert!(found.rules[0].warnings.is_empty());
+    let lacking = proof(json!([promql("max(a{_id=\"\"}) * max(b)")]), &evidence);
+    assert_eq!(
+        lacking.rules[0].warnings,
+        ["1 selector(s) of the query lack `_id=\"\"`, so the store answers them for all of its clusters."]
+    );
+}
+
+#[test]
+fn a_metric_that_is_gone_behind_a_zero_is_a_warning() {
+    let store = series("cluster_version 1\n");
+    let mut evidence = snapshot(&store);
+    let before: BTreeSet<String> = ["proxy".to_owned(), "cluster_version".to_owned()].into();
+    let rules = || json!([promql("max(proxy) or 0 * group(cluster_version)")]);
+    assert!(proof(rules(), &evidence).rules[0].warnings.is_empty());
+    evidence.seen_before = Some(&before);
+    let found = proof(rules(), &evidence);
+    assert_eq!(found.verdict, Verdict::NoMatch);
+    assert_eq!(
+        found.rules[0].warnings,
+        ["The metric `proxy` was there before and is gone; the query says 0 without it."]
+    );
+}
+
+#[test]
+fn a_rollout_comes_to_every_cluster_in_its_time() {
+    let start = now().minus(Duration::from_hours(12));
+    let by = |id: &str, parameters: Value| {
+        let evidence = Recorded { cluster_id: Some(id.to_owned()), ..Recorded::default() };
+        proof(json!([{"type": "Rollout", "rollout": parameters}]), &evidence).verdict
+    };
+    let matching = |parameters: Value| {
+        (0..200).filter(|id| by(&format!("cluster-{id}"), parameters.clone()) == Verdict::Match).count()
+    };
+    // Half of the day is over, so it was the turn of about half of the clusters.
+    assert!((70..130).contains(&matching(json!({"start": start, "duration": "1d"}))));
+    assert_eq!(matching(json!({"start": start, "duration": "12h"})), 0);
+    assert_eq!(matching(json!({"start": now().plus(Duration::from_secs(1)), "duration": "0s"})), 200);
+    assert!((30..70).contains(&matching(json!({"start": start, "percentage": 75}))));
+    assert_eq!(matching(json!({"start": start, "percentage": 100})), 0);
+    assert_eq!(matching(json!({"start": start, "percentage": 0})), 200);
+    assert_eq!(matching(json!({"start": now().plus(Duration::from_secs(1)), "percentage": 100})), 200);
+    // A larger percentage only adds clusters.
+    for id in 0..50 {
+        let id = format!("cluster-{id}");
+        let steps: Vec<bool> = [10, 25, 50, 90]
+            .map(|share| by(&id, json!({"start": start, "percentage": share})) == Verdict::NoMatch)
+            .to_vec();
+        assert!(steps.is_sorted(), "{id}: {steps:?}");
+    }
+    let without =
+        proof(json!([{"type": "Rollout", "rollout": {"start": start, "percentage": 5}}]), &Recorded::default());
+    assert_eq!(told(&without), (Verdict::Unknown, "The cluster's id is not known.".to_owned()));
+}
+
+fn operator(name: &str, generation: i64, observed: Option<i64>, status: &str) -> Value {
+    json!({
+        "apiVersion": "config.example.com/v1", "kind": "Operator",
+        "metadata": {"name": name, "generation": generation, "labels": {"tier": name}},
+        "status": {"conditions": [{"type": "Degraded", "status": status, "observedGeneration": observed}]},
+    })
+}
+
+#[test]
+fn a_condition_counts_only_if_it_is_about_the_object_of_today() {
+    let rule = |more: Value| {
+        let mut parameters =
+            json!({"apiVersion": "config.example.com/v1", "kind": "Operator", "type": "Degraded", "status": "True"});
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([{"type": "Condition", "condition": parameters}])
+    };
+    let (good, bad) = (operator("good", 3, Some(3), "False"), operator("bad", 3, Some(3), "True"));
+    let (stale, odd) = (operator("stale", 3, Some(2), "True"), operator("odd", 3, Some(3), "Unknown"));
+    let (first, unproven) = (operator("first", 1, None, "True"), operator("unproven", 2, None, "True"));
+    let mut bare = operator("bare", 1, None, "True");
+    bare["status"] = json!({});
+    let name = |name: &str| json!({"name": name});
+    let all = json!({"quantifier": "All"});
+    let table: Vec<(Vec<&Value>, Value, Verdict, &str)> = vec![
+        (vec![&good, &bad], json!({}), Verdict::Match, ""),
+        (vec![&good, &bad], name("good"), Verdict::NoMatch, ""),
+        (vec![&good, &bad], json!({"labelSelector": {"matchLabels": {"tier": "bad"}}}), Verdict::Match, ""),
+        (vec![&good, &bad], all.clone(), Verdict::NoMatch, ""),
+        (vec![&bad, &first], all.clone(), Verdict::Match, ""),
+        (vec![&bad, &stale], json!({}), Verdict::Match, ""),
+        (vec![&good, &stale], all, Verdict::NoMatch, ""),
+        (
+            vec![&good, &stale],
+            json!({}),
+            Verdict::Unknown,
+            "The condition Degraded of stale is about generation 2, and the object has 3.",
+        ),
+        (
+            vec![&unproven],
+            json!({}),
+            Verdict::Unknown,
+            "The condition Degraded of unproven is without an observed generation.",
+        ),
+        (vec![&odd], json!({}), Verdict::Unknown, "The condition Degraded of odd is Unknown."),
+        (vec![&odd], json!({"status": "Unknown"}), Verdict::Match, ""),
+        (vec![&bare], json!({}), Verdict::Unknown, "bare has no condition Degraded."),
+        (vec![&bare], json!({"whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
+        (
+            vec![&good],
+            name("other"),
+            Verdict::Unknown,
+            "There is no Operator.config.example.com that the rule selects.",
+        ),
+        (vec![&good], json!({"name": "other", "whenAbsent": "Match"}), Verdict::Match, ""),
+        (
+            vec![&good],
+            json!({"kind": "Other"}),
+            Verdict::Unknown,
+            "Nobody looked for objects of the kind Other.config.example.com.",
+        ),
+    ];
+    for (list, more, verdict, why) in table {
+        let list: Vec<Value> = list.into_iter().cloned().collect();
+        let evidence = Recorded { objects: Some(objects(&list)), ..Recorded::default() };
+        let found = proof(rule(more.clone()), &evidence);
+        assert_eq!(told(&found), (verdict, why.to_owned()), "{more}");
+    }
+}
+
+#[test]
+fn always_matches_and_needs_no_evidence() {
+    let found =
+        proof(json!([{"type": "Always", "promql": {"promql": "max(a)"}}, promql("max(a)")]), &Recorded::default());
+    assert_eq!((found.verdict, found.decided_by), (Verdict::Match, Some(0)));
+    assert_eq!(found.rules[1].outcome, Outcome::NotReached);
+}
+
+#[test]
+fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
+    let store = series("a 0\n");
+    let evidence = snapshot(&store);
+    let told = |rules: Value| {
+        let update = one(rules, &evidence);
+        let evaluating = update.evaluating.unwrap();
+        format!(
+            "{} {}, {} {}",
+            evaluating.status, evaluating.reason, update.recommended.status, update.recommended.reason
+        )
+    };
+    assert_eq!(told(json!([promql("max(a)")])), "True EvaluatingRisks, True NotExposedToRisks");
+    assert_eq!(told(json!([promql("max(a)"), {"type": "Phase"}])), "True EvaluatingRisks, True NotExposedToRisks");
+    assert_eq!(told(json!([{"type": "Phase"}, promql("max(a)")])), "True EvaluatingRisks, True NotExposedToRisks");
+    assert_eq!(told(json!([])), "False NoMatchingRules, False Broken");
+    assert_eq!(told(json!([{"type": "Phase"}])), "False UnrecognizedRules, Unknown EvaluationFailed");
+    assert_eq!(
+        told(json!([{"type": "Bundle"}, {"type": "Policy"}])),
+        "False UnrecognizedRules, Unknown EvaluationFailed"
+    );
+    assert_eq!(told(json!([{}])), "False UnrecognizedRules, Unknown EvaluationFailed");
+    // Rules that the service could not send as rules.
+    assert_eq!(told(json!("Always")), "False UnrecognizedRules, Unknown EvaluationFailed");
+}
+
+/// Risks with their rule, the status and reason, and the paragraphs of the message.
+type Combined<'a> = (Vec<(&'a str, &'a Value)>, &'a str, &'a [&'a str]);
+
+#[test]
+fn reasons_and_messages_follow_from_all_risks_together() {
+    let store = series("yes 1\nno 0\n");
+    let evidence = snapshot(&store);
+    let (yes, no, gone) = (promql("max(yes)"), promql("max(no)"), promql("max(gone)"));
+    let foreign = json!({"type": "Phase"});
+    let table: Vec<Combined<'_>> = vec![
+        (
+            vec![("B", &yes), ("A", &yes)],
+            "False MultipleReasons",
+            &["A happens. https://example.com/A", "B happens. https://example.com/B"],
+        ),
+        (vec![("B", &no), ("A", &yes)], "False A", &["A happens. https://example.com/A"]),
+        (vec![("a-b", &yes)], "False ExposedToRisks", &["a-b happens. https://example.com/a-b"]),
+        (
+            vec![("B", &gone), ("A", &yes)],
+            "False MultipleReasons",
+            &[
+                "A happens. https://example.com/A",
+                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query gave no series.",
+            ],
+        ),
+        (
+            vec![("B", &gone), ("A", &foreign)],
+            "Unknown PromQLError",
+            &[
+                "Unable to evaluate Phase to determine if the cluster is impacted by A. https://example.com/A The rule type Phase is not known here.",
+                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query gave no series.",
+            ],
+        ),
+        (
+            vec![("B", &no), ("A", &no)],
+            "True NotExposedToRisks",
+            &["The update is recommended, because none of the conditional update risks apply to this cluster."],
+        ),
+    ];
+    for (risks, want, paragraphs) in table {
+        let risks = risks.into_iter().map(|(name, rule)| risk(name, json!([rule]))).collect();
+        let graph = common::graph(&common::answer(&[], &[("1.0.1", risks)]));
+        let update = assess(&graph, &evidence).updates.remove(0);
+        assert_eq!(format!("{} {}", update.recommended.status, update.recommended.reason), want);
+        assert_eq!(update.recommended.message, paragraphs.join("\n\n"));
+    }
+    let due = now().plus(Duration::from_mins(10));
+    let update = one(json!([promql("max(a)")]), &said(Record::Pending { due: Some(due) }));
+    assert_eq!(update.recommended.reason, "EvaluationPending");
+    assert_eq!(
+        update.recommended.message,
+        "Whether the cluster is impacted by Broken is evaluated at 2026-05-04T09:10:00Z. https://example.com/Broken"
+    );
+}
