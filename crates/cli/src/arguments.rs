@@ -1,5 +1,6 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
+mod assess;
 mod graph;
 mod promql;
 mod serve;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use assess::*;
 pub(crate) use graph::*;
 pub(crate) use promql::*;
 pub(crate) use serve::*;
@@ -35,6 +37,9 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Show what Clearway does, on sample objects and a sample product, with nothing to set up
     Demo(Demo),
+    /// Tell which updates are safe for a cluster, and why
+    #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
+    Assess(Box<Assess>),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),

@@ -9,15 +9,20 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use clearway_advice::evidence::Snapshot;
+use clearway_advice::{Plan, Settings, render};
 use clearway_conditions::Object;
 use clearway_conditions::health::forest;
 use clearway_conditions::lint::{self, Policy};
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
 use clearway_graph::{Inputs, codes, load};
+use clearway_promql::Millis;
+use clearway_promql::read::ReadLimits;
 use clearway_yaml::{Found, read};
 
 use crate::arguments::Demo;
+use crate::assess;
 use crate::exit::Exit;
 use crate::graph;
 use crate::output;
@@ -62,6 +67,9 @@ const GRAPH_DATA: [(&str, &str); 21] = graph_data! {
     "version"
 };
 
+/// The metrics of a cluster that runs the sample product.
+const CLUSTER: [(&str, &str); 1] = [("metrics.prom", include_str!("../../../examples/cluster/metrics.prom"))];
+
 /// The channel of the sample product that most of its clusters follow.
 const CHANNEL: &str = "stable-1.5";
 
@@ -74,6 +82,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     let directory = match &options.keep {
         Some(directory) => {
             write_files(&directory.join(OBJECTS), &SAMPLES)?;
+            write_files(&directory.join("cluster"), &CLUSTER)?;
             directory.as_path()
         }
         None => scratch.path(),
@@ -105,6 +114,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         writeln!(out, "{}", told.trim_end())?;
     }
     show_graph(&mut out)?;
+    show_assessment(&mut out)?;
     service::serve(&mut out, &graph_data, !options.once)?;
     writeln!(out, "\n{}", heading("Try it on your own"))?;
     match &options.keep {
@@ -112,6 +122,11 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
             let shown = quoted(&directory.display().to_string());
             writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {MORNING}")?;
             writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {MORNING}")?;
+            writeln!(
+                out,
+                "  clearway assess --graph {shown}/graph-data --channel {CHANNEL} --version 1.4.2 --series \
+                 {shown}/cluster/metrics.prom --why"
+            )?;
             writeln!(out, "  clearway serve --graph-data {shown}/graph-data")?;
         }
         None => writeln!(out, "  clearway demo --keep samples     the same objects as files, to try the commands on")?,
@@ -168,6 +183,23 @@ fn show_graph(out: &mut impl std::io::Write) -> Result<()> {
         count(Severity::Warning),
         count(Severity::Info)
     )?;
+    Ok(())
+}
+
+/// The product's question, asked for the sample cluster: one update of each answer, with its proof.
+fn show_assessment(out: &mut impl std::io::Write) -> Result<()> {
+    let inputs: Inputs = GRAPH_DATA.into_iter().collect();
+    let revision = load(&inputs, &Limits::default()).revision.context("the sample graph-data is refused")?;
+    let [(name, metrics)] = CLUSTER;
+    let series = clearway_promql::read::text(metrics.as_bytes(), Millis(0), &ReadLimits::default())?;
+    let now: Timestamp = MORNING.parse()?;
+    let plan = Plan::new(&revision.graph(CHANNEL, &Arch::default()), &Version::new(1, 4, 2), &Settings::default())?;
+    let path = format!("cluster/{name}");
+    let assessment = plan.assess(&Snapshot::new(&series, now, &path), now);
+    writeln!(out, "\n{}", heading("Which updates are safe for this cluster?   (clearway assess --version 1.4.2)"))?;
+    write!(out, "{}", assess::table(&assessment))?;
+    writeln!(out, "\n{}", heading("And why?   (clearway assess --version 1.4.2 --why)"))?;
+    writeln!(out, "{}", render::assessment(&assessment).trim_end())?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! [`arguments`] is the command line, one module per noun carries it out, and [`exit`] says what the exit codes mean.
 
 mod arguments;
+mod assess;
 mod demo;
 mod exit;
 mod findings;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         }
     };
     let outcome = match arguments.command {
+        Command::Assess(options) => assess::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
         Command::Promql(command) => promql::run(&command),

@@ -9,7 +9,7 @@ mod paths;
 mod queries;
 mod render;
 pub(crate) mod show;
-mod source;
+pub(crate) mod source;
 mod stranded;
 
 use anyhow::{Result, bail};

@@ -37,11 +37,11 @@ pub(super) struct Answered {
 }
 
 /// One channel, and what it was cut from if that is known.
-pub(super) struct View {
-    pub(super) graph: Graph,
-    pub(super) revision: Option<Revision>,
+pub(crate) struct View {
+    pub(crate) graph: Graph,
+    pub(crate) revision: Option<Revision>,
     /// The channel, or the file of an answer that was named without one.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The architecture; an answer in a file does not say.
     pub(super) arch: Option<Arch>,
 }
@@ -218,7 +218,7 @@ pub(super) fn files(source: &GraphSource, why: &str) -> Result<Inputs> {
 }
 
 /// One channel of a source.
-pub(super) fn view(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn view(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
     if let Some(service) = service(source)? {
         let Some(channel) = channel.or(service.channel()) else {
             bail!("name a channel: {} answers for one at a time", service.base());

@@ -12,7 +12,7 @@ use crate::findings::Findings;
 /// Runs the command.
 pub(super) fn run(options: &PromqlCheck) -> Result<Exit> {
     let text = match options.query.as_str() {
-        "-" => String::from_utf8(super::input(Path::new("-"))?).context("standard input is not UTF-8")?,
+        "-" => String::from_utf8(super::series::input(Path::new("-"))?).context("standard input is not UTF-8")?,
         text => text.to_owned(),
     };
     let mut findings = Findings::new(options.output, "query");

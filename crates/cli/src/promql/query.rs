@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use anyhow::{Result, anyhow};
 use clearway_core::diagnostic::terminal;
 use clearway_promql::eval::{self, Answer, Explained, Level, Settings, Value};
-use clearway_promql::read::{self, ApiError, ReadLimits};
-use clearway_promql::{Code, Error, Limits, Millis, Query, Series};
+use clearway_promql::{Code, Error, Limits, Millis, Query};
 use serde_json::{Value as Json, json};
 
-use crate::arguments::{PromqlQuery, SeriesFormat};
+use super::series;
+use crate::arguments::PromqlQuery;
 use crate::exit::Exit;
 use crate::output;
 
@@ -22,10 +22,10 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
             return Ok(Exit::CouldNotRun);
         }
     };
-    let bytes = super::input(&options.series)?;
+    let bytes = series::input(&options.series)?;
     let now = Millis(options.time.unwrap_or_default());
     let name = options.series.display().to_string();
-    let series = read(&bytes, options.format, now).map_err(|error| anyhow!("{name}: {error}"))?;
+    let series = series::read(&bytes, options.format, now).map_err(|error| anyhow!("{name}: {error}"))?;
     let newest = series.iter().filter_map(|(_, samples)| samples.times.last().copied()).max();
     let time = Millis(options.time.or(newest).unwrap_or_default());
     let lookback = Millis(i64::try_from(options.lookback.as_millis()).unwrap_or(i64::MAX));
@@ -47,29 +47,6 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
 /// Tells what is wrong with a query, at its place.
 fn tell(error: &Error, source: &str) {
     anstream::eprintln!("{}\n", terminal::render(&error.diagnostic(source), output::colour()));
-}
-
-/// Reads series in the given format, or in the one the bytes look like.
-fn read(bytes: &[u8], format: SeriesFormat, now: Millis) -> Result<Series, String> {
-    let limits = ReadLimits::default();
-    let trimmed = bytes.trim_ascii();
-    let format = match format {
-        SeriesFormat::Auto if bytes.starts_with(read::SNAPSHOT_HEADER.as_bytes()) => SeriesFormat::Snapshot,
-        SeriesFormat::Auto if trimmed.ends_with(b"# EOF") => SeriesFormat::Openmetrics,
-        // Text exposition may start with a brace, too, but then a line of it ends with a number.
-        SeriesFormat::Auto if trimmed.starts_with(b"{") && trimmed.ends_with(b"}") => SeriesFormat::Api,
-        SeriesFormat::Auto => SeriesFormat::Text,
-        other => other,
-    };
-    match format {
-        SeriesFormat::Text | SeriesFormat::Auto => read::text(bytes, now, &limits).map_err(|error| error.to_string()),
-        SeriesFormat::Openmetrics => read::open_metrics(bytes, now, &limits).map_err(|error| error.to_string()),
-        SeriesFormat::Snapshot => read::snapshot(bytes, &limits).map_err(|error| error.to_string()),
-        SeriesFormat::Api => {
-            let answer = read::api(bytes, &limits).map_err(|error: ApiError| error.to_string())?;
-            answer.into_series(limits.capacity).map_err(|error| error.to_string())
-        }
-    }
 }
 
 /// One line per series; with an explanation, the parts of the query before.

@@ -18,7 +18,7 @@ pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
     let mut reports = Vec::new();
     for file in &options.files {
         let name = file.display().to_string();
-        let text = String::from_utf8(super::input(file)?).map_err(|_| anyhow!("{name} is not UTF-8"))?;
+        let text = String::from_utf8(super::series::input(file)?).map_err(|_| anyhow!("{name} is not UTF-8"))?;
         let limits = Limits { experimental: true, ..Limits::default() };
         let report = script::run(&text, &limits, &Settings::default()).map_err(|error| anyhow!("{name}: {error}"))?;
         reports.push((name, report));

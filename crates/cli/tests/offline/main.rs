@@ -1,5 +1,6 @@
 //! `clearway` without a cluster: files, standard input, help, completions, manual pages, demo.
 
+mod assess;
 mod bad_input;
 mod demo;
 mod explain;

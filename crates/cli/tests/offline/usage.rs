@@ -7,8 +7,9 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 24] = [
+const COMMANDS: [(&str, bool); 25] = [
     ("", false),
+    ("assess", true),
     ("demo", false),
     ("completions", true),
     ("man", true),

@@ -1,0 +1,60 @@
+//! `clearway assess` on the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clearway_core::{Timestamp, Version};
+
+use super::{AsData, GraphSource, OfArch, SeriesFormat, parse_duration};
+
+pub(crate) const ASSESS_EXAMPLES: &str = "\
+Examples:
+  clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom
+  clearway assess --graph https://updates.example.com/api/upgrades_info --channel stable-1.5 --version 1.4.2 --to 1.5.0
+  clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom --why
+
+Exit code 0: at least one update is recommended (with --to: this one is); 2: none is, but some cannot be told; 1: none
+is; 3: could not run.";
+
+/// Options of `clearway assess`.
+#[derive(Debug, Args)]
+pub(crate) struct Assess {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// The channel the cluster follows
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    #[command(flatten)]
+    pub(crate) arch: OfArch,
+    /// The version the cluster runs
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) version: Version,
+    /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
+    /// HTTP API, or a snapshot of series
+    #[arg(short, long, value_name = "FILE|-")]
+    pub(crate) series: Option<PathBuf>,
+    /// What kind of file it is
+    #[arg(long, value_name = "FORMAT", default_value = "auto", requires = "series")]
+    pub(crate) series_format: SeriesFormat,
+    /// The cluster's id, for rules that go by it
+    #[arg(long, value_name = "ID")]
+    pub(crate) cluster_id: Option<String>,
+    /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
+    #[arg(long, requires = "cluster_id")]
+    pub(crate) shared_store: bool,
+    /// Only this update, with the whole proof
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: Option<Version>,
+    /// Every update with the whole proof
+    #[arg(long, conflicts_with = "to")]
+    pub(crate) why: bool,
+    /// How old evidence may be
+    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
+    pub(crate) max_age: Duration,
+    /// Assess as of this time (RFC 3339); by default that of the newest sample
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) output: AsData,
+}

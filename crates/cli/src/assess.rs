@@ -1,0 +1,111 @@
+//! `clearway assess`: which updates are safe for a cluster, and why.
+
+use anyhow::{Context as _, Result, bail};
+use clearway_advice::evidence::Snapshot;
+use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
+use clearway_core::{Timestamp, Version};
+use clearway_promql::{Millis, Series};
+use clearway_sources::clock;
+
+use crate::arguments::Assess;
+use crate::exit::Exit;
+use crate::graph::source;
+use crate::output;
+use crate::promql::series;
+
+/// The columns of the list.
+pub(crate) const HEAD: [&str; 4] = ["VERSION", "RECOMMENDED", "REASON", "RISKS"];
+
+/// Runs the command.
+pub(crate) fn run(options: &Assess) -> Result<Exit> {
+    let view = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?;
+    let settings = Settings { max_age: options.max_age, ..Settings::default() };
+    let mut plan = Plan::new(&view.graph, &options.version.without_build(), &settings)
+        .with_context(|| format!("{} cannot be assessed", view.name))?;
+    if let Some(revision) = &view.revision {
+        plan = plan.with_revision(revision.id().to_string());
+    }
+    let metrics = Metrics::read(options)?;
+    let now = options.now.unwrap_or(metrics.taken_at);
+    let evidence = Snapshot {
+        series: metrics.series.as_ref(),
+        cluster_id: options.cluster_id.as_deref(),
+        store_id: options.cluster_id.as_deref().filter(|_| options.shared_store),
+        ..Snapshot::empty(metrics.taken_at, &metrics.name)
+    };
+    let assessment = plan.assess(&evidence, now);
+    match &options.to {
+        Some(to) => one(options, &assessment, &to.without_build()),
+        None => all(options, &assessment),
+    }
+}
+
+/// One update, with its proof.
+fn one(options: &Assess, assessment: &Assessment, to: &Version) -> Result<Exit> {
+    let Some(update) = assessment.update(to) else {
+        bail!("there is no update from {} to {to}; `clearway graph explain` tells why", options.version);
+    };
+    output::print_data(options.output.format, update, || render::update(update))?;
+    Ok(exit(update.recommended.status))
+}
+
+fn all(options: &Assess, assessment: &Assessment) -> Result<Exit> {
+    output::print_data(options.output.format, assessment, || {
+        if options.why { render::assessment(assessment) } else { table(assessment) }
+    })?;
+    let any = |status| assessment.with_status(status).next().is_some();
+    Ok(if any(Status::True) {
+        Exit::Yes
+    } else if any(Status::Unknown) {
+        Exit::Unknown
+    } else {
+        Exit::No
+    })
+}
+
+/// One line per update.
+pub(crate) fn table(assessment: &Assessment) -> String {
+    if assessment.updates.is_empty() {
+        return format!("there is no update from {}\n", assessment.cluster.version);
+    }
+    output::table(&HEAD, assessment.updates.iter().map(row))
+}
+
+fn row(update: &Update) -> Vec<String> {
+    let risks: Vec<&str> = update.risks.iter().map(|risk| risk.name.as_str()).collect();
+    let recommended = &update.recommended;
+    vec![update.version.to_string(), format!("{:?}", recommended.status), recommended.reason.clone(), risks.join(", ")]
+}
+
+fn exit(status: Status) -> Exit {
+    match status {
+        Status::True => Exit::Yes,
+        Status::False => Exit::No,
+        Status::Unknown => Exit::Unknown,
+    }
+}
+
+/// The metrics that were given, if any were.
+struct Metrics {
+    series: Option<Series>,
+    /// When the newest of them was seen; the present without any.
+    taken_at: Timestamp,
+    name: String,
+}
+
+impl Metrics {
+    fn read(options: &Assess) -> Result<Self> {
+        let now = options.now.unwrap_or_else(clock::now);
+        let Some(path) = &options.series else {
+            return Ok(Metrics { series: None, taken_at: now, name: String::new() });
+        };
+        let name = path.display().to_string();
+        let bytes = series::input(path)?;
+        let at = Millis(now.as_seconds().saturating_mul(1_000));
+        let series =
+            series::read(&bytes, options.series_format, at).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let newest = series.iter().filter_map(|(_, samples)| samples.times.last().copied()).max();
+        let taken_at = newest.and_then(|millis| Timestamp::from_seconds(millis.div_euclid(1_000)).ok()).unwrap_or(now);
+        Ok(Metrics { series: Some(series), taken_at, name })
+    }
+}
