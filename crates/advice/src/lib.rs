@@ -16,6 +16,7 @@
 //! | `Always` | | always | never |
 //! | `PromQL` | `promql.promql` | one series with 1; one with 0 is no match | everything else, also a query that the fence refuses |
 //! | `Condition` | `condition.{apiVersion, kind, namespace, name, labelSelector, type, status, quantifier, whenAbsent}` | a selected object's condition has the status | nothing selected, a condition of another generation |
+//! | `Resource` | `resource.{apiVersion, kind, namespace, name, labelSelector, expression, quantifier, whenAbsent}` | the CEL expression is true of a selected object | nothing selected, the expression fails, is refused, or is neither true nor false |
 //! | `Rollout` | `rollout.{start, duration or percentage}` | it is not the cluster's turn yet | the cluster's id is not known |
 //!
 //! When queries are asked of a metrics store, and when again, is decided by [`rounds`].

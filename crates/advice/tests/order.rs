@@ -26,6 +26,10 @@ fn rule() -> impl Strategy<Value = Value> {
         (0..=100_u32).prop_map(
             |share| json!({"type": "Rollout", "rollout": {"start": "2026-05-01T00:00:00Z", "percentage": share}})
         ),
+        prop::sample::select(vec!["object.metadata.name == 'bad'", "has(object.spec)", "object.spec.x", "matches("])
+            .prop_map(
+                |text| json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": text}})
+            ),
         Just(json!({"type": "Phase", "moon": {"b": [1], "a": null}})),
         Just(json!({})),
     ]
