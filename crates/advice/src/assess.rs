@@ -13,7 +13,7 @@ use clearway_graph::{Graph, Node, Risk};
 use serde::Serialize;
 
 use crate::evidence::{Evidence, ObjectKind, Question};
-use crate::proof::{RiskProof, Statement, Status};
+use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
 use crate::settings::Settings;
@@ -66,6 +66,15 @@ pub struct Update {
     /// Its risks by name.
     #[serde(serialize_with = "crate::proof::shared", skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<Arc<RiskProof>>,
+}
+
+/// What an assessment comes to, without words and proofs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brief {
+    /// For each of [`Plan::targets`] whether it is recommended.
+    pub updates: Vec<Status>,
+    /// For each of [`Plan::risks`] whether it applies.
+    pub risks: Vec<Verdict>,
 }
 
 /// The version is not in the graph.
@@ -217,6 +226,26 @@ impl Plan {
             updates: updates.collect(),
             diagnostics: self.diagnostics.clone(),
         }
+    }
+
+    /// The same without words and proofs, for whoever asks about thousands of clusters.
+    pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
+        let verdicts: Vec<Verdict> = self.proofs(evidence, now).iter().map(|proof| proof.verdict).collect();
+        let status = |target: &Target| match &target.risks {
+            None => Status::True,
+            Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),
+        };
+        Brief { updates: self.targets.iter().map(status).collect(), risks: verdicts }
+    }
+
+    /// Where the updates lead, by decreasing version.
+    pub fn targets(&self) -> impl ExactSizeIterator<Item = &Version> {
+        self.targets.iter().map(|target| &target.version)
+    }
+
+    /// The distinct risks of all updates, those of the newest first.
+    pub fn risks(&self) -> impl ExactSizeIterator<Item = &Risk> {
+        self.risks.iter().map(|candidate| candidate.risk.as_ref())
     }
 
     /// The proof of every distinct risk.

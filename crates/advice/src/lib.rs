@@ -4,7 +4,8 @@
 //! and the time. It gives an [`Assessment`]: every update with a recommendation of True, False or Unknown in the words
 //! that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the rules that were tried in
 //! order, the value each saw, when and where, the command that shows it again, and what is missing where nothing could
-//! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once;
+//! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once, and may
+//! leave the words out ([`Plan::brief`]);
 //! several updates in a row are assessed by [`assess_path`].
 //!
 //! A rule gives one of three outcomes, match, no match or failure, or is still pending. The walk over a risk's rules
@@ -16,6 +17,7 @@
 //! | `Always` | | always | never |
 //! | `PromQL` | `promql.promql` | one series with 1; one with 0 is no match | everything else, also a query that the fence refuses |
 //! | `Condition` | `condition.{apiVersion, kind, namespace, name, labelSelector, type, status, quantifier, whenAbsent}` | a selected object's condition has the status | nothing selected, a condition of another generation |
+//! | `Resource` | `resource.{apiVersion, kind, namespace, name, labelSelector, expression, quantifier, whenAbsent}` | the CEL expression is true of a selected object | nothing selected, the expression fails, is refused, or is neither true nor false |
 //! | `Rollout` | `rollout.{start, duration or percentage}` | it is not the cluster's turn yet | the cluster's id is not known |
 //!
 //! When queries are asked of a metrics store, and when again, is decided by [`rounds`].
@@ -66,7 +68,7 @@ mod rules;
 mod settings;
 mod walk;
 
-pub use assess::{Assessment, Cluster, NotInGraph, Plan, Update, assess};
+pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
 pub use evidence::Evidence;
 pub use path::{HopAssessment, PathAssessment, assess_path};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};

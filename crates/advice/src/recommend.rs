@@ -72,6 +72,20 @@ pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
     statement(status, reason, paragraphs.join("\n\n"))
 }
 
+/// The status alone, of the verdicts on an update's risks: what [`recommended`] says, without its words.
+pub(crate) fn status(verdicts: impl Iterator<Item = Verdict>) -> Status {
+    let mut status = None;
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Match => return Status::False,
+            Verdict::Unknown | Verdict::Pending => status = Some(Status::Unknown),
+            Verdict::NoMatch => status = status.or(Some(Status::True)),
+        }
+    }
+    // Nobody is recommended an update that is conditional and names no risk (U5).
+    status.unwrap_or(Status::Unknown)
+}
+
 /// Whether the risks of an update are evaluated: every one has a rule that is recognised (U7).
 pub(crate) fn evaluating(risks: &[Arc<RiskProof>]) -> Statement {
     let named = |risks: Vec<&str>| risks.join(", ");

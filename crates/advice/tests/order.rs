@@ -26,6 +26,10 @@ fn rule() -> impl Strategy<Value = Value> {
         (0..=100_u32).prop_map(
             |share| json!({"type": "Rollout", "rollout": {"start": "2026-05-01T00:00:00Z", "percentage": share}})
         ),
+        prop::sample::select(vec!["object.metadata.name == 'bad'", "has(object.spec)", "object.spec.x", "matches("])
+            .prop_map(
+                |text| json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": text}})
+            ),
         Just(json!({"type": "Phase", "moon": {"b": [1], "a": null}})),
         Just(json!({})),
     ]
@@ -112,6 +116,12 @@ proptest! {
         let graph = graph(&answer(&[], &conditional));
         let store = series("one 1\nzero 0\n");
         let assessment = if evidence { common::assess(&graph, &common::snapshot(&store)) } else { common::assess(&graph, &Recorded::default()) };
+        let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+        let brief = if evidence { plan.brief(&common::snapshot(&store), now()) } else { plan.brief(&Recorded::default(), now()) };
+        let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();
+        prop_assert_eq!(brief.updates, statuses, "the short form says the same");
+        prop_assert_eq!(plan.targets().count(), assessment.updates.len());
+        prop_assert_eq!(plan.risks().count(), brief.risks.len());
         let mut versions: Vec<_> = assessment.updates.iter().map(|update| update.version.clone()).collect();
         versions.reverse();
         prop_assert!(versions.is_sorted(), "decreasing versions");

@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use clearway_advice::evidence::{FailureClass, Observation, Record, Recorded};
-use clearway_advice::{Outcome, RiskProof, Verdict};
+use clearway_advice::evidence::{Failure, FailureClass, ObjectKind, Observation, Question, Record, Recorded, Reply};
+use clearway_advice::{Evidence, Outcome, RiskProof, Verdict};
 use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Row, Sample, Value as Seen};
 use clearway_promql::{Labels, Millis};
@@ -197,7 +197,7 @@ fn a_budget_and_a_stop_are_failures() {
     let store = series("a{n=\"1\"} 1\na{n=\"2\"} 1\n");
     let mut evidence = snapshot(&store);
     evidence.evaluation = eval::Settings { samples: 2, ..eval::Settings::default() };
-    let proof_of = |evidence: &dyn clearway_advice::Evidence| proof(json!([promql("max(a)")]), evidence);
+    let proof_of = |evidence: &dyn Evidence| proof(json!([promql("max(a)")]), evidence);
     assert_eq!(proof_of(&evidence).rules[0].failure, Some(FailureClass::Budget));
     let stop = || true;
     evidence.evaluation = eval::Settings { stop: Some(&stop), ..eval::Settings::default() };
@@ -336,6 +336,103 @@ fn a_condition_counts_only_if_it_is_about_the_object_of_today() {
         let found = proof(rule(more.clone()), &evidence);
         assert_eq!(told(&found), (verdict, why.to_owned()), "{more}");
     }
+}
+
+/// A cluster that gives one reply to every question about objects.
+struct Replies(Reply<Vec<Value>>);
+
+impl Evidence for Replies {
+    fn promql(&self, _: &Question) -> Reply<Seen> {
+        Reply::NotConfigured
+    }
+
+    fn objects(&self, _: &ObjectKind) -> Reply<Vec<&Value>> {
+        match &self.0 {
+            Reply::Answered(observation) => Reply::Answered(Observation {
+                value: observation.value.iter().collect(),
+                observed_at: observation.observed_at,
+                source: observation.source.clone(),
+                reproduce: None,
+                warnings: Vec::new(),
+            }),
+            Reply::Failed(failure) => Reply::Failed(failure.clone()),
+            Reply::Pending { due } => Reply::Pending { due: *due },
+            Reply::NotConfigured => Reply::NotConfigured,
+        }
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// A reply, the verdict, and why: for `Condition` and for `Resource`.
+type Told<'a> = (Reply<Vec<Value>>, Verdict, [&'a str; 2]);
+
+#[test]
+fn rules_about_objects_fail_where_nobody_answers_in_time() {
+    let node = |ready: &str, ok: Value| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "ok": ok,
+            "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+    };
+    let seen = |nodes: &[Value], at: Timestamp| {
+        let source = "https://api.example.com".to_owned();
+        Reply::Answered(Observation {
+            value: nodes.to_vec(),
+            observed_at: at,
+            source,
+            reproduce: None,
+            warnings: Vec::new(),
+        })
+    };
+    let failed = |class, message: &str| Reply::Failed(Failure::new(class, message));
+    let rule = |kind: &str| match kind {
+        "Condition" => {
+            json!({"type": "Condition", "condition": {"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True"}})
+        }
+        _ => json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok"}}),
+    };
+    let (yes, no) = (node("True", json!(true)), node("False", json!(false)));
+    let (odd, old) = (node("Perhaps", json!(2)), now().minus(Duration::from_hours(3)));
+    let nothing = "There is no Node that the rule selects.";
+    let table: Vec<Told<'_>> = vec![
+        (seen(std::slice::from_ref(&yes), now()), Verdict::Match, ["", ""]),
+        (seen(std::slice::from_ref(&no), now()), Verdict::NoMatch, ["", ""]),
+        (seen(&[no.clone(), yes.clone()], now()), Verdict::Match, ["", ""]),
+        (seen(&[], now()), Verdict::Unknown, [nothing; 2]),
+        (
+            seen(&[odd], now()),
+            Verdict::Unknown,
+            [
+                "The condition Ready of n is Unknown.",
+                "The expression says nothing of n: it gives a int, not true or false.",
+            ],
+        ),
+        (
+            seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
+            Verdict::Unknown,
+            ["n has no condition Ready.", "The expression says nothing of n: No such key: ok."],
+        ),
+        (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
+        (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
+        (failed(FailureClass::Unauthorized, "Forbidden."), Verdict::Unknown, ["Forbidden."; 2]),
+        (Reply::Pending { due: None }, Verdict::Pending, ["It is evaluated soon."; 2]),
+        (Reply::NotConfigured, Verdict::Unknown, ["Nobody looked for objects of the kind Node."; 2]),
+    ];
+    for (reply, verdict, whys) in table {
+        let evidence = Replies(reply);
+        for (kind, why) in ["Condition", "Resource"].into_iter().zip(whys) {
+            assert_eq!(
+                told(&proof(json!([rule(kind)]), &evidence)),
+                (verdict, why.to_owned()),
+                "{kind} {:?}",
+                evidence.0
+            );
+        }
+    }
+    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
+    let found = proof(refused, &Replies(Reply::NotConfigured));
+    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Refused)));
 }
 
 #[test]

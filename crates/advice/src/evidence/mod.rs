@@ -135,6 +135,20 @@ pub enum Presence {
     NotTold,
 }
 
+impl<T> Reply<T> {
+    /// The same reply about something made of the value.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Reply<U> {
+        match self {
+            Reply::Answered(Observation { value, observed_at, source, reproduce, warnings }) => {
+                Reply::Answered(Observation { value: make(value), observed_at, source, reproduce, warnings })
+            }
+            Reply::Failed(failure) => Reply::Failed(failure),
+            Reply::Pending { due } => Reply::Pending { due },
+            Reply::NotConfigured => Reply::NotConfigured,
+        }
+    }
+}
+
 impl Failure {
     /// A failure with nothing but its kind and sentence.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {

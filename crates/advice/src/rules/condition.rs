@@ -20,7 +20,8 @@ use clearway_graph::Rule;
 use serde_json::Value;
 
 use super::parameters::{Parameters, canonical, excerpt};
-use super::selector::Selector;
+use super::quantifier::{Quantifier, listed};
+use super::selector::{Selector, name};
 use super::tried::Missing;
 use super::{Case, Check, Finding, Tried};
 use crate::evidence::{Failure, FailureClass, ObjectKind};
@@ -31,17 +32,8 @@ struct Condition {
     selector: Selector,
     type_: String,
     status: Status,
-    all: bool,
-    absent: Absent,
+    quantifier: Quantifier,
     text: String,
-}
-
-/// What it means that there is nothing to look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Absent {
-    Unknown,
-    Match,
-    NoMatch,
 }
 
 /// Why the status of a condition is not known.
@@ -65,10 +57,8 @@ pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure>
     let status = status.parse().map_err(|_| {
         parameters.wrong("status", &format!("is `{}`, not one of True, False, Unknown", excerpt(status)))
     })?;
-    let all = parameters.word("quantifier", &[("Any", false), ("All", true)])?.unwrap_or(false);
-    let words = [("Unknown", Absent::Unknown), ("Match", Absent::Match), ("NoMatch", Absent::NoMatch)];
-    let absent = parameters.word("whenAbsent", &words)?.unwrap_or(Absent::Unknown);
-    Ok(Box::new(Condition { selector, type_, status, all, absent, text: canonical(&rule.parameters) }))
+    let quantifier = Quantifier::read(&parameters)?;
+    Ok(Box::new(Condition { selector, type_, status, quantifier, text: canonical(&rule.parameters) }))
 }
 
 impl Check for Condition {
@@ -86,20 +76,13 @@ impl Check for Condition {
             message: format!("Nobody looked for objects of the kind {kind}."),
             missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
         };
-        let chosen = |objects: &Vec<&Value>| -> Vec<(String, Result<Status, Gap>)> {
-            let selected = objects.iter().filter(|object| self.selector.selects(object));
+        let reply = case.evidence.objects(kind).map(|objects| {
+            let selected = objects.into_iter().filter(|object| self.selector.selects(object));
             let mut found: Vec<_> = selected.map(|object| (name(object), self.status_of(object))).collect();
             found.sort();
             found
-        };
-        let reply = case.evidence.objects(kind);
-        Tried::of_reply(
-            case,
-            reply,
-            &nobody,
-            |objects| self.shown(&chosen(objects)),
-            |objects| self.judge(&chosen(objects)),
-        )
+        });
+        Tried::of_reply(case, reply, &nobody, |found| self.shown(found), |found| self.judge(found))
     }
 }
 
@@ -121,69 +104,33 @@ impl Condition {
     }
 
     fn judge(&self, found: &Found) -> Finding {
-        let absent = |message: String| match self.absent {
-            Absent::Match => Finding::Match,
-            Absent::NoMatch => Finding::NoMatch,
-            Absent::Unknown => {
-                let missing = format!("A {} with the condition {}.", self.selector.kind, self.type_);
-                Finding::failed(FailureClass::Absent, message, missing)
+        let Condition { type_, .. } = self;
+        let kind = &self.selector.kind;
+        let absent = |message: String| self.quantifier.absent(message, format!("A {kind} with the condition {type_}."));
+        let judge = |(name, status): &(String, Result<Status, Gap>)| match status {
+            Ok(status) if *status == self.status => Finding::Match,
+            Ok(Status::Unknown) => {
+                let message = format!("The condition {type_} of {name} is Unknown.");
+                Finding::failed(FailureClass::Ambiguous, message, "A condition that is True or False.")
+            }
+            Ok(_) => Finding::NoMatch,
+            Err(Gap::Absent) => absent(format!("{name} has no condition {type_}.")),
+            Err(Gap::NotCurrent(why)) => {
+                let message = format!("The condition {type_} of {name} is {why}.");
+                Finding::failed(FailureClass::Stale, message, "A condition about the present generation of its object.")
             }
         };
         if found.is_empty() {
-            return absent(format!("There is no {} that the rule selects.", self.selector.kind));
+            return absent(format!("There is no {kind} that the rule selects."));
         }
-        let mut open = None;
-        for (name, status) in found {
-            let holds = match status {
-                Ok(status) if *status == self.status => Finding::Match,
-                Ok(Status::Unknown) => {
-                    let message = format!("The condition {} of {name} is Unknown.", self.type_);
-                    Finding::failed(FailureClass::Ambiguous, message, "A condition that is True or False.")
-                }
-                Ok(_) => Finding::NoMatch,
-                Err(Gap::Absent) => absent(format!("{name} has no condition {}.", self.type_)),
-                Err(Gap::NotCurrent(why)) => {
-                    let message = format!("The condition {} of {name} is {why}.", self.type_);
-                    Finding::failed(
-                        FailureClass::Stale,
-                        message,
-                        "A condition about the present generation of its object.",
-                    )
-                }
-            };
-            match holds {
-                // One such object decides, whatever is not known of the others.
-                Finding::Match if !self.all => return Finding::Match,
-                Finding::NoMatch if self.all => return Finding::NoMatch,
-                Finding::Match | Finding::NoMatch => {}
-                failed => open = open.or(Some(failed)),
-            }
-        }
-        open.unwrap_or_else(|| Finding::of(self.all))
+        self.quantifier.over(found.iter().map(judge))
     }
 
     fn shown(&self, found: &Found) -> String {
-        const OBJECTS: usize = 3;
-        let one = |(name, status): &(String, Result<Status, Gap>)| match status {
+        listed(found.iter().map(|(name, status)| match status {
             Ok(status) => format!("{name} {}={status}", self.type_),
             Err(Gap::Absent) => format!("{name} without {}", self.type_),
             Err(Gap::NotCurrent(why)) => format!("{name} {} {why}", self.type_),
-        };
-        let mut shown: Vec<String> = found.iter().take(OBJECTS).map(one).collect();
-        match found.len() {
-            0 => return "no objects".to_owned(),
-            count if count > OBJECTS => shown.push(format!("… {count} objects")),
-            _ => {}
-        }
-        shown.join("; ")
-    }
-}
-
-/// The object's namespace and name.
-fn name(object: &Value) -> String {
-    let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
-    match meta("namespace") {
-        "" => meta("name").to_owned(),
-        namespace => format!("{namespace}/{}", meta("name")),
+        }))
     }
 }

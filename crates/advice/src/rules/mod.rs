@@ -5,12 +5,15 @@
 //! recognised, and the walk goes on to the next entry. What a graph holds never panics here: parameters that make no
 //! sense are an evaluation failure with a sentence.
 //!
-//! `Bundle`, `Policy` and `Resource` come with the crates they rest on; until then they are not recognised.
+//! `Bundle` and `Policy` come with the crates they rest on; until then they are not recognised.
 
 mod always;
+mod cel;
 mod condition;
 mod parameters;
 mod promql;
+mod quantifier;
+mod resource;
 mod rollout;
 mod selector;
 mod tried;
@@ -33,6 +36,7 @@ const REGISTRY: &[(&str, Read)] = &[
     (Rule::ALWAYS, always::read),
     (Rule::PROMQL, promql::read),
     ("Condition", condition::read),
+    ("Resource", resource::read),
     ("Rollout", rollout::read),
 ];
 

@@ -64,6 +64,15 @@ impl Requirement {
     }
 }
 
+/// The object's namespace and name.
+pub(crate) fn name(object: &Value) -> String {
+    let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
+    match meta("namespace") {
+        "" => meta("name").to_owned(),
+        namespace => format!("{namespace}/{}", meta("name")),
+    }
+}
+
 /// Reads a selector in the form of Kubernetes: `matchLabels` and `matchExpressions`.
 fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
     let fields = selector.as_object().ok_or("is not an object")?;

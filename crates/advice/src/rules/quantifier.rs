@@ -1,0 +1,66 @@
+//! What several objects say together: one suffices, or all have to.
+
+use super::Finding;
+use super::parameters::Parameters;
+use crate::evidence::{Failure, FailureClass};
+
+/// How the findings on several objects make one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quantifier {
+    all: bool,
+    absent: Absent,
+}
+
+/// What it means that there is nothing to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Unknown,
+    Match,
+    NoMatch,
+}
+
+impl Quantifier {
+    /// Reads `quantifier` (`Any` or `All`) and `whenAbsent` (`Unknown`, `Match` or `NoMatch`).
+    pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
+        let all = parameters.word("quantifier", &[("Any", false), ("All", true)])?.unwrap_or(false);
+        let words = [("Unknown", Absent::Unknown), ("Match", Absent::Match), ("NoMatch", Absent::NoMatch)];
+        let absent = parameters.word("whenAbsent", &words)?.unwrap_or(Absent::Unknown);
+        Ok(Quantifier { all, absent })
+    }
+
+    /// The finding where there is nothing to look at.
+    pub(crate) fn absent(self, message: String, missing: String) -> Finding {
+        match self.absent {
+            Absent::Match => Finding::Match,
+            Absent::NoMatch => Finding::NoMatch,
+            Absent::Unknown => Finding::failed(FailureClass::Absent, message, missing),
+        }
+    }
+
+    /// One finding of those on each object: one that decides does so whatever is not known of the others.
+    pub(crate) fn over(self, findings: impl Iterator<Item = Finding>) -> Finding {
+        let mut open = None;
+        for finding in findings {
+            match finding {
+                Finding::Match if !self.all => return Finding::Match,
+                Finding::NoMatch if self.all => return Finding::NoMatch,
+                Finding::Match | Finding::NoMatch => {}
+                failed => open = open.or(Some(failed)),
+            }
+        }
+        open.unwrap_or_else(|| Finding::of(self.all))
+    }
+}
+
+/// What was found on objects, on one line; of many the first ones.
+pub(crate) fn listed(found: impl ExactSizeIterator<Item = String>) -> String {
+    const OBJECTS: usize = 3;
+    let count = found.len();
+    let mut shown: Vec<String> = found.take(OBJECTS).collect();
+    match count {
+        0 => return "no objects".to_owned(),
+        count if count > OBJECTS => shown.push(format!("… {count} objects")),
+        _ => {}
+    }
+    shown.join("; ")
+}

@@ -1,0 +1,96 @@
+//! `Resource`: asks an expression about Kubernetes objects (U19).
+//!
+//! ```yaml
+//! - type: Resource
+//!   resource:
+//!     apiVersion: config.openshift.io/v1
+//!     kind: Infrastructure
+//!     name: cluster                # and `namespace`, `labelSelector`; all of the kind if none is given
+//!     expression: object.status.platform in ['VSphere', 'None']
+//!     quantifier: Any              # or All: whether one object suffices
+//!     whenAbsent: Unknown          # or Match, NoMatch: there is no such object
+//! ```
+//!
+//! The expression is CEL with the object as `object`, and has to be true or false for it; a field that is not there
+//! is an evaluation failure, unless the expression asks with `has()`. See [`super::cel`] for what is let through.
+
+use clearway_graph::Rule;
+use serde_json::Value;
+
+use super::cel::Expression;
+use super::parameters::{Parameters, canonical};
+use super::quantifier::{Quantifier, listed};
+use super::selector::{Selector, name};
+use super::tried::{Missing, remedy};
+use super::{Case, Check, Finding, Tried};
+use crate::evidence::{Failure, ObjectKind};
+use crate::settings::Settings;
+
+#[derive(Debug)]
+struct Resource {
+    selector: Selector,
+    expression: Expression,
+    quantifier: Quantifier,
+    text: String,
+}
+
+/// What was found: the name of each object, and what the expression says of it.
+type Found = [(String, Result<bool, Failure>)];
+
+/// Reads the selector and the expression.
+pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+    let parameters = Parameters::of(rule)?;
+    let selector = Selector::read(&parameters)?;
+    let expression = Expression::new(parameters.required("expression")?)?;
+    let quantifier = Quantifier::read(&parameters)?;
+    Ok(Box::new(Resource { selector, expression, quantifier, text: canonical(&rule.parameters) }))
+}
+
+impl Check for Resource {
+    fn parameters(&self) -> &str {
+        &self.text
+    }
+
+    fn objects(&self) -> Option<&ObjectKind> {
+        Some(&self.selector.kind)
+    }
+
+    fn check(&self, case: &Case<'_>) -> Tried {
+        let kind = &self.selector.kind;
+        let nobody = Missing {
+            message: format!("Nobody looked for objects of the kind {kind}."),
+            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
+        };
+        let reply = case.evidence.objects(kind).map(|objects| {
+            let selected = objects.into_iter().filter(|object| self.selector.selects(object));
+            let mut found: Vec<_> =
+                selected.map(|object: &Value| (name(object), self.expression.holds(object))).collect();
+            found.sort_by(|(one, _), (other, _)| one.cmp(other));
+            found
+        });
+        Tried::of_reply(case, reply, &nobody, |found| shown(found), |found| self.judge(found))
+    }
+}
+
+impl Resource {
+    fn judge(&self, found: &Found) -> Finding {
+        let kind = &self.selector.kind;
+        if found.is_empty() {
+            let message = format!("There is no {kind} that the rule selects.");
+            return self.quantifier.absent(message, format!("A {kind} that the rule selects."));
+        }
+        self.quantifier.over(found.iter().map(|(name, holds)| match holds {
+            Ok(holds) => Finding::of(*holds),
+            Err(Failure { class, message, .. }) => {
+                Finding::failed(*class, format!("The expression says nothing of {name}: {message}."), remedy(*class))
+            }
+        }))
+    }
+}
+
+fn shown(found: &Found) -> String {
+    listed(found.iter().map(|(name, holds)| match holds {
+        Ok(holds) => format!("{name} {holds}"),
+        Err(failure) => format!("{name} {}", failure.message),
+    }))
+}
