@@ -3,6 +3,7 @@
 mod assess;
 mod graph;
 mod promql;
+mod risk;
 mod serve;
 mod status;
 
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use assess::*;
 pub(crate) use graph::*;
 pub(crate) use promql::*;
+pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use status::*;
 
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
+    /// Test the risks of graph-data before they are published
+    #[command(subcommand)]
+    Risk(Risk),
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),

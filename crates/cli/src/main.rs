@@ -8,10 +8,12 @@ mod demo;
 mod exit;
 mod findings;
 mod graph;
+mod junit;
 mod log;
 mod manual;
 mod output;
 mod promql;
+mod risk;
 mod serve;
 mod status;
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
         Command::Promql(command) => promql::run(&command),
+        Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{DataFormat, PromqlTest};
 use crate::exit::Exit;
+use crate::junit;
 use crate::output;
 
 /// Runs the command.
@@ -24,7 +25,8 @@ pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
         reports.push((name, report));
     }
     if let Some(file) = &options.junit {
-        fs::write(file, junit(&reports)).with_context(|| format!("{} cannot be written", file.display()))?;
+        let suites = reports.iter().map(|(name, report)| (name.as_str(), cases(report)));
+        fs::write(file, junit::write(suites)).with_context(|| format!("{} cannot be written", file.display()))?;
     }
     output::print_data(options.output, &data(&reports), || table(&reports))?;
     let mut total = (0, 0, 0);
@@ -78,44 +80,14 @@ fn data(reports: &[(String, Report)]) -> Vec<Value> {
     reports.iter().map(report).collect()
 }
 
-/// The form in which continuous integration reads results of tests.
-fn junit(reports: &[(String, Report)]) -> String {
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for (name, report) in reports {
-        let (_, failed, unsupported) = report.counts();
-        let (name, tests) = (escaped(name), report.outcomes.len());
-        let _ = writeln!(
-            text,
-            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failed}\" skipped=\"{unsupported}\">"
-        );
-        for outcome in &report.outcomes {
-            let query = escaped(&outcome.query);
-            let _ = write!(text, "    <testcase classname=\"{name}\" name=\"line {}: {query}\"", outcome.line);
-            let _ = match &outcome.verdict {
-                Verdict::Passed => writeln!(text, "/>"),
-                Verdict::Failed(message) => writeln!(text, "><failure>{}</failure></testcase>", escaped(message)),
-                Verdict::Unsupported(message) => {
-                    writeln!(text, "><skipped message=\"{}\"/></testcase>", escaped(message))
-                }
-            };
-        }
-        text.push_str("  </testsuite>\n");
-    }
-    text + "</testsuites>\n"
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+fn cases(report: &Report) -> Vec<junit::Case> {
+    let case = |outcome: &script::Outcome| junit::Case {
+        name: format!("line {}: {}", outcome.line, outcome.query),
+        result: match &outcome.verdict {
+            Verdict::Passed => junit::Outcome::Passed,
+            Verdict::Failed(message) => junit::Outcome::Failed(message.clone()),
+            Verdict::Unsupported(message) => junit::Outcome::Skipped(message.clone()),
+        },
+    };
+    report.outcomes.iter().map(case).collect()
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 25] = [
+const COMMANDS: [(&str, bool); 27] = [
     ("", false),
     ("assess", true),
     ("demo", false),
@@ -27,6 +27,8 @@ const COMMANDS: [(&str, bool); 25] = [
     ("promql query", true),
     ("promql check", true),
     ("promql test", true),
+    ("risk", false),
+    ("risk test", true),
     ("serve", true),
     ("status", false),
     ("status show", true),
