@@ -58,12 +58,23 @@ pub enum HttpError {
 
 /// A client that keeps to the options.
 pub fn client(options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
+    client_as(options, None)
+}
+
+/// The same for a client that proves with a certificate who it is.
+pub(crate) fn client_as(
+    options: &HttpOptions,
+    identity: Option<reqwest::Identity>,
+) -> Result<reqwest::Client, HttpError> {
     install_tls();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
         .timeout(options.timeout)
         .connect_timeout(options.connect_timeout)
         .redirect(redirect::Policy::custom(follow));
+    if let Some(identity) = identity {
+        builder = builder.identity(identity);
+    }
     if let Some(path) = &options.ca_file {
         let failed = |why: String| HttpError::Certificates { path: path.clone(), why };
         let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;

@@ -1,8 +1,8 @@
-//! Where values come from: files, update services, registries of images, a Kubernetes cluster, the clock.
+//! Where values come from: files, update services, registries of images, a Kubernetes cluster, a Prometheus, the clock.
 //!
 //! This is the edge: everything above decides on values, everything here fetches them. Start at [`files::inputs`] for
-//! what a person names on the command line, at [`kubernetes::Cluster`] for what lives in a cluster, and at
-//! [`oci::releases`] for what is in a registry.
+//! what a person names on the command line, at [`kubernetes::Cluster`] for what lives in a cluster, at
+//! [`prometheus::Prometheus`] for what is measured there, and at [`oci::releases`] for what is in a registry.
 
 pub mod clock;
 pub mod files;
@@ -10,4 +10,5 @@ pub mod graph_data;
 pub mod http;
 pub mod kubernetes;
 pub mod oci;
+pub mod prometheus;
 pub mod service;

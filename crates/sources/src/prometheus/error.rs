@@ -1,0 +1,150 @@
+//! Why a Prometheus did not answer, by what a person or a retry can do about it.
+
+use std::path::PathBuf;
+
+use crate::http::HttpError;
+
+/// What an answer has too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Bytes of a body, or of all bodies of a collection.
+    Bytes,
+    /// Series.
+    Series,
+    /// Samples.
+    Samples,
+}
+
+impl Measure {
+    fn as_str(self) -> &'static str {
+        match self {
+            Measure::Bytes => "bytes",
+            Measure::Series => "series",
+            Measure::Samples => "samples",
+        }
+    }
+}
+
+/// Why a Prometheus did not give what it was asked for. No variant holds a token or a password.
+#[derive(Debug, thiserror::Error)]
+pub enum PrometheusError {
+    /// The address is none.
+    #[error("`{url}` is not the address of a Prometheus: {why}")]
+    Address {
+        /// What was given, without credentials.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nobody can be spoken to.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// A file that proves who asks cannot be used.
+    #[error("{} is not usable as {what}: {why}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nobody answers, or the connection broke.
+    #[error("{url} cannot be reached: {why}")]
+    Unreachable {
+        /// What was asked.
+        url: String,
+        /// What failed.
+        why: String,
+    },
+    /// The answer was not complete in time.
+    #[error("{url}: no complete answer within {limit:?}")]
+    Timeout {
+        /// What was asked.
+        url: String,
+        /// How long was waited.
+        limit: std::time::Duration,
+    },
+    /// Prometheus, or something before it, refuses or has failed.
+    #[error("{url} answers {status}{}", explained(error_type, why))]
+    Refused {
+        /// What was asked.
+        url: String,
+        /// The status code.
+        status: u16,
+        /// The kind of error in the words of the API: `bad_data`, `execution`, `timeout`, `canceled`, `internal`,
+        /// `unavailable`, `not_found` …; empty if the answer is none of the API's.
+        error_type: String,
+        /// What the answer says; empty if it says nothing readable.
+        why: String,
+    },
+    /// There is more than is wanted.
+    #[error("{url}: the answer has more than {limit} {}; ask for less, or raise the limit", measure.as_str())]
+    TooLarge {
+        /// What was asked.
+        url: String,
+        /// Of what there is too much.
+        measure: Measure,
+        /// The limit.
+        limit: u64,
+    },
+    /// The body is no answer of the API.
+    #[error("{url}: {why}")]
+    NotAnAnswer {
+        /// What was asked.
+        url: String,
+        /// What it is instead.
+        why: String,
+    },
+    /// Some stores behind it did not answer, or the engine doubts its result. What is missing may be what matters.
+    #[error("{url}: the answer comes with warnings and may be partial: {}", warnings.join("; "))]
+    PartialResponse {
+        /// What was asked.
+        url: String,
+        /// The warnings, each in one line.
+        warnings: Vec<String>,
+    },
+}
+
+impl PrometheusError {
+    /// A stable word for the kind of error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            PrometheusError::Address { .. } => "address",
+            PrometheusError::Http(_) => "client",
+            PrometheusError::Credentials { .. } => "credentials",
+            PrometheusError::Unreachable { .. } => "unreachable",
+            PrometheusError::Timeout { .. } => "timeout",
+            PrometheusError::Refused { .. } => "refused",
+            PrometheusError::TooLarge { .. } => "too_large",
+            PrometheusError::NotAnAnswer { .. } => "not_an_answer",
+            PrometheusError::PartialResponse { .. } => "partial_response",
+        }
+    }
+
+    /// Whether the same question may be answered later without anybody changing it: an outage, not a mistake (U9).
+    pub fn is_outage(&self) -> bool {
+        match self {
+            PrometheusError::Unreachable { .. }
+            | PrometheusError::Timeout { .. }
+            | PrometheusError::NotAnAnswer { .. }
+            | PrometheusError::PartialResponse { .. }
+            // A token that is being replaced is there again in a moment.
+            | PrometheusError::Credentials { .. } => true,
+            PrometheusError::Refused { status, error_type, .. } => {
+                // The API answers 503 to a query that is too slow, and 422 to one that cannot be evaluated.
+                matches!(status, 408 | 429 | 500..) || matches!(error_type.as_str(), "timeout" | "canceled")
+            }
+            PrometheusError::Address { .. } | PrometheusError::Http(_) | PrometheusError::TooLarge { .. } => false,
+        }
+    }
+}
+
+fn explained(error_type: &str, why: &str) -> String {
+    match (error_type, why) {
+        ("", "") => String::new(),
+        ("", why) => format!(": {why}"),
+        (kind, "") => format!(" ({kind})"),
+        (kind, why) => format!(" ({kind}): {why}"),
+    }
+}

@@ -1,0 +1,196 @@
+//! What goes wrong, each as an error of its own kind, with the address and without a secret.
+
+use clearway_promql::eval::Value;
+use clearway_sources::prometheus::{Measure, Prometheus, PrometheusError, PrometheusOptions};
+
+use crate::server::{Answer, Asked, Server, one, say};
+use crate::{at, quick, refused};
+
+#[tokio::test]
+async fn every_fault_has_its_kind_and_says_where() {
+    type Script = fn(&Asked) -> Answer;
+    let cases: [(Script, &str, bool, &str); 16] = [
+        (|_| Answer::Stall, "timeout", true, "no complete answer within 300ms"),
+        (|_| Answer::Hang, "timeout", true, "no complete answer within 300ms"),
+        (|_| Answer::Endless, "too_large", false, "more than 100000 bytes; ask for less"),
+        (|_| say(200, "<html>\nlog in"), "not_an_answer", true, "a page for a browser"),
+        (|_| say(200, ""), "not_an_answer", true, "the answer is empty"),
+        (|_| say(200, "{\"nodes\":[]}"), "not_an_answer", true, "missing field `status`"),
+        (
+            |_| say(200, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{}"),
+            "not_an_answer",
+            true,
+            "EOF",
+        ),
+        (
+            |_| say(200, "{\"status\":\"success\",\"data\":{\"resultType\":\"streams\",\"result\":[]}}"),
+            "not_an_answer",
+            true,
+            "`streams`",
+        ),
+        (|_| say(503, "<html>busy</html>"), "refused", true, "/api/v1/query answers 503"),
+        (
+            |_| say(503, "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too\\nslow\"}"),
+            "refused",
+            true,
+            "answers 503 (timeout): too slow",
+        ),
+        (
+            |_| say(422, "{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"many-to-many\"}"),
+            "refused",
+            false,
+            "answers 422 (execution): many-to-many",
+        ),
+        (
+            |_| say(400, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"what?\"}"),
+            "refused",
+            false,
+            "answers 400 (bad_data): what?",
+        ),
+        (
+            |_| say(200, "{\"status\":\"error\",\"errorType\":\"canceled\",\"error\":\"\"}"),
+            "refused",
+            true,
+            "answers 200 (canceled)",
+        ),
+        (|_| say(401, "Unauthorized\n"), "refused", false, "answers 401: Unauthorized"),
+        // A body of the API does not make a success of another status.
+        (
+            |_| say(206, "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}}"),
+            "refused",
+            false,
+            "answers 206",
+        ),
+        (
+            |_| {
+                say(
+                    200,
+                    "{\"status\":\"success\",\"warnings\":[\"store\\n1 is gone\",\"2 too\"],\"data\":{\"resultType\":\"vector\",\"result\":[]}}",
+                )
+            },
+            "partial_response",
+            true,
+            "may be partial: store 1 is gone; 2 too",
+        ),
+    ];
+    for (script, kind, outage, words) in cases {
+        let server = Server::start(script).await;
+        let url = format!("http://me:hunter2@{}/?key=hunter2", server.host);
+        let error =
+            refused(&Prometheus::new(&url, &PrometheusOptions { body_bytes: 100_000, ..quick() }).unwrap()).await;
+        let text = error.to_string();
+        assert_eq!((error.kind(), error.is_outage()), (kind, outage), "{text}");
+        assert!(text.contains(&format!("http://{}/api/v1/query", server.host)) && text.contains(words), "{text}");
+        assert!(!format!("{error:?}").contains("hunter2") && !text.contains('\n'), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_so() {
+    let gone = {
+        let server = Server::start(|_| one()).await;
+        server.url()
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    for url in [gone, closed] {
+        let error = refused(&at(&url)).await;
+        assert!(error.kind() == "unreachable" && error.is_outage(), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_is_sent_and_an_address_where_forms_are_not_taken() {
+    let server = Server::start(|asked| if asked.line.starts_with("POST") { say(405, "no") } else { one() }).await;
+    let prometheus = at(&format!("{}/prefix?tenant=a", server.url()));
+    let time = clearway_core::Timestamp::from_seconds(7).unwrap();
+    let answered = prometheus.instant("up{a=\"b&c\"} + 1", Some(time)).await.unwrap();
+    assert!(matches!(answered.value, Value::Vector(samples) if samples.len() == 1));
+    assert_eq!((answered.time, answered.infos), (Some(5_000), vec!["mind".to_owned()]));
+    let asked = server.take();
+    let form = "query=up%7Ba%3D%22b%26c%22%7D+%2B+1&time=7&timeout=30000ms";
+    assert_eq!((asked[0].line.as_str(), asked[0].body.as_str()), ("POST /prefix/api/v1/query?tenant=a", form));
+    assert_eq!(asked[0].header("content-type"), "application/x-www-form-urlencoded");
+    assert_eq!(asked[1].line, format!("GET /prefix/api/v1/query?tenant=a&{form}"));
+    assert_eq!(asked.len(), 2);
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_lose_the_question_nor_leak_the_token() {
+    let token = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(token.path(), "hunter2").unwrap();
+    let there = Server::start(|asked| {
+        let empty = asked.body.is_empty() && !asked.line.contains("query=");
+        if empty { say(400, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"no query\"}") } else { one() }
+    })
+    .await;
+    for status in [301, 302, 307, 308] {
+        // Another name of this machine is another host, which is not to have the token.
+        let port = there.host.rsplit_once(':').unwrap().1.to_owned();
+        let here = Server::start(move |asked| {
+            let path = asked.line.split_once(' ').unwrap().1;
+            Answer::Say(status, vec![("location", format!("http://localhost:{port}{path}"))], Vec::new())
+        })
+        .await;
+        let options = PrometheusOptions { token_file: Some(token.path().to_owned()), ..PrometheusOptions::default() };
+        let prometheus = Prometheus::new(&here.url(), &options).unwrap();
+        prometheus.instant("up", None).await.unwrap_or_else(|error| panic!("{status}: {error}"));
+        assert!(here.take().iter().all(|asked| asked.header("authorization") == "Bearer hunter2"));
+        assert!(there.take().iter().all(|asked| asked.header("authorization").is_empty()));
+    }
+}
+
+#[tokio::test]
+async fn the_token_is_read_for_every_request_and_never_shown() {
+    let server = Server::start(|asked| match asked.header("authorization") {
+        "Bearer good" => one(),
+        _ => say(401, "Unauthorized"),
+    })
+    .await;
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("token");
+    let options = PrometheusOptions { token_file: Some(path.clone()), ..PrometheusOptions::default() };
+    let prometheus = Prometheus::new(&server.url().replace("//", "//me:pass@"), &options).unwrap();
+    assert!(matches!(refused(&at(&server.url())).await, PrometheusError::Refused { status: 401, .. }));
+    for (content, words) in [
+        (None, "token is not usable as a bearer token: No such file"),
+        (Some(" \n".to_owned()), "it is empty"),
+        (Some("hunter2\nhunter3".to_owned()), "it is not one line"),
+        (Some("hunter2".repeat(10_000)), "it is larger than 65536 bytes"),
+        (Some("hunter2".to_owned()), "answers 401"),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(&path, content).unwrap();
+        }
+        let error = refused(&prometheus).await;
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(!format!("{error:?}{prometheus:?}").contains("hunter"), "{error:?}");
+    }
+    std::fs::write(&path, "good\n").unwrap();
+    prometheus.instant("up", None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_user_in_the_address_is_sent() {
+    let server = Server::start(|_| one()).await;
+    at(&server.url().replace("//", "//me:pass@")).instant("up", None).await.unwrap();
+    assert_eq!(server.take()[0].header("authorization"), "Basic bWU6cGFzcw==");
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_limit_is_what_the_next_window_has() {
+    use clearway_sources::prometheus::{CollectLimits, Window};
+    let body =
+        r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"a":"b"},"values":[[1,"1"]]}]}}"#;
+    let server = Server::start(move |_| say(200, body)).await;
+    let window = |name: &str| Window { selector: name.to_owned(), end: 1_500, width: 60_000, instant: false };
+    let limits = CollectLimits { bytes: body.len() as u64 + 10, ..CollectLimits::default() };
+    let collected = at(&server.url()).series_of(&[window("a"), window("b")], &limits, &|_, _| {}).await.unwrap();
+    assert_eq!((collected.series.len(), collected.complete.len()), (1, 1));
+    let why = &collected.left_out[0].why;
+    let of_all =
+        matches!(why, PrometheusError::TooLarge { measure: Measure::Bytes, limit, .. } if *limit == limits.bytes);
+    assert!(of_all, "{why}");
+    assert!(server.take()[0].body.starts_with("query=a%5B1m%5D&time=1.5&"));
+}
