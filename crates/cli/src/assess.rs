@@ -1,5 +1,7 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
+mod live;
+
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::Snapshot;
 use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
@@ -25,6 +27,19 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
     if let Some(revision) = &view.revision {
         plan = plan.with_revision(revision.id().to_string());
     }
+    let assessment = assessed(options, &plan)?;
+    match &options.to {
+        Some(to) => one(options, &assessment, &to.without_build()),
+        None => all(options, &assessment),
+    }
+}
+
+/// The plan with the evidence that was named.
+fn assessed(options: &Assess, plan: &Plan) -> Result<Assessment> {
+    if let Some(url) = &options.prometheus {
+        let evidence = live::ask(plan, url, options, options.now)?;
+        return Ok(plan.assess(&evidence, options.now.unwrap_or_else(clock::now)));
+    }
     let metrics = Metrics::read(options)?;
     let now = options.now.unwrap_or(metrics.taken_at);
     let evidence = Snapshot {
@@ -33,11 +48,7 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
         store_id: options.cluster_id.as_deref().filter(|_| options.shared_store),
         ..Snapshot::empty(metrics.taken_at, &metrics.name)
     };
-    let assessment = plan.assess(&evidence, now);
-    match &options.to {
-        Some(to) => one(options, &assessment, &to.without_build()),
-        None => all(options, &assessment),
-    }
+    Ok(plan.assess(&evidence, now))
 }
 
 /// One update, with its proof.

@@ -12,7 +12,7 @@ pub(crate) const ASSESS_EXAMPLES: &str = "\
 Examples:
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom
   clearway assess --graph https://updates.example.com/api/upgrades_info --channel stable-1.5 --version 1.4.2 --to 1.5.0
-  clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom --why
+  clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus https://prometheus.example.com --why
 
 Exit code 0: at least one update is recommended (with --to: this one is); 2: none is, but some cannot be told; 1: none
 is; 3: could not run.";
@@ -37,6 +37,18 @@ pub(crate) struct Assess {
     /// What kind of file it is
     #[arg(long, value_name = "FORMAT", default_value = "auto", requires = "series")]
     pub(crate) series_format: SeriesFormat,
+    /// The cluster's Prometheus, or whatever answers as one does (Thanos, Mimir, `VictoriaMetrics`)
+    #[arg(long, value_name = "URL", conflicts_with = "series")]
+    pub(crate) prometheus: Option<String>,
+    /// A file with the bearer token for it
+    #[arg(long, value_name = "FILE", requires = "prometheus")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A certificate that proves to it who asks (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
+    pub(crate) client_certificate: Option<PathBuf>,
+    /// The key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
+    pub(crate) client_key: Option<PathBuf>,
     /// The cluster's id, for rules that go by it
     #[arg(long, value_name = "ID")]
     pub(crate) cluster_id: Option<String>,
@@ -52,7 +64,7 @@ pub(crate) struct Assess {
     /// How old evidence may be
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
-    /// Assess as of this time (RFC 3339); by default that of the newest sample
+    /// Assess as of this time (RFC 3339); by default that of the newest sample, or the present
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Timestamp>,
     #[command(flatten)]

@@ -1,0 +1,95 @@
+//! Evidence from a Prometheus: every distinct query of the graph's rules is asked once, a few at a time.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+use clearway_advice::{Plan, reproduce};
+use clearway_core::Timestamp;
+use clearway_sources::clock;
+use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusError, PrometheusOptions};
+use futures::StreamExt as _;
+
+use crate::arguments::Assess;
+use crate::output::LiveLine;
+
+/// Queries that are asked at one time: advice is no reason to burden a cluster's monitoring.
+const AT_ONCE: usize = 4;
+
+/// Asks whatever the plan has to know.
+pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, at: Option<Timestamp>) -> Result<Recorded> {
+    let identity = options.client_certificate.clone().zip(options.client_key.clone());
+    let settings = PrometheusOptions {
+        token_file: options.token_file.clone(),
+        ca_file: options.source.trust.ca_file.clone(),
+        identity: identity.map(|(certificate, key)| ClientIdentity { certificate, key }),
+        ..PrometheusOptions::default()
+    };
+    let prometheus = Prometheus::new(url, &settings)?;
+    let store_id = options.cluster_id.clone().filter(|_| options.shared_store);
+    let questions: Vec<String> = match &store_id {
+        Some(id) => plan.questions_for(id).iter().map(|question| question.text().to_owned()).collect(),
+        None => plan.questions().iter().map(|question| question.text().to_owned()).collect(),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let queries = runtime.block_on(async {
+        let mut progress = LiveLine::new();
+        let asked = questions.iter().map(|query| record(&prometheus, query, at));
+        let mut asked = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
+        let mut records = std::collections::BTreeMap::new();
+        while let Some((query, record)) = asked.next().await {
+            records.insert(query, record);
+            progress.set(&format!("asked {} of {} queries", records.len(), questions.len()));
+        }
+        progress.clear();
+        records
+    });
+    Ok(Recorded { queries, configured: true, cluster_id: options.cluster_id.clone(), store_id, ..Recorded::default() })
+}
+
+async fn record(prometheus: &Prometheus, query: &str, at: Option<Timestamp>) -> (String, Record) {
+    // Without a time it is asked as of the moment it answers: a sample of this second is not in the future for it.
+    let answer = prometheus.instant(query, at).await;
+    let asked_at = at.unwrap_or_else(clock::now);
+    let source = prometheus.shown().trim_end_matches("/api/v1/query").to_owned();
+    let shown_at = at.unwrap_or_else(|| asked_at.plus(Duration::from_secs(1)));
+    let reproduce = Some(reproduce::curl(query, &source, shown_at));
+    let record = match answer {
+        Ok(answer) => Record::Answered(Observation {
+            value: answer.value,
+            observed_at: asked_at,
+            source,
+            reproduce,
+            warnings: Vec::new(),
+        }),
+        Err(error) => Record::Failed(Failure {
+            class: class(&error),
+            message: error.to_string(),
+            observed_at: Some(asked_at),
+            source: Some(source),
+            reproduce,
+        }),
+    };
+    (query.to_owned(), record)
+}
+
+fn class(error: &PrometheusError) -> FailureClass {
+    match error {
+        PrometheusError::Timeout { .. } => FailureClass::Timeout,
+        PrometheusError::PartialResponse { .. } => FailureClass::Partial,
+        PrometheusError::TooLarge { .. } => FailureClass::Budget,
+        PrometheusError::Refused { status: 401 | 403, .. } | PrometheusError::Credentials { .. } => {
+            FailureClass::Unauthorized
+        }
+        PrometheusError::Refused { error_type, .. } if error_type == "timeout" => FailureClass::Timeout,
+        PrometheusError::Refused { error_type, .. } if matches!(error_type.as_str(), "execution" | "bad_data") => {
+            FailureClass::Evaluation
+        }
+        PrometheusError::Address { .. }
+        | PrometheusError::Http(_)
+        | PrometheusError::Unreachable { .. }
+        | PrometheusError::NotAnAnswer { .. }
+        | PrometheusError::Refused { .. } => FailureClass::Unreachable,
+    }
+}
