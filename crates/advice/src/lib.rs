@@ -8,6 +8,34 @@
 //! leave the words out ([`Plan::brief`]);
 //! several updates in a row are assessed by [`assess_path`].
 //!
+//! ```
+//! use clearway_advice::{Settings, Status, assess, evidence::Snapshot};
+//! use clearway_core::{Limits, Timestamp, Version};
+//! use clearway_graph::wire;
+//! use clearway_promql::{Millis, read};
+//!
+//! let answer = br#"{
+//!     "nodes": [{"version": "1.0.0", "payload": "a"}, {"version": "1.0.1", "payload": "b"}],
+//!     "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": [{
+//!         "name": "SlowProxy", "url": "https://example.com/1", "message": "Updates take long behind a proxy.",
+//!         "matchingRules": [{"type": "PromQL", "promql": {"promql": "max(proxy_enabled)"}}]
+//!     }]}]
+//! }"#;
+//! let graph = wire::read(answer, &Limits::default()).graph.ok_or("no graph")?;
+//! let taken_at: Timestamp = "2026-05-04T09:00:00Z".parse()?;
+//! let time = Millis(taken_at.as_seconds() * 1_000);
+//! let series = read::text(b"proxy_enabled 1\n", time, &Default::default())?;
+//! let evidence = Snapshot::new(&series, taken_at, "cluster.series");
+//!
+//! let assessment = assess(&graph, &Version::new(1, 0, 0), &evidence, taken_at, &Settings::default())?;
+//! let update = &assessment.updates[0];
+//! assert_eq!(update.recommended.status, Status::False);
+//! assert_eq!(update.recommended.reason, "SlowProxy");
+//! assert_eq!(update.recommended.message, "Updates take long behind a proxy. https://example.com/1");
+//! assert_eq!(update.risks[0].rules[0].value.as_deref(), Some("{} 1"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A rule gives one of three outcomes, match, no match or failure, or is still pending. The walk over a risk's rules
 //! passes over what is not recognised or fails, and the first that evaluates decides (U2); what is pending ends the
 //! walk without a decision, because "not yet" is no failure. The rule types are in the registry of `rules/`:

@@ -2,7 +2,7 @@
 
 mod common;
 
-use clearway_advice::evidence::{Recorded, Snapshot};
+use clearway_advice::evidence::{Question, Record, Recorded, Snapshot, kept};
 use clearway_advice::{Evidence, Outcome, Plan, Settings, Status, Verdict, render};
 use common::{answer, graph, now, objects, promql, risk, series, version};
 use proptest::prelude::*;
@@ -108,6 +108,30 @@ proptest! {
         let first = json_and_text(&sent, &of(&store, &seen));
         prop_assert_eq!(&first, &json_and_text(&sent, &of(&store, &seen)));
         prop_assert_eq!(&first, &json_and_text(&mixed(&sent, seed), &of(&other_store, &other_seen)));
+    }
+
+    #[test]
+    fn what_was_recorded_comes_to_the_same(targets in targets(), shared in any::<bool>()) {
+        let conditional: Vec<(&str, Vec<Value>)> = targets.iter().map(|(to, risks)| (to.as_str(), risks.clone())).collect();
+        let graph = graph(&answer(&[], &conditional));
+        let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+        let store = series("one 1\nzero 0\npair{n=\"1\"} 1\npair{n=\"2\"} 0\n");
+        let snapshot = Snapshot { store_id: shared.then_some("7"), ..common::snapshot(&store) };
+        let questions: Vec<Question> = match snapshot.store_id {
+            Some(id) => plan.questions_for(id),
+            None => plan.questions().into_iter().cloned().collect(),
+        };
+        let recorded = Recorded::of(&snapshot, &questions);
+        let answers = recorded.queries.iter().filter_map(|(query, record)| match record {
+            Record::Answered(observation) => Some((query.clone(), observation.clone())),
+            _ => None,
+        });
+        let kept = kept::read(&kept::write(&answers.collect())).unwrap();
+        let queries = kept.into_iter().map(|(query, observation)| (query, Record::Answered(observation)));
+        let replayed = Recorded { queries: queries.collect(), ..recorded.clone() };
+        let first = plan.assess(&snapshot, now()).to_json();
+        prop_assert_eq!(&first, &plan.assess(&recorded, now()).to_json());
+        prop_assert_eq!(&first, &plan.assess(&replayed, now()).to_json());
     }
 
     #[test]

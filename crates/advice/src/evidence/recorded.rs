@@ -40,6 +40,30 @@ pub struct Recorded {
     pub gone: BTreeSet<String>,
 }
 
+impl Recorded {
+    /// What some evidence says to these questions, to be assessed from elsewhere: it comes to the same.
+    pub fn of<'q>(evidence: &dyn Evidence, questions: impl IntoIterator<Item = &'q Question>) -> Self {
+        let mut recorded = Recorded {
+            cluster_id: evidence.cluster_id().map(str::to_owned),
+            store_id: evidence.store_id().map(str::to_owned),
+            ..Recorded::default()
+        };
+        for question in questions {
+            let record = match evidence.promql(question) {
+                Reply::Answered(observation) => Record::Answered(observation),
+                Reply::Failed(failure) => Record::Failed(failure),
+                Reply::Pending { due } => Record::Pending { due },
+                Reply::NotConfigured => continue,
+            };
+            recorded.queries.insert(question.text().to_owned(), record);
+            let metrics = question.query().metrics().into_iter();
+            let gone = metrics.filter(|metric| evidence.presence(metric) == Presence::Gone);
+            recorded.gone.extend(gone.map(str::to_owned));
+        }
+        recorded
+    }
+}
+
 impl Evidence for Recorded {
     fn promql(&self, question: &Question) -> Reply<Value> {
         match self.queries.get(question.text()) {

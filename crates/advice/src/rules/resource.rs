@@ -17,7 +17,7 @@
 use clearway_graph::Rule;
 use serde_json::Value;
 
-use super::cel::Expression;
+use super::cel::{Budget, Expression};
 use super::parameters::{Parameters, canonical};
 use super::quantifier::{Quantifier, listed};
 use super::selector::{Selector, name};
@@ -63,10 +63,12 @@ impl Check for Resource {
         };
         let reply = case.evidence.objects(kind).map(|objects| {
             let selected = objects.into_iter().filter(|object| self.selector.selects(object));
-            let mut found: Vec<_> =
-                selected.map(|object: &Value| (name(object), self.expression.holds(object))).collect();
-            found.sort_by(|(one, _), (other, _)| one.cmp(other));
-            found
+            let mut selected: Vec<(String, &Value)> = selected.map(|object| (name(object), object)).collect();
+            // In one order, so that it is always the same objects that a budget is too small for.
+            selected.sort_by(|(one, _), (other, _)| one.cmp(other));
+            let mut budget = Budget::default();
+            let holds = |(name, object): (String, &Value)| (name, self.expression.holds(object, &mut budget));
+            selected.into_iter().map(holds).collect::<Vec<_>>()
         });
         Tried::of_reply(case, reply, &nobody, |found| shown(found), |found| self.judge(found))
     }

@@ -1,0 +1,182 @@
+//! The outcome table of rules about Kubernetes objects: `Condition` and `Resource` (U3, U16, U18, U19).
+
+mod common;
+
+use std::time::Duration;
+
+use clearway_advice::evidence::{Failure, FailureClass, ObjectKind, Observation, Question, Recorded, Reply};
+use clearway_advice::{Evidence, RiskProof, Verdict};
+use clearway_core::Timestamp;
+use clearway_promql::eval::Value as Seen;
+use common::{now, objects, proof};
+use serde_json::{Value, json};
+
+fn told(proof: &RiskProof) -> (Verdict, String) {
+    (proof.verdict, proof.rules[0].why.clone().unwrap_or_default())
+}
+
+fn operator(name: &str, generation: i64, observed: Option<i64>, status: &str) -> Value {
+    json!({
+        "apiVersion": "config.example.com/v1", "kind": "Operator",
+        "metadata": {"name": name, "generation": generation, "labels": {"tier": name}},
+        "status": {"conditions": [{"type": "Degraded", "status": status, "observedGeneration": observed}]},
+    })
+}
+
+#[test]
+fn a_condition_counts_only_if_it_is_about_the_object_of_today() {
+    let rule = |more: Value| {
+        let mut parameters =
+            json!({"apiVersion": "config.example.com/v1", "kind": "Operator", "type": "Degraded", "status": "True"});
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([{"type": "Condition", "condition": parameters}])
+    };
+    let (good, bad) = (operator("good", 3, Some(3), "False"), operator("bad", 3, Some(3), "True"));
+    let (stale, odd) = (operator("stale", 3, Some(2), "True"), operator("odd", 3, Some(3), "Unknown"));
+    let (first, unproven) = (operator("first", 1, None, "True"), operator("unproven", 2, None, "True"));
+    let mut bare = operator("bare", 1, None, "True");
+    bare["status"] = json!({});
+    let name = |name: &str| json!({"name": name});
+    let all = json!({"quantifier": "All"});
+    let table: Vec<(Vec<&Value>, Value, Verdict, &str)> = vec![
+        (vec![&good, &bad], json!({}), Verdict::Match, ""),
+        (vec![&good, &bad], name("good"), Verdict::NoMatch, ""),
+        (vec![&good, &bad], json!({"labelSelector": {"matchLabels": {"tier": "bad"}}}), Verdict::Match, ""),
+        (vec![&good, &bad], all.clone(), Verdict::NoMatch, ""),
+        (vec![&bad, &first], all.clone(), Verdict::Match, ""),
+        (vec![&bad, &stale], json!({}), Verdict::Match, ""),
+        (vec![&good, &stale], all, Verdict::NoMatch, ""),
+        (
+            vec![&good, &stale],
+            json!({}),
+            Verdict::Unknown,
+            "The condition Degraded of stale is about generation 2, and the object has 3.",
+        ),
+        (
+            vec![&unproven],
+            json!({}),
+            Verdict::Unknown,
+            "The condition Degraded of unproven is without an observed generation.",
+        ),
+        (vec![&odd], json!({}), Verdict::Unknown, "The condition Degraded of odd is Unknown."),
+        (vec![&odd], json!({"status": "Unknown"}), Verdict::Match, ""),
+        (vec![&bare], json!({}), Verdict::Unknown, "bare has no condition Degraded."),
+        (vec![&bare], json!({"whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
+        (
+            vec![&good],
+            name("other"),
+            Verdict::Unknown,
+            "There is no Operator.config.example.com that the rule selects.",
+        ),
+        (vec![&good], json!({"name": "other", "whenAbsent": "Match"}), Verdict::Match, ""),
+        (
+            vec![&good],
+            json!({"kind": "Other"}),
+            Verdict::Unknown,
+            "Nobody looked for objects of the kind Other.config.example.com.",
+        ),
+    ];
+    for (list, more, verdict, why) in table {
+        let list: Vec<Value> = list.into_iter().cloned().collect();
+        let evidence = Recorded { objects: Some(objects(&list)), ..Recorded::default() };
+        let found = proof(rule(more.clone()), &evidence);
+        assert_eq!(told(&found), (verdict, why.to_owned()), "{more}");
+    }
+}
+
+/// A cluster that gives one reply to every question about objects.
+struct Replies(Reply<Vec<Value>>);
+
+impl Evidence for Replies {
+    fn promql(&self, _: &Question) -> Reply<Seen> {
+        Reply::NotConfigured
+    }
+
+    fn objects(&self, _: &ObjectKind) -> Reply<Vec<&Value>> {
+        match &self.0 {
+            Reply::Answered(observation) => Reply::Answered(Observation {
+                value: observation.value.iter().collect(),
+                observed_at: observation.observed_at,
+                source: observation.source.clone(),
+                reproduce: None,
+                warnings: Vec::new(),
+            }),
+            Reply::Failed(failure) => Reply::Failed(failure.clone()),
+            Reply::Pending { due } => Reply::Pending { due: *due },
+            Reply::NotConfigured => Reply::NotConfigured,
+        }
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// A reply, the verdict, and why: for `Condition` and for `Resource`.
+type Told<'a> = (Reply<Vec<Value>>, Verdict, [&'a str; 2]);
+
+#[test]
+fn rules_about_objects_fail_where_nobody_answers_in_time() {
+    let node = |ready: &str, ok: Value| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "ok": ok,
+            "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+    };
+    let seen = |nodes: &[Value], at: Timestamp| {
+        let source = "https://api.example.com".to_owned();
+        Reply::Answered(Observation {
+            value: nodes.to_vec(),
+            observed_at: at,
+            source,
+            reproduce: None,
+            warnings: Vec::new(),
+        })
+    };
+    let failed = |class, message: &str| Reply::Failed(Failure::new(class, message));
+    let rule = |kind: &str| match kind {
+        "Condition" => {
+            json!({"type": "Condition", "condition": {"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True"}})
+        }
+        _ => json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok"}}),
+    };
+    let (yes, no) = (node("True", json!(true)), node("False", json!(false)));
+    let (odd, old) = (node("Perhaps", json!(2)), now().minus(Duration::from_hours(3)));
+    let nothing = "There is no Node that the rule selects.";
+    let table: Vec<Told<'_>> = vec![
+        (seen(std::slice::from_ref(&yes), now()), Verdict::Match, ["", ""]),
+        (seen(std::slice::from_ref(&no), now()), Verdict::NoMatch, ["", ""]),
+        (seen(&[no.clone(), yes.clone()], now()), Verdict::Match, ["", ""]),
+        (seen(&[], now()), Verdict::Unknown, [nothing; 2]),
+        (
+            seen(&[odd], now()),
+            Verdict::Unknown,
+            [
+                "The condition Ready of n is Unknown.",
+                "The expression says nothing of n: it gives a int, not true or false.",
+            ],
+        ),
+        (
+            seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
+            Verdict::Unknown,
+            ["n has no condition Ready.", "The expression says nothing of n: No such key: ok."],
+        ),
+        (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
+        (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
+        (failed(FailureClass::Unauthorized, "Forbidden."), Verdict::Unknown, ["Forbidden."; 2]),
+        (Reply::Pending { due: None }, Verdict::Pending, ["It is evaluated soon."; 2]),
+        (Reply::NotConfigured, Verdict::Unknown, ["Nobody looked for objects of the kind Node."; 2]),
+    ];
+    for (reply, verdict, whys) in table {
+        let evidence = Replies(reply);
+        for (kind, why) in ["Condition", "Resource"].into_iter().zip(whys) {
+            assert_eq!(
+                told(&proof(json!([rule(kind)]), &evidence)),
+                (verdict, why.to_owned()),
+                "{kind} {:?}",
+                evidence.0
+            );
+        }
+    }
+    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
+    let found = proof(refused, &Replies(Reply::NotConfigured));
+    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Refused)));
+}
