@@ -1,9 +1,10 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
 mod live;
+mod objects;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_advice::evidence::Snapshot;
+use clearway_advice::evidence::{Recorded, Snapshot};
 use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
 use clearway_core::{Timestamp, Version};
 use clearway_promql::{Millis, Series};
@@ -36,14 +37,16 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
 
 /// The plan with the evidence that was named.
 fn assessed(options: &Assess, plan: &Plan) -> Result<Assessment> {
+    let objects = objects::look(plan, options)?;
     if let Some(url) = &options.prometheus {
-        let evidence = live::ask(plan, url, options, options.now)?;
+        let evidence = Recorded { objects, ..live::ask(plan, url, options, options.now)? };
         return Ok(plan.assess(&evidence, options.now.unwrap_or_else(clock::now)));
     }
     let metrics = Metrics::read(options)?;
     let now = options.now.unwrap_or(metrics.taken_at);
     let evidence = Snapshot {
         series: metrics.series.as_ref(),
+        objects: objects.as_ref(),
         cluster_id: options.cluster_id.as_deref(),
         store_id: options.cluster_id.as_deref().filter(|_| options.shared_store),
         ..Snapshot::empty(metrics.taken_at, &metrics.name)

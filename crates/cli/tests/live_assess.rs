@@ -1,8 +1,9 @@
 //! `clearway assess` with a real Prometheus: the same answers as from a file, and Unknown when it is away.
 
+use std::fs;
 use std::process::{Command, Output};
 
-use clearway_testbed::prometheus;
+use clearway_testbed::{cluster, prometheus, unique_name};
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
 
@@ -53,4 +54,44 @@ async fn a_prometheus_answers_as_a_file_does_and_nothing_is_recommended_when_it_
     let why = assess(&["--prometheus", &url, "--to", "1.5.0"]);
     assert_eq!(why.status.code(), Some(2), "{why:?}");
     assert!(String::from_utf8_lossy(&why.stdout).contains("cannot be reached"), "{why:?}");
+}
+
+/// U19: rules about objects need no Prometheus.
+#[tokio::test]
+async fn a_rule_may_look_at_objects_of_the_cluster() {
+    let Some(cluster) = cluster().await else { return };
+    let name = unique_name("condition");
+    let data = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = data.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("version", "1.1.0\n");
+    write("channels/c.yaml", "name: c\nversions: [1.0.0, 1.1.0]\n");
+    write(
+        "releases/r.yaml",
+        "- {version: 1.0.0, arch: amd64, payload: p}\n- {version: 1.1.0, arch: amd64, payload: q, previous: [1.0.0]}\n",
+    );
+    write(
+        "blocked-edges/1.1.0.yaml",
+        &format!(
+            "to: 1.1.0\nfrom: .*\nurl: https://example.com\nname: Bad\nmessage: It is bad.\nmatchingRules:\n- type: \
+             Condition\n  condition: {{apiVersion: v1, kind: Node, name: {name}, type: Ready, status: 'False'}}\n"
+        ),
+    );
+    let kubeconfig = cluster.kubeconfig().display().to_string();
+    let run = |more: &[&str]| {
+        let always = ["assess", "--graph", data.path().to_str().unwrap(), "--channel", "c", "--version", "1.0.0"];
+        Command::new(env!("CARGO_BIN_EXE_clearway")).args(always).args(more).output().unwrap()
+    };
+    let nobody = run(&["--to", "1.1.0"]);
+    assert_eq!(nobody.status.code(), Some(2), "without a cluster nothing is known: {nobody:?}");
+    let missing = run(&["--to", "1.1.0", "--kubeconfig", &kubeconfig]);
+    assert_eq!(missing.status.code(), Some(2), "there is no such node: {missing:?}");
+    cluster.add_node(&name).await.unwrap();
+    let there = run(&["--to", "1.1.0", "--kubeconfig", &kubeconfig]);
+    assert_eq!(there.status.code(), Some(0), "the node is ready: {there:?}");
+    let away = run(&["--to", "1.1.0", "--kubeconfig", "/nowhere"]);
+    assert_eq!(away.status.code(), Some(3), "{away:?}");
 }

@@ -49,6 +49,12 @@ pub(crate) struct Assess {
     /// The key of that certificate (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
     pub(crate) client_key: Option<PathBuf>,
+    /// The cluster, for rules that look at its objects: the kubeconfig file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The cluster, for rules that look at its objects: the context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
     /// The cluster's id, for rules that go by it
     #[arg(long, value_name = "ID")]
     pub(crate) cluster_id: Option<String>,
