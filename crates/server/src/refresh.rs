@@ -66,10 +66,7 @@ impl Refresher {
 
     /// When to look again: at the usual time, or sooner after a failure.
     pub fn next(&self, usual: Duration) -> Duration {
-        match self.failures.checked_sub(1) {
-            None => usual,
-            Some(more) => FIRST_RETRY.saturating_mul(1 << more.min(10)).min(usual),
-        }
+        pause(self.failures, usual)
     }
 
     async fn look(&mut self) -> Refreshed {
@@ -164,6 +161,14 @@ impl Refresher {
     }
 }
 
+/// How long to wait after so many failures in a row.
+pub(crate) fn pause(failures: u32, usual: Duration) -> Duration {
+    match failures.checked_sub(1) {
+        None => usual,
+        Some(more) => FIRST_RETRY.saturating_mul(1 << more.min(10)).min(usual),
+    }
+}
+
 fn instead(served: bool) -> &'static str {
     if served { "the last good revision goes on being served" } else { "there is nothing to serve yet" }
 }
@@ -177,5 +182,19 @@ fn tell(diagnostics: &[Diagnostic]) {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors + warnings > 0 {
         tracing::warn!(errors, warnings, "the graph-data has faults; `clearway graph lint` shows all of them");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_tried_again_soon_and_then_less_often_up_to_the_usual() {
+        let usual = Duration::from_mins(5);
+        let pauses: Vec<u64> = (0..9).map(|failures| pause(failures, usual).as_secs()).collect();
+        assert_eq!(pauses, [300, 5, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(pause(u32::MAX, usual), usual);
+        assert_eq!(pause(1, Duration::from_secs(1)), Duration::from_secs(1));
     }
 }

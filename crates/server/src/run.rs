@@ -17,7 +17,7 @@ use crate::last_good::LastGood;
 use crate::listen::{ListenOptions, Listener};
 use crate::metrics::{Metrics, Refreshed};
 use crate::mirror::{Mirror, MirrorOptions};
-use crate::refresh::Refresher;
+use crate::refresh::{Refresher, pause};
 use crate::service::{Service, ServiceOptions};
 use crate::status::Status;
 use crate::watch::Watch;
@@ -168,15 +168,17 @@ async fn keep_current(
 
 async fn keep_mirrored(service: Arc<Service>, interval: Duration) {
     let Some(mirror) = service.mirror() else { return };
+    let mut failures = 0_u32;
     loop {
         let (current, configured) = mirror.refresh().await;
-        if current < configured {
+        failures = if current < configured { failures.saturating_add(1) } else { 0 };
+        if failures > 0 {
             tracing::warn!(
                 current,
                 configured,
                 "upstream did not give every configured channel; older answers are served"
             );
         }
-        tokio::time::sleep(interval).await;
+        tokio::time::sleep(pause(failures, interval)).await;
     }
 }
