@@ -1,5 +1,6 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
+mod cluster;
 mod live;
 mod objects;
 
@@ -15,20 +16,30 @@ use crate::exit::Exit;
 use crate::graph::source;
 use crate::output;
 use crate::promql::series;
+use cluster::Connected;
 
 /// The columns of the list.
 pub(crate) const HEAD: [&str; 4] = ["VERSION", "RECOMMENDED", "REASON", "RISKS"];
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
-    let view = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?;
+    let connected = Connected::open(options)?;
+    let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
+    let version = options.version.clone().or(about.version);
+    let version = version.context("which version does the cluster run? name it with --version")?.without_build();
+    let channel = options.channel.clone().or(about.channel);
+    let view = source::view(&options.source, channel.as_deref(), options.arch.arch.as_ref())?;
     let settings = Settings { max_age: options.max_age, ..Settings::default() };
-    let mut plan = Plan::new(&view.graph, &options.version.without_build(), &settings)
-        .with_context(|| format!("{} cannot be assessed", view.name))?;
+    let mut plan =
+        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
     if let Some(revision) = &view.revision {
         plan = plan.with_revision(revision.id().to_string());
     }
-    let assessment = assessed(options, &plan)?;
+    let id = options.cluster_id.clone().or(about.id);
+    if options.shared_store && id.is_none() {
+        bail!("--shared-store needs to know whose metrics are meant: name the cluster with --cluster-id");
+    }
+    let assessment = assessed(options, &plan, connected.as_ref(), id.as_deref())?;
     match &options.to {
         Some(to) => one(options, &assessment, &to.without_build()),
         None => all(options, &assessment),
@@ -36,28 +47,30 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
 }
 
 /// The plan with the evidence that was named.
-fn assessed(options: &Assess, plan: &Plan) -> Result<Assessment> {
-    let objects = objects::look(plan, options)?;
+fn assessed(options: &Assess, plan: &Plan, connected: Option<&Connected>, id: Option<&str>) -> Result<Assessment> {
+    let objects = connected.map(|connected| objects::look(plan, connected)).transpose()?.flatten();
     if let Some(url) = &options.prometheus {
-        let evidence = Recorded { objects, ..live::ask(plan, url, options, options.now)? };
+        let evidence = Recorded { objects, ..live::ask(plan, url, options, id)? };
         return Ok(plan.assess(&evidence, options.now.unwrap_or_else(clock::now)));
     }
     let metrics = Metrics::read(options)?;
-    let now = options.now.unwrap_or(metrics.taken_at);
+    // What is kept is assessed as of then, unless a cluster that lives now has a say.
+    let present = if objects.is_some() { clock::now() } else { metrics.taken_at };
     let evidence = Snapshot {
         series: metrics.series.as_ref(),
         objects: objects.as_ref(),
-        cluster_id: options.cluster_id.as_deref(),
-        store_id: options.cluster_id.as_deref().filter(|_| options.shared_store),
+        cluster_id: id,
+        store_id: id.filter(|_| options.shared_store),
         ..Snapshot::empty(metrics.taken_at, &metrics.name)
     };
-    Ok(plan.assess(&evidence, now))
+    Ok(plan.assess(&evidence, options.now.unwrap_or(present)))
 }
 
 /// One update, with its proof.
 fn one(options: &Assess, assessment: &Assessment, to: &Version) -> Result<Exit> {
     let Some(update) = assessment.update(to) else {
-        bail!("there is no update from {} to {to}; `clearway graph explain` tells why", options.version);
+        let from = &assessment.cluster.version;
+        bail!("there is no update from {from} to {to}; `clearway graph explain` tells why");
     };
     output::print_data(options.output.format, update, || render::update(update))?;
     Ok(exit(update.recommended.status))

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::process::{Command, Output};
+use std::time::Duration;
 
-use clearway_testbed::{cluster, prometheus, unique_name};
+use clearway_testbed::{cluster, prometheus, unique_name, wait_until};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
 
@@ -94,4 +98,49 @@ async fn a_rule_may_look_at_objects_of_the_cluster() {
     assert_eq!(there.status.code(), Some(0), "the node is ready: {there:?}");
     let away = run(&["--to", "1.1.0", "--kubeconfig", "/nowhere"]);
     assert_eq!(away.status.code(), Some(3), "{away:?}");
+}
+
+#[tokio::test]
+async fn a_cluster_says_which_version_and_channel_it_is_at() {
+    let Some(cluster) = cluster().await else { return };
+    let client = cluster.client().await.unwrap();
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "clusterversions.config.openshift.io"},
+        "spec": {
+            "group": "config.openshift.io", "scope": "Cluster",
+            "names": {"plural": "clusterversions", "singular": "clusterversion", "kind": "ClusterVersion"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    });
+    let version = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+        "spec": {"channel": "stable-1.5", "clusterID": "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
+        "status": {"desired": {"version": "1.4.2"}},
+    });
+    create(&client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", &definition).await.unwrap();
+    // A kind is served a moment after it was defined.
+    wait_until(Duration::from_secs(20), "the ClusterVersion can be created", async || {
+        create(&client, "config.openshift.io/v1", "ClusterVersion", &version).await.is_ok()
+    })
+    .await
+    .unwrap();
+    let kubeconfig = cluster.kubeconfig().display().to_string();
+    let run = || {
+        let arguments = ["assess", "--graph", GRAPH, "--kubeconfig", &kubeconfig, "-o", "json"];
+        Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap()
+    };
+    let output = run();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = (&assessment["cluster"]["version"], &assessment["cluster"]["id"]);
+    assert_eq!(said, (&json!("1.4.2"), &version["spec"]["clusterID"]), "{assessment}");
+}
+
+async fn create(client: &Client, api_version: &str, kind: &str, object: &Value) -> kube::Result<DynamicObject> {
+    let (group, version) = api_version.split_once('/').unwrap();
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+    Api::all_with(client.clone(), &resource).create(&PostParams::default(), &object).await
 }

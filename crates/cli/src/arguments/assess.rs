@@ -22,14 +22,14 @@ is; 3: could not run.";
 pub(crate) struct Assess {
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The channel the cluster follows
+    /// The channel the cluster follows [default: what the cluster says]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) arch: OfArch,
-    /// The version the cluster runs
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) version: Version,
+    /// The version the cluster runs [default: what the cluster says]
+    #[arg(long, value_name = "VERSION", required_unless_present_any = ["kubeconfig", "context"])]
+    pub(crate) version: Option<Version>,
     /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
     /// HTTP API, or a snapshot of series
     #[arg(short, long, value_name = "FILE|-")]
@@ -49,17 +49,17 @@ pub(crate) struct Assess {
     /// The key of that certificate (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
     pub(crate) client_key: Option<PathBuf>,
-    /// The cluster, for rules that look at its objects: the kubeconfig file
+    /// The cluster, for its version and channel, and for rules that look at its objects: the kubeconfig file
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The cluster, for rules that look at its objects: the context in the kubeconfig
+    /// The same: the context in the kubeconfig
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// The cluster's id, for rules that go by it
+    /// The cluster's id, for rules that go by it [default: what the cluster says]
     #[arg(long, value_name = "ID")]
     pub(crate) cluster_id: Option<String>,
     /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
-    #[arg(long, requires = "cluster_id")]
+    #[arg(long)]
     pub(crate) shared_store: bool,
     /// Only this update, with the whole proof
     #[arg(long, value_name = "VERSION")]

@@ -17,7 +17,7 @@ use crate::output::LiveLine;
 const AT_ONCE: usize = 4;
 
 /// Asks whatever the plan has to know.
-pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, at: Option<Timestamp>) -> Result<Recorded> {
+pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) -> Result<Recorded> {
     let identity = options.client_certificate.clone().zip(options.client_key.clone());
     let settings = PrometheusOptions {
         token_file: options.token_file.clone(),
@@ -26,7 +26,8 @@ pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, at: Option<Timestamp
         ..PrometheusOptions::default()
     };
     let prometheus = Prometheus::new(url, &settings)?;
-    let store_id = options.cluster_id.clone().filter(|_| options.shared_store);
+    let cluster_id = id.map(str::to_owned);
+    let store_id = cluster_id.clone().filter(|_| options.shared_store);
     let questions: Vec<String> = match &store_id {
         Some(id) => plan.questions_for(id).iter().map(|question| question.text().to_owned()).collect(),
         None => plan.questions().iter().map(|question| question.text().to_owned()).collect(),
@@ -35,7 +36,7 @@ pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, at: Option<Timestamp
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let queries = runtime.block_on(async {
         let mut progress = LiveLine::new();
-        let asked = questions.iter().map(|query| record(&prometheus, query, at));
+        let asked = questions.iter().map(|query| record(&prometheus, query, options.now));
         let mut asked = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
         let mut records = std::collections::BTreeMap::new();
         while let Some((query, record)) = asked.next().await {
@@ -45,7 +46,7 @@ pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, at: Option<Timestamp
         progress.clear();
         records
     });
-    Ok(Recorded { queries, configured: true, cluster_id: options.cluster_id.clone(), store_id, ..Recorded::default() })
+    Ok(Recorded { queries, configured: true, cluster_id, store_id, ..Recorded::default() })
 }
 
 async fn record(prometheus: &Prometheus, query: &str, at: Option<Timestamp>) -> (String, Record) {

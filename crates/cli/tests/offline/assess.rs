@@ -70,6 +70,8 @@ fn what_cannot_be_assessed_is_said() {
         (&["--version", "1.4.2", "--series", "broken.prom"], "broken.prom: "),
         (&["--version", "1.4.2", "--series", "nope"], "nope cannot be read"),
         (&["--version", "one"], "one"),
+        (&["--version", "1.4.2", "--shared-store"], "--cluster-id"),
+        (&[], "--version"),
     ] {
         let always = ["assess", "--graph", "kept/graph-data", "--channel", "stable-1.5"];
         let answer = place.run(&[&always[..], more].concat());

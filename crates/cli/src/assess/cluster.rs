@@ -1,0 +1,87 @@
+//! The cluster that is assessed, if one is named, and what it says about itself: its `ClusterVersion`, where it has one.
+
+use anyhow::{Context as _, Result};
+use clearway_core::Version;
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::arguments::Assess;
+
+/// The name of the one `ClusterVersion`.
+const SINGLETON: &str = "version";
+
+/// What is known of a cluster before its risks are looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct About {
+    pub(super) version: Option<Version>,
+    pub(super) channel: Option<String>,
+    pub(super) id: Option<String>,
+}
+
+/// A cluster and the kinds it serves.
+pub(super) struct Connected {
+    pub(super) runtime: Runtime,
+    pub(super) cluster: Cluster,
+    pub(super) catalog: Catalog,
+}
+
+impl Connected {
+    /// The cluster that the options name, if they do.
+    pub(super) fn open(options: &Assess) -> Result<Option<Self>> {
+        if options.kubeconfig.is_none() && options.context.is_none() {
+            return Ok(None);
+        }
+        let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let (cluster, catalog) = runtime.block_on(async {
+            let cluster = Cluster::connect(&connection).await?;
+            let catalog = cluster.catalog().await?;
+            Ok::<_, ClusterError>((cluster, catalog))
+        })?;
+        Ok(Some(Connected { runtime, cluster, catalog }))
+    }
+
+    /// What the cluster says about itself.
+    pub(super) fn about(&self) -> Result<About> {
+        let Some(resource) = self.catalog.of("config.openshift.io", "ClusterVersion") else {
+            return Ok(About::default());
+        };
+        match self.runtime.block_on(self.cluster.get(resource, "", SINGLETON)) {
+            Ok(object) => read(&object),
+            Err(ClusterError::NotFound { .. }) => Ok(About::default()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn read(object: &Value) -> Result<About> {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
+    // What the cluster is at, or on its way to: that is where the next update starts.
+    let version = text("/status/desired/version").map(str::parse).transpose();
+    let version = version.context("the ClusterVersion has a version that is none")?;
+    Ok(About {
+        version,
+        channel: text("/spec/channel").map(str::to_owned),
+        id: text("/spec/clusterID").map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cluster_version_says_where_the_next_update_starts() {
+        let object = json!({
+            "spec": {"channel": "stable-1.5", "clusterID": "7c9e6679"},
+            "status": {"desired": {"version": "1.4.2"}, "history": [{"version": "1.4.1"}]},
+        });
+        let about = read(&object).unwrap();
+        let id = Some("7c9e6679".to_owned());
+        assert_eq!(about, About { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), id });
+        assert_eq!(read(&json!({"spec": {"channel": ""}})).unwrap(), About::default());
+        assert!(read(&json!({"status": {"desired": {"version": "new"}}})).is_err());
+    }
+}
