@@ -49,6 +49,8 @@ pub(super) struct SeriesEntry {
     pub(super) entry: Entry,
     #[serde(default)]
     pub(super) windows: Vec<WindowEntry>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) whole: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -13,7 +13,7 @@
 //!
 //! The manifest says `schema` (`MAJOR.MINOR`, now 1.0), `takenAt`, `redacted`, `cluster` (`id`, `version`, `arch`,
 //! `channel`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
-//! `series` with the `windows` that are whole, `objects` with `group`, `kind` and what was selected, `crds`.
+//! `series` with the `windows` that are complete (or `whole`, if there are no other series), `objects` with `group`, `kind` and what was selected, `crds`.
 //! `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
 //!
 //! # What may be concluded from it
@@ -39,7 +39,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_promql::Series;
+use clearway_promql::{Millis, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub use redact::{RedactOptions, redact};
 pub use strip::{is_secret_kind, strip};
 pub use write::{to_archive, to_files, write};
 
-use crate::prometheus::Window;
+use crate::prometheus::{Collected, Window};
 
 /// The schema that is written: its first number, and the second.
 pub const SCHEMA: (u32, u32) = (1, 0);
@@ -87,6 +87,20 @@ impl Snapshot {
             crds: Part::unasked(),
             left_out: Vec::new(),
         }
+    }
+
+    /// Puts in what a Prometheus gave. If it gave nothing of what was wanted, the series are not collected.
+    pub fn set_series(&mut self, collected: Collected) {
+        let Collected { series, complete, left_out } = collected;
+        let first = left_out.first().map(|left| left.why.to_string());
+        self.left_out.extend(left_out.into_iter().map(|left| {
+            let what = format!("{}[{}]", left.window.selector, Millis(left.window.width));
+            Omission { what, why: left.why.to_string() }
+        }));
+        self.series = match first {
+            Some(why) if complete.is_empty() => Part::NotCollected { why },
+            _ => Part::Collected(SeriesEvidence { series, windows: complete, whole: false }),
+        };
     }
 
     /// The objects of a kind, or why they are not known.
@@ -149,6 +163,23 @@ pub struct SeriesEvidence {
     pub series: Series,
     /// The windows that were collected. A selector in none of them is not known to have no series.
     pub windows: Vec<Window>,
+    /// Whether there are no other series than these: whoever wrote the snapshot vouches for it, as for a test.
+    pub whole: bool,
+}
+
+impl SeriesEvidence {
+    /// Whether all samples of a window are there, so that what is not there was not in the cluster either.
+    pub fn covers(&self, wanted: &Window) -> bool {
+        let start = |window: &Window| window.end.saturating_sub(window.width);
+        let covers = |known: &Window| {
+            known.selector == wanted.selector
+                && known.end >= wanted.end
+                && start(known) <= start(wanted)
+                // Which series had ended is known for one time only.
+                && (!wanted.instant || (known.instant && known.end == wanted.end))
+        };
+        self.whole || self.windows.iter().any(covers)
+    }
 }
 
 /// A kind of objects.

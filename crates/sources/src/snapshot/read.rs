@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path};
 
-use clearway_core::{Diagnostic, Digest, Limits, Place, Severity};
+use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_promql::read::{ReadLimits, snapshot as read_series};
 use serde::Deserialize;
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn split(path: &Path) -> Option<(Vec<String>, String)> {
     if matches!(name.as_str(), MANIFEST | SERIES | CRDS) {
         return Some((parts, name));
     }
-    let in_objects = parts.pop()? == OBJECTS && name.ends_with(".json");
+    let in_objects = parts.pop()? == OBJECTS && name.strip_suffix(".json").is_some();
     in_objects.then(|| (parts, format!("{OBJECTS}/{name}")))
 }
 
@@ -102,7 +102,9 @@ fn directory(root: &Path, limits: &Limits) -> Result<Files, SnapshotError> {
         let failed = |error| SnapshotError::Io { path: objects.clone(), error };
         for entry in fs::read_dir(&objects).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
-            if let Some(name) = name.to_str().filter(|name| name.ends_with(".json") && !name.starts_with('.')) {
+            if let Some(name) =
+                name.to_str().filter(|name| name.strip_suffix(".json").is_some() && !name.starts_with('.'))
+            {
                 names.push(format!("{OBJECTS}/{name}"));
             }
         }
@@ -146,7 +148,7 @@ pub fn assemble(mut files: Files, limits: &Limits) -> Result<Loaded, SnapshotErr
         snapshot.series = reader.part(SERIES, &listed.entry, |bytes, limits| {
             let limits = ReadLimits { bytes: limits.document_bytes, ..ReadLimits::default() };
             let series = read_series(bytes, &limits).map_err(|error| error.to_string())?;
-            Ok(SeriesEvidence { series, windows })
+            Ok(SeriesEvidence { series, windows, whole: listed.whole })
         });
     }
     for listed in manifest.objects {
@@ -192,22 +194,22 @@ impl Reader<'_> {
             return Part::NotCollected { why: why.clone() };
         }
         let Some(bytes) = found else {
-            return self.unknown("SN003", file, "the file is missing".to_owned());
+            return self.unknown("SN003", file, "the file is missing");
         };
         if bytes.len() > self.limits.document_bytes {
             let why = format!("it is larger than {} bytes", self.limits.document_bytes);
-            return self.unknown("SN002", file, why);
+            return self.unknown("SN002", file, &why);
         }
         if entry.digest.as_ref().is_some_and(|digest| !digest.matches(&bytes)) {
-            return self.unknown("SN002", file, "it is not what the manifest says: its digest is another".to_owned());
+            return self.unknown("SN002", file, "it is not what the manifest says: its digest is another");
         }
         match parse(&bytes, self.limits) {
             Ok(value) => Part::Collected(value),
-            Err(why) => self.unknown("SN002", file, why),
+            Err(why) => self.unknown("SN002", file, &why),
         }
     }
 
-    fn unknown<T>(&mut self, code: &'static str, file: &str, why: String) -> Part<T> {
+    fn unknown<T>(&mut self, code: &'static str, file: &str, why: &str) -> Part<T> {
         let message = format!("{file} is not used: {why}.");
         let help = "What it would say is taken as not known; take the snapshot again.";
         self.diagnostics.push(Diagnostic::new(code, Severity::Error, message).with_help(help).at(place(file)));

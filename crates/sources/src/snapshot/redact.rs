@@ -1,17 +1,20 @@
 //! Replaces names in a snapshot by short hashes, so that it can be handed to somebody else.
 //!
 //! Replaced are the cluster's id, who was asked, namespaces, names and UIDs of objects, and values of labels, wherever
-//! they stand as a word of their own; annotations are dropped but for a few. Equal names stay equal, in series and in
+//! they stand as a word of their own, and IPv4 addresses; annotations are dropped but for a few. Equal names stay equal, in series and in
 //! objects alike. The hashes are keyed ([`RedactOptions::key`]), or names could be guessed and compared.
 //!
 //! What the rules see must not change: a value stays as it is if some selector of the snapshot tells it from its hash
 //! (`namespace="openshift-image-registry"`), and so do names that every cluster has. What a rule decides by the
-//! cluster's id cannot be decided again. Words of free text that are no name of anything in the snapshot stay.
+//! cluster's id cannot be decided again, and functions that read values of labels (`label_replace`) read hashes. Names
+//! of labels and of custom resource definitions stay, and so do words of free text that are no name of anything in the
+//! snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use clearway_core::Digest;
-use clearway_promql::ast::MatchOp;
+use clearway_promql::ast::{ExprKind, MatchOp};
 use clearway_promql::matching::Pattern;
 use clearway_promql::series::{BuildError, Builder, Capacity};
 use clearway_promql::{CLUSTER_ID_LABEL, Limits, Query, Series};
@@ -103,8 +106,8 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
     }
     // First all that is to be replaced, so that it is replaced everywhere.
     if let Ok(evidence) = snapshot.series.known() {
-        let selectors: Vec<&str> = evidence.windows.iter().map(|window| window.selector.as_str()).collect();
-        names.of_series(&evidence.series, &selectors);
+        let selectors = evidence.windows.iter().map(|window| parsed(&window.selector));
+        names.of_series(&evidence.series, &selectors.collect::<Result<Vec<_>, _>>()?)?;
     }
     for objects in redacted.objects.values().filter_map(|part| part.known().ok()) {
         objects.items.iter().for_each(|item| names.of_object(item));
@@ -123,7 +126,7 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
         let failed = |error: BuildError| SnapshotError::Series { why: error.to_string() };
         evidence.series = names.series(&evidence.series).map_err(failed)?;
         for window in &mut evidence.windows {
-            window.selector = names.without_id(&window.selector);
+            window.selector = names.without_id(&window.selector)?;
         }
     }
     for part in redacted.objects.values_mut() {
@@ -179,7 +182,7 @@ impl Names<'_> {
     fn is_common(&self, name: &str) -> bool {
         name.len() < 2
             || NAMES.contains(&name)
-            || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            || name.bytes().all(|byte| byte.is_ascii_digit())
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || self.options.keep_names.contains(name)
     }
@@ -189,8 +192,8 @@ impl Names<'_> {
     }
 
     /// The values of labels: which stay, and which are replaced.
-    fn of_series(&mut self, series: &Series, selectors: &[&str]) {
-        let matchers = matchers(selectors);
+    fn of_series(&mut self, series: &Series, selectors: &[Query]) -> Result<(), SnapshotError> {
+        let matchers = matchers(selectors)?;
         let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
         for (labels, _) in series.iter() {
             seen.extend(labels.iter().map(|(label, value)| (label.to_owned(), value.to_owned())));
@@ -208,6 +211,7 @@ impl Names<'_> {
                 self.known.insert(value, hash);
             }
         }
+        Ok(())
     }
 
     /// The names of an object and of whatever has `metadata` within it.
@@ -233,7 +237,9 @@ impl Names<'_> {
         let labels =
             labels.filter(|(key, _)| !keeps_key(key)).filter_map(|(_, value)| value.as_str()).map(str::to_owned);
         let names: Vec<String> = own.chain(prefix).chain(labels).filter(|name| !self.is_common(name)).collect();
-        names.iter().for_each(|name| self.replace(name));
+        for name in names {
+            self.replace(&name);
+        }
     }
 
     fn series(&self, series: &Series) -> Result<Series, BuildError> {
@@ -297,6 +303,7 @@ impl Names<'_> {
         let end = word.strip_prefix(bare).unwrap_or_default();
         match self.known.get(bare) {
             Some(hash) => out.push_str(hash),
+            None if bare.parse::<Ipv4Addr>().is_ok() => out.push_str(&self.hash(bare)),
             None => {
                 for (index, part) in bare.split('.').enumerate() {
                     if index > 0 {
@@ -309,8 +316,17 @@ impl Names<'_> {
         out.push_str(end);
     }
 
-    fn without_id(&self, selector: &str) -> String {
-        if self.id.is_empty() { selector.to_owned() } else { selector.replace(&self.id, &self.hash(&self.id)) }
+    /// A selector that asks for the cluster by its new id.
+    fn without_id(&self, selector: &str) -> Result<String, SnapshotError> {
+        let mut expr = parsed(selector)?.expr().clone();
+        if let ExprKind::Selector(selector) = &mut expr.kind {
+            for matcher in &mut selector.matchers {
+                if matcher.label.text == CLUSTER_ID_LABEL && !self.id.is_empty() && matcher.value.text == self.id {
+                    matcher.value.text = self.hash(&self.id);
+                }
+            }
+        }
+        Ok(expr.to_string())
     }
 }
 
@@ -322,8 +338,6 @@ fn keeps_key(key: &str) -> bool {
 enum Test {
     Equal(String),
     Matches(Pattern),
-    /// Of what cannot be read everything stays.
-    Unreadable,
 }
 
 impl Test {
@@ -331,28 +345,29 @@ impl Test {
         match self {
             Test::Equal(wanted) => value == wanted,
             Test::Matches(pattern) => pattern.matches(value),
-            // No hash is told from a name by this, so tell them apart by what hashes begin with.
-            Test::Unreadable => value.starts_with("r-"),
         }
     }
 }
 
+/// A selector that cannot be read may ask for anything, so that nothing could be replaced.
+fn parsed(selector: &str) -> Result<Query, SnapshotError> {
+    let failed = || SnapshotError::Series { why: format!("`{selector}` is no selector") };
+    Query::parse(selector, &Limits::default()).map_err(|_| failed())
+}
+
 /// The conditions that selectors have for each label. Whether they say yes or no makes no difference.
-fn matchers(selectors: &[&str]) -> BTreeMap<String, Vec<Test>> {
-    let limits = Limits::default();
+fn matchers(selectors: &[Query]) -> Result<BTreeMap<String, Vec<Test>>, SnapshotError> {
     let mut tests: BTreeMap<String, Vec<Test>> = BTreeMap::new();
-    for selector in selectors {
-        let Ok(query) = Query::parse(selector, &limits) else { continue };
-        for matcher in query.selectors().into_iter().flat_map(|selector| &selector.matchers) {
-            let value = matcher.value.text.clone();
-            let test = match matcher.op {
-                MatchOp::Equal | MatchOp::NotEqual => Test::Equal(value),
-                MatchOp::Matches | MatchOp::NotMatches => {
-                    Pattern::new(&value, limits.pattern_bytes).map_or(Test::Unreadable, Test::Matches)
-                }
-            };
-            tests.entry(matcher.label.text.clone()).or_default().push(test);
-        }
+    for matcher in selectors.iter().flat_map(Query::selectors).flat_map(|selector| &selector.matchers) {
+        let value = &matcher.value.text;
+        let test = match matcher.op {
+            MatchOp::Equal | MatchOp::NotEqual => Test::Equal(value.clone()),
+            MatchOp::Matches | MatchOp::NotMatches => {
+                let pattern = Pattern::new(value, Limits::default().pattern_bytes);
+                Test::Matches(pattern.map_err(|error| SnapshotError::Series { why: error.to_string() })?)
+            }
+        };
+        tests.entry(matcher.label.text.clone()).or_default().push(test);
     }
-    tests
+    Ok(tests)
 }

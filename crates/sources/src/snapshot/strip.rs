@@ -44,10 +44,17 @@ pub fn strip(object: &Value) -> Option<Value> {
     }
     let mut object = object.clone();
     if let Value::Object(fields) = &mut object {
-        CONTENTS.iter().for_each(|name| drop(fields.remove(*name)));
+        fields.retain(|name, _| !CONTENTS.contains(&name.as_str()));
     }
     clean(&mut object);
     Some(object)
+}
+
+/// A text without what looks like a secret.
+pub(super) fn strip_text(text: &str) -> String {
+    let mut text = text.to_owned();
+    clean_text(&mut text);
+    text
 }
 
 /// Recursion is safe: readers of JSON refuse what is nested more than 128 deep.
@@ -64,7 +71,7 @@ fn clean_fields(fields: &mut Map<String, Value>) {
     fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | "stringData" | LAST_APPLIED));
     // Objects within objects, as in a list or a template.
     if fields.get("kind").and_then(Value::as_str).is_some_and(|kind| is_secret_kind(kind) || kind == "ConfigMap") {
-        CONTENTS.iter().for_each(|name| drop(fields.remove(*name)));
+        fields.retain(|name, _| !CONTENTS.contains(&name.as_str()));
     }
     // A variable of a container: the name says what the value is.
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);

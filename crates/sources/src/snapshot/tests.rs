@@ -13,7 +13,8 @@ use serde_json::json;
 use super::*;
 
 fn series(lines: &[&str]) -> Series {
-    let text = format!("# clearway-series 1\n{}\n# end {}\n", lines.join("\n"), lines.len());
+    let end = format!("# end {}\n", lines.len());
+    let text = [&["# clearway-series 1"], lines, &[&end]].concat().join("\n");
     read_series(text.as_bytes(), &ReadLimits::default()).unwrap()
 }
 
@@ -32,7 +33,7 @@ fn deployment(name: &str) -> Value {
             "name": name, "namespace": "acme-shop", "uid": "7e1c-uid", "labels": {"team": "falcon", "kubernetes.io/arch": "amd64"},
             "annotations": {"owner": "jane.doe@acme.example", "clearway.dev/channel": "standard"},
         },
-        "spec": {"replicas": 3, "host": format!("{name}.acme-shop.svc")},
+        "spec": {"replicas": 3, "ip": "10.1.2.3", "host": format!("{name}.acme-shop.svc")},
         "status": {"message": format!("pod {name}. is up in acme-shop/{name}")},
     })
 }
@@ -53,6 +54,7 @@ fn sample() -> Snapshot {
             "up{_id=\"b5f9-cluster-id\",type=\"VSphere\"} 1700000000000:1 +1:stale",
         ]),
         windows: vec![window("up{_id=\"b5f9-cluster-id\"}"), window("kube_pod_info{namespace=\"acme-registry\"}")],
+        whole: false,
     });
     let items = vec![deployment("storefront"), deployment("backoffice")];
     let objects =
@@ -265,6 +267,26 @@ fn archives_of_strangers_are_read_with_care() {
 }
 
 #[test]
+fn a_selector_is_covered_by_a_window_that_is_as_wide() {
+    let Part::Collected(mut evidence) = sample().series else { panic!() };
+    evidence.windows = vec![Window { selector: "a".to_owned(), end: 1_000, width: 500, instant: true }];
+    for (selector, end, width, instant, want) in [
+        ("a", 1_000, 500, true, true),
+        ("a", 1_000, 400, true, true),
+        ("a", 1_000, 501, false, false),
+        ("a", 900, 400, false, true),
+        ("a", 900, 400, true, false),
+        ("a", 1_001, 100, false, false),
+        ("b", 1_000, 500, true, false),
+    ] {
+        let wanted = Window { selector: selector.to_owned(), end, width, instant };
+        assert_eq!(evidence.covers(&wanted), want, "{wanted:?}");
+    }
+    evidence.whole = true;
+    assert!(evidence.covers(&window("b")));
+}
+
+#[test]
 fn secrets_are_never_written() {
     let mut snapshot = sample();
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "hunter2"}});
@@ -272,6 +294,9 @@ fn secrets_are_never_written() {
     dirty["data"] = json!({"a": "hunter2"});
     dirty["spec"]["password"] = json!("hunter2");
     let objects = |items| Part::Collected(Objects { items, ..Objects::default() });
+    snapshot.sources.push("https://me:hunter2@prometheus/".to_owned());
+    snapshot.left_out.push(Omission { what: "x".to_owned(), why: "http://me:hunter2@p says no".to_owned() });
+    snapshot.crds = Part::NotCollected { why: "http://me:hunter2@p says no".to_owned() };
     snapshot.objects.insert(kind("", "Secret"), objects(vec![secret.clone()]));
     snapshot.objects.insert(kind("apps", "Deployment"), objects(vec![dirty, secret]));
     let files = to_files(&snapshot).unwrap();
@@ -286,9 +311,18 @@ fn no_name_is_left_after_redaction_and_rules_see_the_same() {
     let redacted = redact(&sample(), &RedactOptions::default()).unwrap();
     let files = to_files(&redacted).unwrap();
     let text: String = files.values().map(|bytes| String::from_utf8(bytes.clone()).unwrap()).collect();
-    for name in
-        ["acme-shop", "storefront", "backoffice", "falcon", "jane", "b5f9", "cache-7", "7e1c", "prometheus.acme"]
-    {
+    for name in [
+        "acme-shop",
+        "storefront",
+        "backoffice",
+        "falcon",
+        "jane",
+        "b5f9",
+        "cache-7",
+        "7e1c",
+        "prometheus.acme",
+        "10.1.2.3",
+    ] {
         assert!(!text.contains(name), "{name}: {text}");
     }
     // Kept: what a selector asks for, words of the API, what every cluster has.
@@ -299,8 +333,10 @@ fn no_name_is_left_after_redaction_and_rules_see_the_same() {
     }
     // Equal names stay equal, in series and objects alike.
     let Part::Collected(evidence) = &redacted.series else { panic!() };
-    let pod =
-        evidence.series.iter().find(|(labels, _)| labels.get("pod") != "" && labels.get("namespace").starts_with("r-"));
+    let pod = evidence
+        .series
+        .iter()
+        .find(|(labels, _)| !labels.get("pod").is_empty() && labels.get("namespace").starts_with("r-"));
     let namespace = pod.unwrap().0.get("namespace").to_owned();
     let item = &redacted.objects_of("apps", "Deployment").unwrap().items[0];
     assert_eq!(item["metadata"]["namespace"], namespace.as_str());
@@ -312,6 +348,10 @@ fn no_name_is_left_after_redaction_and_rules_see_the_same() {
     assert!(evidence.windows.iter().any(|window| window.selector == format!("up{{_id=\"{id}\"}}")));
     assert!(evidence.series.iter().any(|(labels, _)| labels.get("_id") == id));
     assert!(loaded(files.clone()).snapshot.redacted);
+    // What cannot be read may ask for anything.
+    let mut odd = sample();
+    odd.series = Part::Collected(SeriesEvidence { series: series(&[]), windows: vec![window("a{")], whole: false });
+    assert!(matches!(redact(&odd, &RedactOptions::default()), Err(SnapshotError::Series { .. })));
     // Stable, and another with another key.
     assert_eq!(to_files(&redact(&sample(), &RedactOptions::default()).unwrap()).unwrap(), files);
     let other = RedactOptions { key: Some("k".to_owned()), ..RedactOptions::default() };
@@ -328,7 +368,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map("[a-zA-Z/.]{0,8}", inner, 0..4).prop_map(|map| Value::from_iter(map)),
+            prop::collection::btree_map("[a-zA-Z/.]{0,8}", inner, 0..4).prop_map(Value::from_iter),
         ]
     })
 }

@@ -11,7 +11,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
-use super::{Files, Part, SCHEMA, Selection, Snapshot, SnapshotError, is_secret_kind, strip};
+use super::strip::strip_text;
+use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, is_secret_kind, strip};
 
 /// The files of a snapshot, without what is never kept.
 pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
@@ -20,7 +21,8 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
         listed(&snapshot.series, |evidence| file(&mut files, SERIES, write_series(&evidence.series).into_bytes()));
     let mut windows: Vec<_> = snapshot.series.known().map(|evidence| evidence.windows.clone()).unwrap_or_default();
     windows.sort();
-    let series = SeriesEntry { entry: series, windows: windows.iter().map(Into::into).collect() };
+    let whole = snapshot.series.known().is_ok_and(|evidence| evidence.whole);
+    let series = SeriesEntry { entry: series, windows: windows.iter().map(Into::into).collect(), whole };
     let mut objects = Vec::new();
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;
@@ -41,14 +43,15 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
         crds.sort();
         file(&mut files, CRDS, lines(&crds.iter().map(|crd| json!(crd)).collect::<Vec<_>>()))
     });
-    let mut left_out = snapshot.left_out.clone();
+    let omission = |out: &Omission| Omission { what: strip_text(&out.what), why: strip_text(&out.why) };
+    let mut left_out: Vec<Omission> = snapshot.left_out.iter().map(omission).collect();
     left_out.sort();
     let manifest = Manifest {
         schema: format!("{}.{}", SCHEMA.0, SCHEMA.1),
         taken_at: snapshot.taken_at,
         redacted: snapshot.redacted,
         cluster: snapshot.cluster.clone(),
-        sources: snapshot.sources.clone(),
+        sources: snapshot.sources.iter().map(|source| strip_text(source)).collect(),
         series: Some(series),
         objects,
         crds: Some(crds),
@@ -111,7 +114,7 @@ pub fn to_archive(snapshot: &Snapshot) -> Result<Vec<u8>, SnapshotError> {
 fn listed<T>(part: &Part<T>, write: impl FnOnce(&T) -> Digest) -> Entry {
     match part {
         Part::Collected(value) => Entry { not_collected: None, digest: Some(write(value)) },
-        Part::NotCollected { why } => Entry { not_collected: Some(why.clone()), digest: None },
+        Part::NotCollected { why } => Entry { not_collected: Some(strip_text(why)), digest: None },
     }
 }
 
