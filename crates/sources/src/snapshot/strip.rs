@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 const REMOVED: &str = "(removed)";
 /// Fields that hold contents, of whatever object.
 const CONTENTS: [&str; 3] = ["data", "stringData", "binaryData"];
-/// How names of fields and variables end that hold secrets, in lower case and without `_` and `-`.
+/// How names of fields and variables end that hold secrets, in lower case and without `_`, `-` and `.`.
 const SECRETS: [&str; 14] = [
     "token",
     "password",
@@ -21,7 +21,7 @@ const SECRETS: [&str; 14] = [
     "accesskey",
     "apikey",
     "accesskeyid",
-    "credentials",
+    "secretvalue",
     "credential",
     "authorization",
     "kubeconfig",
@@ -61,7 +61,7 @@ pub(super) fn strip_text(text: &str) -> String {
 fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => clean_fields(fields),
-        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Array(items) => clean_items(items),
         Value::String(text) => clean_text(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -76,19 +76,35 @@ fn clean_fields(fields: &mut Map<String, Value>) {
     // A variable of a container: the name says what the value is.
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
     for (name, value) in fields.iter_mut() {
+        let secret = is_secret_name(name) || (secret_variable && name == "value");
         match value {
-            Value::String(text) if is_secret_name(name) || (secret_variable && name == "value") => {
-                REMOVED.clone_into(text);
+            Value::String(text) if secret => REMOVED.clone_into(text),
+            Value::Array(items) if secret => {
+                items.iter_mut().filter(|item| item.is_string()).for_each(|item| *item = REMOVED.into());
+                clean_items(items);
             }
             value => clean(value),
         }
     }
 }
 
+/// Items of a list, which may be the arguments of a program: `--password=x`, or `--password` and then `x`.
+fn clean_items(items: &mut [Value]) {
+    let mut secret_next = false;
+    for item in items {
+        match item {
+            Value::String(text) if secret_next && !text.starts_with('-') => REMOVED.clone_into(text),
+            _ => clean(item),
+        }
+        secret_next = item.as_str().is_some_and(|text| text.starts_with('-') && is_secret_name(text));
+    }
+}
+
+/// Whether a field, variable or flag of this name holds a secret, or several.
 fn is_secret_name(name: &str) -> bool {
-    let plain: String = name.chars().filter(|letter| !matches!(letter, '_' | '-')).collect();
+    let plain: String = name.chars().filter(|letter| !matches!(letter, '_' | '-' | '.')).collect();
     let plain = plain.to_ascii_lowercase();
-    SECRETS.iter().any(|secret| plain.ends_with(secret))
+    SECRETS.iter().any(|secret| plain.trim_end_matches('s').ends_with(secret.trim_end_matches('s')))
 }
 
 /// Texts that are secrets by their look, wherever they stand, and passwords in addresses.
@@ -100,6 +116,10 @@ fn clean_text(text: &mut String) {
         || text.split_whitespace().any(|word| word.eq_ignore_ascii_case("bearer"));
     if secret {
         REMOVED.clone_into(text);
+        return;
+    }
+    if let Some((flag, _)) = text.split_once('=').filter(|(flag, _)| flag.starts_with('-') && is_secret_name(flag)) {
+        *text = format!("{flag}={REMOVED}");
     } else if text.contains("://") && text.contains('@') {
         *text = without_users(text);
     }
@@ -137,6 +157,8 @@ mod tests {
                 "httpProxy": "http://me:hunter2@proxy:3128/x, https://you:hunter2@b",
                 "nested": [{"kind": "Secret", "data": {"a": "hunter2"}}, {"kind": "Other", "data": {"a": "kept"}}],
                 "env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "kept"}],
+                "apiTokens": ["hunter2", {"name": "kept", "password": "hunter2"}],
+                "args": ["--db-password=hunter2", "--token", "hunter2", "--mode=kept", "run"],
                 "note": "Authorization: Bearer hunter2", "jwt": "x eyJhbGciOi.hunter2.c2ln",
                 "pem": "-----BEGIN RSA PRIVATE KEY-----\nhunter2",
             },
@@ -144,7 +166,7 @@ mod tests {
         let clean = strip(&dirty).unwrap();
         let text = clean.to_string();
         assert!(!text.contains("hunter2") && !text.contains("managedFields"), "{text}");
-        assert_eq!(text.matches("kept").count(), 4, "{text}");
+        assert_eq!(text.matches("kept").count(), 6, "{text}");
         assert_eq!(clean["spec"]["httpProxy"], "http://proxy:3128/x, https://b");
         assert_eq!(strip(&clean), Some(clean));
         for kind in ["Secret", "SecretList", "TokenReview", "OAuthAccessToken"] {
