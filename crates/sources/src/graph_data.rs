@@ -11,6 +11,7 @@ use clearway_core::Limits;
 use clearway_graph::Inputs;
 
 pub use archive::{ArchiveError, Content, archive, content};
+pub(crate) use archive::{Opened, damaged};
 
 /// The directories of graph-data whose files are read, besides `version` and `raw/metadata.json`.
 pub(crate) const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];

@@ -70,7 +70,7 @@ pub fn content(stream: impl Read, limits: &Limits) -> Result<Content, ArchiveErr
 }
 
 /// A stream after gzip, with its first bytes looked at.
-struct Opened<R: Read> {
+pub(crate) struct Opened<R: Read> {
     head: Vec<u8>,
     rest: Unpacked<BufReader<R>>,
     limit: u64,
@@ -92,7 +92,7 @@ impl<R: BufRead> Read for Unpacked<R> {
 }
 
 impl<R: Read> Opened<R> {
-    fn new(stream: R, limits: &Limits) -> Result<Self, ArchiveError> {
+    pub(crate) fn new(stream: R, limits: &Limits) -> Result<Self, ArchiveError> {
         let limit = limits.file_bytes;
         let mut stream = BufReader::with_capacity(1 << 16, stream);
         let packed = stream.fill_buf().map_err(|error| damaged(&error, limit))?.starts_with(&[0x1f, 0x8b]);
@@ -105,13 +105,13 @@ impl<R: Read> Opened<R> {
     }
 
     /// Whether it begins with a header of an archive, or with the zeros that end one.
-    fn is_archive(&self) -> bool {
+    pub(crate) fn is_archive(&self) -> bool {
         self.head.len() == HEADER
             && (self.head.get(257..262) == Some(b"ustar") || self.head.iter().all(|byte| *byte == 0))
     }
 
     /// Everything, up to the limit: what is passed over counts, for it is unpacked all the same.
-    fn bytes(self) -> Bounded<impl Read> {
+    pub(crate) fn bytes(self) -> impl Read {
         Bounded { left: self.limit, stream: Cursor::new(self.head).chain(self.rest) }
     }
 
@@ -172,7 +172,8 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-fn damaged(error: &io::Error, limit: u64) -> ArchiveError {
+/// What a failure to read means.
+pub(crate) fn damaged(error: &io::Error, limit: u64) -> ArchiveError {
     match error.kind() {
         io::ErrorKind::FileTooLarge => ArchiveError::TooLarge { limit },
         io::ErrorKind::UnexpectedEof => ArchiveError::Damaged { why: "it ends too early".to_owned() },

@@ -33,6 +33,8 @@ const ENDPOINTS: [&str; 3] = ["/api/v1/query", "/api/v1", "/graph"];
 const QUERY: &str = "/api/v1/query";
 /// Bytes of the body of an error that are read: those of the API are a few lines.
 const ERROR_BYTES: u64 = 64 << 10;
+/// Bytes of an answer that is not read on the side.
+const LARGE: usize = 1 << 20;
 /// Bytes of a token: those of service accounts have about a thousand.
 const TOKEN_BYTES: u64 = 64 << 10;
 /// Letters of somebody else's explanation that are shown.
@@ -163,7 +165,16 @@ impl Prometheus {
         // The client bounds one exchange; there may be two.
         let limited = tokio::time::timeout(self.options.timeout, self.exchange(&form, limit)).await;
         let (status, body) = limited.unwrap_or_else(|_| Err(self.late()))?;
-        self.read(status, &body).map(|answered| (answered, body.len() as u64))
+        let size = body.len();
+        let answered = if size < LARGE {
+            self.read(status, &body)
+        } else {
+            // Reading takes a while, and others may be waiting for this thread.
+            let this = self.clone();
+            let read = tokio::task::spawn_blocking(move || this.read(status, &body)).await;
+            read.unwrap_or_else(|error| Err(PrometheusError::NotAnAnswer { url: self.shown(), why: error.to_string() }))
+        };
+        answered.map(|answered| (answered, size as u64))
     }
 
     fn form(&self, query: &str, time: Option<String>) -> String {

@@ -1,7 +1,7 @@
 //! What goes wrong, each as an error of its own kind, with the address and without a secret.
 
 use clearway_promql::eval::Value;
-use clearway_sources::prometheus::{Measure, Prometheus, PrometheusError, PrometheusOptions};
+use clearway_sources::prometheus::{CollectLimits, Measure, Prometheus, PrometheusError, PrometheusOptions, Window};
 
 use crate::server::{Answer, Asked, Server, one, say};
 use crate::{at, quick, refused};
@@ -180,7 +180,6 @@ async fn a_user_in_the_address_is_sent() {
 
 #[tokio::test]
 async fn what_is_left_of_a_limit_is_what_the_next_window_has() {
-    use clearway_sources::prometheus::{CollectLimits, Window};
     let body =
         r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"a":"b"},"values":[[1,"1"]]}]}}"#;
     let server = Server::start(move |_| say(200, body)).await;
@@ -193,4 +192,22 @@ async fn what_is_left_of_a_limit_is_what_the_next_window_has() {
         matches!(why, PrometheusError::TooLarge { measure: Measure::Bytes, limit, .. } if *limit == limits.bytes);
     assert!(of_all, "{why}");
     assert!(server.take()[0].body.starts_with("query=a%5B1m%5D&time=1.5&"));
+}
+
+#[tokio::test]
+async fn a_large_answer_is_read_and_counted() {
+    let samples: Vec<String> = (0..100_000).map(|time| format!("[{time},\"1\"]")).collect();
+    let samples = samples.join(",");
+    let body = format!(
+        r#"{{"status":"success","data":{{"resultType":"matrix","result":[{{"metric":{{}},"values":[{samples}]}}]}}}}"#
+    );
+    assert!(body.len() > 1 << 20);
+    let server = Server::start(move |_| say(200, &body)).await;
+    let windows = [Window { selector: "a".to_owned(), end: 0, width: 60_000, instant: false }];
+    let gathered = at(&server.url()).series_of(&windows, &CollectLimits::default(), &|_, _| {}).await.unwrap();
+    assert_eq!(gathered.series.samples(), 100_000);
+    let few = CollectLimits { samples: 99_999, ..CollectLimits::default() };
+    let gathered = at(&server.url()).series_of(&windows, &few, &|_, _| {}).await.unwrap();
+    let why = &gathered.left_out[0].why;
+    assert!(matches!(why, PrometheusError::TooLarge { measure: Measure::Samples, limit: 99_999, .. }), "{why}");
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clearway_promql::eval::{self, Value};
 use clearway_promql::{Limits, Millis, Query};
 use clearway_sources::prometheus::{CollectLimits, Measure, PrometheusError, windows};
+use clearway_sources::snapshot::{RedactOptions, Snapshot, read, redact, write};
 use clearway_testbed::{prometheus, seconds_ago, wait_until};
 
 use crate::at;
@@ -45,13 +46,13 @@ async fn values_and_errors_come_as_they_are() {
 
 #[tokio::test]
 async fn what_was_gathered_gives_the_same_values() {
-    let mut series = String::from("live 1\ngone 1\nmore{x=\"1\"} 3\nmore{x=\"2\"} 4\n");
+    let mut series = String::from("live 1\ngone 1\nmore{x=\"first\"} 3\nmore{x=\"other\"} 4\n");
     for age in (0..60).rev() {
         let time = seconds_ago(60 * age + 5);
-        let _ = write!(series, "past{{x=\"1\"}} {age} {time}\npast{{x=\"2\"}} 7 {time}\n");
+        let _ = write!(series, "past{{x=\"first\"}} {age} {time}\npast{{x=\"other\"}} 7 {time}\n");
     }
     let Some(real) = prometheus(&series).await else { return };
-    real.replace("live 1\nmore{x=\"1\"} 3\nmore{x=\"2\"} 4\n").await.unwrap();
+    real.replace("live 1\nmore{x=\"first\"} 3\nmore{x=\"other\"} 4\n").await.unwrap();
     wait_until(Duration::from_secs(10), "the series ends", async || {
         real.query("gone").await.is_ok_and(|data| data["result"].as_array().is_some_and(Vec::is_empty))
     })
@@ -63,7 +64,7 @@ async fn what_was_gathered_gives_the_same_values() {
         "count(gone) or vector(0)",
         "max_over_time(past[1h])",
         "past offset 30m",
-        "max_over_time(rate(past{x=\"1\"}[10m])[20m:1m] offset 5m)",
+        "max_over_time(rate(past{x=\"first\"}[10m])[20m:1m] offset 5m)",
         "sum by (x) (more) * on (x) group_left () past",
         "timestamp(past)",
     ];
@@ -75,11 +76,24 @@ async fn what_was_gathered_gives_the_same_values() {
     let collected = client.series_of(&wanted, &CollectLimits::default(), &progress).await.unwrap();
     assert!(collected.left_out.is_empty() && collected.complete == wanted, "{:?}", collected.left_out);
     assert_eq!(steps.into_inner().unwrap().last(), Some(&(wanted.len(), wanted.len())));
+    // As a snapshot on disk, which gives the same values; with names replaced, as many of the same.
+    let mut taken = Snapshot::new(now);
+    taken.set_series(collected);
+    let root = tempfile::tempdir().unwrap();
+    let hidden = redact(&taken, &RedactOptions::default()).unwrap();
+    let read_back = |snapshot: &Snapshot, name: &str| {
+        write(snapshot, &root.path().join(name)).unwrap();
+        let loaded = read(&root.path().join(name), &clearway_core::Limits::default()).unwrap();
+        loaded.snapshot.series.known().unwrap().clone()
+    };
+    let (plain, hidden) = (read_back(&taken, "plain"), read_back(&hidden, "hidden"));
+    assert!(wanted.iter().all(|window| plain.covers(window)));
     for query in &queries {
         let online = client.instant(query.text(), Some(now)).await.unwrap().value;
         let time = Millis(now.as_seconds() * 1000);
-        let replayed = eval::instant(query, &collected.series, time, &eval::Settings::default()).unwrap().value;
-        assert_eq!(sorted(&online), sorted(&replayed), "{}", query.text());
+        let replay = |series| eval::instant(query, series, time, &eval::Settings::default()).unwrap().value;
+        assert_eq!(sorted(&online), sorted(&replay(&plain.series)), "{}", query.text());
+        assert_eq!(values(&online), values(&replay(&hidden.series)), "{}", query.text());
     }
 
     let few = CollectLimits { series: 2, ..CollectLimits::default() };
@@ -87,6 +101,13 @@ async fn what_was_gathered_gives_the_same_values() {
     assert!(cut.series.len() <= 2 && !cut.left_out.is_empty());
     let measured = |why: &PrometheusError| matches!(why, PrometheusError::TooLarge { measure: Measure::Series, .. });
     assert!(cut.left_out.iter().all(|left| measured(&left.why)));
+}
+
+fn values(value: &Value) -> Vec<String> {
+    let Value::Vector(samples) = value else { panic!("{value:?}") };
+    let mut values: Vec<String> = samples.iter().map(|sample| sample.value.to_string()).collect();
+    values.sort();
+    values
 }
 
 fn sorted(value: &Value) -> Vec<String> {

@@ -1,0 +1,357 @@
+//! A snapshot: evidence taken from a cluster, to be judged again without it (U16).
+//!
+//! # The form
+//!
+//! A directory, or the same as a tar archive, packed with gzip or not:
+//!
+//! | file | content |
+//! |---|---|
+//! | `snapshot.json` | the manifest: what follows |
+//! | `series.snap` | series with their samples, in the form of `clearway_promql::read::write_snapshot` |
+//! | `objects/KIND.GROUP.json` | objects of one kind (`objects/KIND.json` in the core group), as `{"items": […]}` |
+//! | `crds.json` | names and versions of custom resource definitions, as `{"items": […]}` |
+//!
+//! The manifest says `schema` (`MAJOR.MINOR`, now 1.0), `takenAt`, `redacted`, `cluster` (`id`, `version`, `arch`,
+//! `channel`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
+//! `series` with the `windows` that are complete (or `whole`, if there are no other series), `objects` with `group`, `kind` and what was selected, `crds`.
+//! `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
+//!
+//! # What may be concluded from it
+//!
+//! A part that is not listed, whose file is missing, or whose file is damaged is *not collected*, which is a reason to
+//! know nothing, and never empty, which would be a fact about the cluster (U3). A reader takes a newer minor schema and
+//! says so; it refuses another major one. Digests are optional, so that a snapshot can be written by hand.
+//!
+//! # What is never in it
+//!
+//! Secrets and tokens as objects, `data` of any object, passwords and tokens in fields, environments and addresses,
+//! `managedFields` and the last applied configuration: [`write`] and [`to_files`] remove them whatever they are given.
+//! [`redact`] also replaces names.
+
+mod manifest;
+mod read;
+mod redact;
+mod strip;
+mod write;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use clearway_core::{Arch, Timestamp, Version};
+use clearway_promql::{Millis, Series};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use read::{Files, Loaded, assemble, read, read_archive};
+pub use redact::{RedactOptions, redact};
+pub use strip::{is_secret_kind, strip};
+pub use write::{to_archive, to_files, write};
+
+use crate::prometheus::{Collected, Window};
+
+/// The schema that is written: its first number, and the second.
+pub const SCHEMA: (u32, u32) = (1, 0);
+
+/// Evidence of a cluster. Plain data: what is decided from it is decided elsewhere.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// When it was taken; evidence is as old as this.
+    pub taken_at: Timestamp,
+    /// Which cluster it is of.
+    pub cluster: ClusterFacts,
+    /// Who was asked, in words and without credentials.
+    pub sources: Vec<String>,
+    /// Whether names were replaced. The cluster id is another one then.
+    pub redacted: bool,
+    /// Series with their samples.
+    pub series: Part<SeriesEvidence>,
+    /// Objects by their kind. A kind that is not among them was not collected.
+    pub objects: BTreeMap<GroupKind, Part<Objects>>,
+    /// Custom resource definitions.
+    pub crds: Part<Vec<Crd>>,
+    /// What is not in it although it was wanted.
+    pub left_out: Vec<Omission>,
+}
+
+impl Snapshot {
+    /// A snapshot in which nothing was collected yet.
+    pub fn new(taken_at: Timestamp) -> Self {
+        Snapshot {
+            taken_at,
+            cluster: ClusterFacts::default(),
+            sources: Vec::new(),
+            redacted: false,
+            series: Part::unasked(),
+            objects: BTreeMap::new(),
+            crds: Part::unasked(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Puts in what a Prometheus gave. If it gave nothing of what was wanted, the series are not collected.
+    pub fn set_series(&mut self, collected: Collected) {
+        let Collected { series, complete, left_out } = collected;
+        let first = left_out.first().map(|left| left.why.to_string());
+        self.left_out.extend(left_out.into_iter().map(|left| {
+            let what = format!("{}[{}]", left.window.selector, Millis(left.window.width));
+            Omission { what, why: left.why.to_string() }
+        }));
+        self.series = match first {
+            Some(why) if complete.is_empty() => Part::NotCollected { why },
+            _ => Part::Collected(SeriesEvidence { series, windows: complete, whole: false }),
+        };
+    }
+
+    /// The objects of a kind, or why they are not known.
+    pub fn objects_of(&self, group: &str, kind: &str) -> Result<&Objects, &str> {
+        let key = GroupKind { group: group.to_owned(), kind: kind.to_owned() };
+        self.objects.get(&key).map_or(Err(UNASKED), Part::known)
+    }
+}
+
+/// A part of the evidence: there, or not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part<T> {
+    /// It was collected; if it is empty, then so is the cluster.
+    Collected(T),
+    /// It was not.
+    NotCollected {
+        /// Why, in a sentence.
+        why: String,
+    },
+}
+
+const UNASKED: &str = "the snapshot does not hold it";
+
+impl<T> Part<T> {
+    fn unasked() -> Self {
+        Part::NotCollected { why: UNASKED.to_owned() }
+    }
+
+    /// What was collected, or why it was not.
+    pub fn known(&self) -> Result<&T, &str> {
+        match self {
+            Part::Collected(value) => Ok(value),
+            Part::NotCollected { why } => Err(why),
+        }
+    }
+}
+
+/// What is said of a cluster itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterFacts {
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The version it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// Its architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arch: Option<Arch>,
+    /// The channel it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
+
+/// Series, and of which stretches of time they are whole.
+#[derive(Debug, Clone)]
+pub struct SeriesEvidence {
+    /// The series.
+    pub series: Series,
+    /// The windows that were collected. A selector in none of them is not known to have no series.
+    pub windows: Vec<Window>,
+    /// Whether there are no other series than these: whoever wrote the snapshot vouches for it, as for a test.
+    pub whole: bool,
+}
+
+impl SeriesEvidence {
+    /// Whether all samples of a window are there, so that what is not there was not in the cluster either.
+    pub fn covers(&self, wanted: &Window) -> bool {
+        let start = |window: &Window| window.end.saturating_sub(window.width);
+        let covers = |known: &Window| {
+            known.selector == wanted.selector
+                && known.end >= wanted.end
+                && start(known) <= start(wanted)
+                // Which series had ended is known for one time only.
+                && (!wanted.instant || (known.instant && known.end == wanted.end))
+        };
+        self.whole || self.windows.iter().any(covers)
+    }
+}
+
+/// A kind of objects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GroupKind {
+    /// The API group; empty for the core group.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+}
+
+impl fmt::Display for GroupKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        write!(f, "{}{dot}{}", self.kind, self.group)
+    }
+}
+
+/// Objects of one kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Objects {
+    /// Which were asked for.
+    pub selection: Selection,
+    /// The objects as the API server gave them, without what is never kept.
+    pub items: Vec<Value>,
+}
+
+/// Which objects of a kind were asked for: all, unless something is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Selection {
+    /// Only those in this namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Only this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Only those with these labels, as a label selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<String>,
+}
+
+/// A custom resource definition, as far as rules ask for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Crd {
+    /// Its name, `gateways.gateway.networking.k8s.io`.
+    pub name: String,
+    /// The group it defines.
+    pub group: String,
+    /// The kind it defines.
+    pub kind: String,
+    /// Its versions in the order of the definition.
+    pub versions: Vec<CrdVersion>,
+    /// The versions in which objects may still be stored.
+    #[serde(default)]
+    pub stored_versions: Vec<String>,
+    /// Its annotations whose names end in `/bundle-version` or `/channel`.
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// A version of a custom resource definition.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CrdVersion {
+    /// Its name.
+    pub name: String,
+    /// Whether it is served.
+    pub served: bool,
+    /// Whether objects are stored in it.
+    pub storage: bool,
+}
+
+impl Crd {
+    /// What is kept of a definition; nothing if the object is none.
+    pub fn of(object: &Value) -> Option<Crd> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let version = |version: &Value| {
+            let flag = |name: &str| version[name].as_bool();
+            Some(CrdVersion { name: text(&version["name"])?, served: flag("served")?, storage: flag("storage")? })
+        };
+        let annotations = object["metadata"]["annotations"].as_object().into_iter().flatten();
+        let kept = |name: &str| name.ends_with("/bundle-version") || name.ends_with("/channel");
+        Some(Crd {
+            name: text(&object["metadata"]["name"])?,
+            group: text(&object["spec"]["group"])?,
+            kind: text(&object["spec"]["names"]["kind"])?,
+            versions: object["spec"]["versions"].as_array()?.iter().map(version).collect::<Option<_>>()?,
+            stored_versions: object["status"]["storedVersions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(text)
+                .collect(),
+            annotations: annotations
+                .filter(|(name, _)| kept(name))
+                .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
+                .collect(),
+        })
+    }
+}
+
+/// Something that was wanted and is not there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Omission {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Why a snapshot is not read or written. What is wrong with one part only is a diagnostic.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The system does not give or take it.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// It is something else.
+    #[error("no snapshot: there is no `snapshot.json` in it")]
+    NotASnapshot,
+    /// It is neither a directory nor an archive.
+    #[error("no snapshot: neither a directory nor a tar archive (which may be packed with gzip)")]
+    NotAnArchive,
+    /// The archive ends too early, was changed on the way, or holds a file twice.
+    #[error("the archive is damaged: {why}")]
+    Damaged {
+        /// What is wrong.
+        why: String,
+    },
+    /// It is larger than is read.
+    #[error("the snapshot is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// The manifest is none.
+    #[error("snapshot.json: {why}")]
+    Manifest {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Its schema is not known.
+    #[error("snapshot.json: the schema is {schema}, but this version reads {}.x; use the version that wrote it", SCHEMA.0)]
+    Schema {
+        /// What it says.
+        schema: String,
+    },
+    /// It would be written over something.
+    #[error("{} is there already; name a directory that is not", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A kind whose name is no part of a file name.
+    #[error("`{kind}` is no kind of objects")]
+    Kind {
+        /// Its name.
+        kind: String,
+    },
+    /// Series cannot be put together again.
+    #[error("the series cannot be rewritten: {why}")]
+    Series {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Writes a snapshot: the same snapshot is the same bytes.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use clearway_core::Digest;
+use clearway_promql::read::write_snapshot as write_series;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Map, Value, json};
+
+use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
+use super::strip::strip_text;
+use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, is_secret_kind, strip};
+
+/// The files of a snapshot, without what is never kept.
+pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
+    let mut files = Files::new();
+    let series =
+        listed(&snapshot.series, |evidence| file(&mut files, SERIES, write_series(&evidence.series).into_bytes()));
+    let mut windows: Vec<_> = snapshot.series.known().map(|evidence| evidence.windows.clone()).unwrap_or_default();
+    windows.sort();
+    let whole = snapshot.series.known().is_ok_and(|evidence| evidence.whole);
+    let series = SeriesEntry { entry: series, windows: windows.iter().map(Into::into).collect(), whole };
+    let mut objects = Vec::new();
+    for (kind, part) in &snapshot.objects {
+        let name = file_of(kind)?;
+        let entry = if is_secret_kind(&kind.kind) {
+            Entry { not_collected: Some("secrets are never collected".to_owned()), digest: None }
+        } else {
+            listed(part, |objects| {
+                let mut items: Vec<Value> = objects.items.iter().filter_map(strip).map(sorted).collect();
+                items.sort_by_cached_key(place_of);
+                file(&mut files, &name, lines(&items))
+            })
+        };
+        let selection = part.known().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
+        objects.push(ObjectsEntry { kind: kind.clone(), entry, selection });
+    }
+    let crds = listed(&snapshot.crds, |crds| {
+        let mut crds = crds.clone();
+        crds.sort();
+        file(&mut files, CRDS, lines(&crds.iter().map(|crd| json!(crd)).collect::<Vec<_>>()))
+    });
+    let omission = |out: &Omission| Omission { what: strip_text(&out.what), why: strip_text(&out.why) };
+    let mut left_out: Vec<Omission> = snapshot.left_out.iter().map(omission).collect();
+    left_out.sort();
+    let manifest = Manifest {
+        schema: format!("{}.{}", SCHEMA.0, SCHEMA.1),
+        taken_at: snapshot.taken_at,
+        redacted: snapshot.redacted,
+        cluster: snapshot.cluster.clone(),
+        sources: snapshot.sources.iter().map(|source| strip_text(source)).collect(),
+        series: Some(series),
+        objects,
+        crds: Some(crds),
+        left_out,
+    };
+    let wrong = |error: serde_json::Error| SnapshotError::Manifest { why: error.to_string() };
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(wrong)?;
+    text.push(b'\n');
+    files.insert(MANIFEST.to_owned(), text);
+    Ok(files)
+}
+
+/// Writes a snapshot into a new directory, which is there whole or not at all.
+pub fn write(snapshot: &Snapshot, directory: &Path) -> Result<(), SnapshotError> {
+    let files = to_files(snapshot)?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| SnapshotError::Io { path, error }
+    };
+    // An empty directory is as good as none; anything else is somebody's.
+    let empty = |path: &Path| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    if fs::symlink_metadata(directory).is_ok() && !empty(directory) {
+        return Err(SnapshotError::Exists { path: directory.to_owned() });
+    }
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(failed(parent))?;
+    // On the same file system as the directory, and for nobody else to read.
+    let scratch = tempfile::Builder::new().prefix(".snapshot-").tempdir_in(parent).map_err(failed(parent))?;
+    for (name, content) in &files {
+        let path = scratch.path().join(name);
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
+            let mut file = File::create(&path)?;
+            file.write_all(content)?;
+            file.sync_all()
+        });
+        written.map_err(failed(&directory.join(name)))?;
+    }
+    fs::rename(scratch.path(), directory).map_err(failed(directory))?;
+    // It has another name now, and is not to be removed.
+    let _ = scratch.keep();
+    Ok(())
+}
+
+/// The files of a snapshot as a tar archive packed with gzip.
+pub fn to_archive(snapshot: &Snapshot) -> Result<Vec<u8>, SnapshotError> {
+    let failed = |error: io::Error| SnapshotError::Damaged { why: error.to_string() };
+    // The header of gzip has no time and no name unless it is given them.
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    for (name, content) in to_files(snapshot)? {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o600);
+        header.set_mtime(0);
+        archive.append_data(&mut header, &name, content.as_slice()).map_err(failed)?;
+    }
+    archive.into_inner().and_then(GzEncoder::finish).map_err(failed)
+}
+
+/// What the manifest says of a part, whose file is written if it was collected.
+fn listed<T>(part: &Part<T>, write: impl FnOnce(&T) -> Digest) -> Entry {
+    match part {
+        Part::Collected(value) => Entry { not_collected: None, digest: Some(write(value)) },
+        Part::NotCollected { why } => Entry { not_collected: Some(strip_text(why)), digest: None },
+    }
+}
+
+fn file(files: &mut Files, name: &str, content: Vec<u8>) -> Digest {
+    let digest = Digest::sha256(&content);
+    files.insert(name.to_owned(), content);
+    digest
+}
+
+/// One item a line, so that two snapshots can be compared.
+fn lines(items: &[Value]) -> Vec<u8> {
+    let mut text = String::from("{\"items\":[");
+    for (index, item) in items.iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&item.to_string());
+    }
+    text.push_str("\n]}\n");
+    text.into_bytes()
+}
+
+/// The order of objects: by namespace and name, and by all of it where that is not enough.
+fn place_of(item: &Value) -> (String, String, String) {
+    let text = |name: &str| item["metadata"][name].as_str().unwrap_or_default().to_owned();
+    (text("namespace"), text("name"), item.to_string())
+}
+
+/// The same value with its fields in the order of their names, whatever order the reader of JSON keeps.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> =
+                fields.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(Map::from_iter(fields))
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
