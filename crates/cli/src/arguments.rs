@@ -5,6 +5,7 @@ mod graph;
 mod promql;
 mod risk;
 mod serve;
+mod snapshot;
 mod status;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub(crate) use graph::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
+pub(crate) use snapshot::*;
 pub(crate) use status::*;
 
 /// Is this update safe for this cluster, and why?
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
+    /// Take a cluster's evidence, to assess it elsewhere or again
+    #[command(subcommand)]
+    Snapshot(Snapshot),
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),

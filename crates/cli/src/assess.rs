@@ -1,8 +1,11 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
-mod cluster;
-mod live;
-mod objects;
+pub(crate) mod cluster;
+mod kept;
+pub(crate) mod live;
+pub(crate) mod objects;
+
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::{Recorded, Snapshot};
@@ -11,45 +14,65 @@ use clearway_core::{Timestamp, Version};
 use clearway_promql::{Millis, Series};
 use clearway_sources::clock;
 
-use crate::arguments::Assess;
+use crate::arguments::{Assess, ClusterAccess, GraphSource};
 use crate::exit::Exit;
 use crate::graph::source;
 use crate::output;
 use crate::promql::series;
-use cluster::Connected;
+use cluster::{About, Connected};
 
 /// The columns of the list.
 pub(crate) const HEAD: [&str; 4] = ["VERSION", "RECOMMENDED", "REASON", "RISKS"];
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
-    let connected = Connected::open(options)?;
-    let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
-    let version = options.version.clone().or(about.version);
-    let version = version.context("which version does the cluster run? name it with --version")?.without_build();
-    let channel = options.channel.clone().or(about.channel);
-    let view = source::view(&options.source, channel.as_deref(), options.arch.arch.as_ref())?;
-    let settings = Settings { max_age: options.max_age, ..Settings::default() };
-    let mut plan =
-        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
-    if let Some(revision) = &view.revision {
-        plan = plan.with_revision(revision.id().to_string());
-    }
-    let id = options.cluster_id.clone().or(about.id);
-    if options.shared_store && id.is_none() {
-        bail!("--shared-store needs to know whose metrics are meant: name the cluster with --cluster-id");
-    }
-    let assessment = assessed(options, &plan, connected.as_ref(), id.as_deref())?;
+    let access = &options.cluster;
+    let kept = options.snapshot.as_deref().map(kept::read).transpose()?;
+    let connected = Connected::open(access)?;
+    let about = match (&kept, &connected) {
+        (Some(kept), _) => kept.about(),
+        (None, Some(connected)) => connected.about()?,
+        (None, None) => About::default(),
+    };
+    let (plan, id) = planned(&options.source, access, about, options.max_age)?;
+    let assessment = match &kept {
+        Some(kept) => kept.assess(&plan, options.now),
+        None => assessed(options, &plan, connected.as_ref(), id.as_deref())?,
+    };
     match &options.to {
         Some(to) => one(options, &assessment, &to.without_build()),
         None => all(options, &assessment),
     }
 }
 
+/// What there is to find out about a cluster, and its id: by what was named, and else by what the cluster says.
+pub(crate) fn planned(
+    graph: &GraphSource,
+    access: &ClusterAccess,
+    about: About,
+    max_age: Duration,
+) -> Result<(Plan, Option<String>)> {
+    let version = access.version.clone().or(about.version);
+    let version = version.context("which version does the cluster run? name it with --version")?.without_build();
+    let channel = access.channel.clone().or(about.channel);
+    let view = source::view(graph, channel.as_deref(), access.arch.arch.as_ref())?;
+    let settings = Settings { max_age, ..Settings::default() };
+    let mut plan =
+        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
+    if let Some(revision) = &view.revision {
+        plan = plan.with_revision(revision.id().to_string());
+    }
+    let id = access.cluster_id.clone().or(about.id);
+    if access.shared_store && id.is_none() {
+        bail!("--shared-store needs to know whose metrics are meant: name the cluster with --cluster-id");
+    }
+    Ok((plan, id))
+}
+
 /// The plan with the evidence that was named.
 fn assessed(options: &Assess, plan: &Plan, connected: Option<&Connected>, id: Option<&str>) -> Result<Assessment> {
     let objects = connected.map(|connected| objects::look(plan, connected)).transpose()?.flatten();
-    if let Some(url) = &options.prometheus {
+    if let Some(url) = &options.cluster.prometheus {
         let evidence = Recorded { objects, ..live::ask(plan, url, options, id)? };
         return Ok(plan.assess(&evidence, options.now.unwrap_or_else(clock::now)));
     }
@@ -60,7 +83,7 @@ fn assessed(options: &Assess, plan: &Plan, connected: Option<&Connected>, id: Op
         series: metrics.series.as_ref(),
         objects: objects.as_ref(),
         cluster_id: id,
-        store_id: id.filter(|_| options.shared_store),
+        store_id: id.filter(|_| options.cluster.shared_store),
         ..Snapshot::empty(metrics.taken_at, &metrics.name)
     };
     Ok(plan.assess(&evidence, options.now.unwrap_or(present)))

@@ -15,6 +15,7 @@ mod output;
 mod promql;
 mod risk;
 mod serve;
+mod snapshot;
 mod status;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Promql(command) => promql::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
+        Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),

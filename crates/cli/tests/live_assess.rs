@@ -60,6 +60,37 @@ async fn a_prometheus_answers_as_a_file_does_and_nothing_is_recommended_when_it_
     assert!(String::from_utf8_lossy(&why.stdout).contains("cannot be reached"), "{why:?}");
 }
 
+/// Record and replay: a snapshot gives what the Prometheus gave, when it is long gone.
+#[tokio::test]
+async fn a_snapshot_is_assessed_as_the_cluster_was() {
+    let Some(prometheus) = prometheus(METRICS).await else { return };
+    let url = prometheus.base_url();
+    let place = tempfile::tempdir().unwrap();
+    let kept = place.path().join("snapshot").display().to_string();
+    // The samples have to be older than the second in which the snapshot is taken.
+    let version = ["--channel", "stable-1.5", "--version", "1.4.2", "--prometheus", &url];
+    wait_until(Duration::from_secs(20), "a snapshot holds the samples", async || {
+        let _ = fs::remove_dir_all(&kept);
+        let arguments = ["snapshot", "collect", "--graph", GRAPH, "--to", &kept];
+        let output = Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).args(version).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let shown =
+            Command::new(env!("CARGO_BIN_EXE_clearway")).args(["snapshot", "show", &kept, "-o", "json"]).output();
+        let shown: Value = serde_json::from_slice(&shown.unwrap().stdout).unwrap();
+        shown["series"]["series"].as_u64() >= Some(2)
+    })
+    .await
+    .unwrap();
+    prometheus.process().kill();
+    let replay = || {
+        let arguments = ["assess", "--graph", GRAPH, "--snapshot", &kept];
+        Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap()
+    };
+    let first = replay();
+    assert_eq!(answers(&first), list(&[("1.5.2", "Unknown"), ("1.5.0", "False"), ("1.4.3", "True")]), "{first:?}");
+    assert_eq!(replay().stdout, first.stdout, "the same inputs, the same bytes");
+}
+
 /// U19: rules about objects need no Prometheus.
 #[tokio::test]
 async fn a_rule_may_look_at_objects_of_the_cluster() {

@@ -13,32 +13,24 @@ Examples:
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom
   clearway assess --graph https://updates.example.com/api/upgrades_info --channel stable-1.5 --version 1.4.2 --to 1.5.0
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus https://prometheus.example.com --why
+  clearway assess --graph graph-data --snapshot snapshot --why
 
 Exit code 0: at least one update is recommended (with --to: this one is); 2: none is, but some cannot be told; 1: none
 is; 3: could not run.";
 
-/// Options of `clearway assess`.
+/// Which cluster is meant, and how it is asked.
 #[derive(Debug, Args)]
-pub(crate) struct Assess {
-    #[command(flatten)]
-    pub(crate) source: GraphSource,
+pub(crate) struct ClusterAccess {
     /// The channel the cluster follows [default: what the cluster says]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) arch: OfArch,
     /// The version the cluster runs [default: what the cluster says]
-    #[arg(long, value_name = "VERSION", required_unless_present_any = ["kubeconfig", "context"])]
+    #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<Version>,
-    /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
-    /// HTTP API, or a snapshot of series
-    #[arg(short, long, value_name = "FILE|-")]
-    pub(crate) series: Option<PathBuf>,
-    /// What kind of file it is
-    #[arg(long, value_name = "FORMAT", default_value = "auto", requires = "series")]
-    pub(crate) series_format: SeriesFormat,
     /// The cluster's Prometheus, or whatever answers as one does (Thanos, Mimir, `VictoriaMetrics`)
-    #[arg(long, value_name = "URL", conflicts_with = "series")]
+    #[arg(long, value_name = "URL")]
     pub(crate) prometheus: Option<String>,
     /// A file with the bearer token for it
     #[arg(long, value_name = "FILE", requires = "prometheus")]
@@ -61,6 +53,25 @@ pub(crate) struct Assess {
     /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
     #[arg(long)]
     pub(crate) shared_store: bool,
+}
+
+/// Options of `clearway assess`.
+#[derive(Debug, Args)]
+pub(crate) struct Assess {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterAccess,
+    /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
+    /// HTTP API, or a snapshot of series
+    #[arg(short, long, value_name = "FILE|-", conflicts_with = "prometheus")]
+    pub(crate) series: Option<PathBuf>,
+    /// What kind of file it is
+    #[arg(long, value_name = "FORMAT", default_value = "auto", requires = "series")]
+    pub(crate) series_format: SeriesFormat,
+    /// What `clearway snapshot collect` wrote: a directory, or an archive of one
+    #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["series", "prometheus", "kubeconfig", "context"])]
+    pub(crate) snapshot: Option<PathBuf>,
     /// Only this update, with the whole proof
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Option<Version>,
@@ -70,7 +81,7 @@ pub(crate) struct Assess {
     /// How old evidence may be
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
-    /// Assess as of this time (RFC 3339); by default that of the newest sample, or the present
+    /// Assess as of this time (RFC 3339); by default that of the snapshot or the newest sample, or the present
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Timestamp>,
     #[command(flatten)]

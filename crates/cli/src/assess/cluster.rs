@@ -6,29 +6,29 @@ use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::arguments::Assess;
+use crate::arguments::ClusterAccess;
 
 /// The name of the one `ClusterVersion`.
 const SINGLETON: &str = "version";
 
 /// What is known of a cluster before its risks are looked at.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct About {
-    pub(super) version: Option<Version>,
-    pub(super) channel: Option<String>,
-    pub(super) id: Option<String>,
+pub(crate) struct About {
+    pub(crate) version: Option<Version>,
+    pub(crate) channel: Option<String>,
+    pub(crate) id: Option<String>,
 }
 
 /// A cluster and the kinds it serves.
-pub(super) struct Connected {
-    pub(super) runtime: Runtime,
-    pub(super) cluster: Cluster,
-    pub(super) catalog: Catalog,
+pub(crate) struct Connected {
+    pub(crate) runtime: Runtime,
+    pub(crate) cluster: Cluster,
+    pub(crate) catalog: Catalog,
 }
 
 impl Connected {
     /// The cluster that the options name, if they do.
-    pub(super) fn open(options: &Assess) -> Result<Option<Self>> {
+    pub(crate) fn open(options: &ClusterAccess) -> Result<Option<Self>> {
         if options.kubeconfig.is_none() && options.context.is_none() {
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl Connected {
     }
 
     /// What the cluster says about itself.
-    pub(super) fn about(&self) -> Result<About> {
+    pub(crate) fn about(&self) -> Result<About> {
         let Some(resource) = self.catalog.of("config.openshift.io", "ClusterVersion") else {
             return Ok(About::default());
         };

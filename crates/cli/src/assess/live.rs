@@ -10,24 +10,29 @@ use clearway_sources::clock;
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusError, PrometheusOptions};
 use futures::StreamExt as _;
 
-use crate::arguments::Assess;
+use crate::arguments::{Assess, ClusterAccess, Trust};
 use crate::output::LiveLine;
 
 /// Queries that are asked at one time: advice is no reason to burden a cluster's monitoring.
 const AT_ONCE: usize = 4;
 
-/// Asks whatever the plan has to know.
-pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) -> Result<Recorded> {
-    let identity = options.client_certificate.clone().zip(options.client_key.clone());
-    let settings = PrometheusOptions {
-        token_file: options.token_file.clone(),
-        ca_file: options.source.trust.ca_file.clone(),
+/// The Prometheus of a URL; nothing is sent yet.
+pub(crate) fn connect(url: &str, access: &ClusterAccess, trust: &Trust) -> Result<Prometheus> {
+    let identity = access.client_certificate.clone().zip(access.client_key.clone());
+    let options = PrometheusOptions {
+        token_file: access.token_file.clone(),
+        ca_file: trust.ca_file.clone(),
         identity: identity.map(|(certificate, key)| ClientIdentity { certificate, key }),
         ..PrometheusOptions::default()
     };
-    let prometheus = Prometheus::new(url, &settings)?;
+    Ok(Prometheus::new(url, &options)?)
+}
+
+/// Asks whatever the plan has to know.
+pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) -> Result<Recorded> {
+    let prometheus = connect(url, &options.cluster, &options.source.trust)?;
     let cluster_id = id.map(str::to_owned);
-    let store_id = cluster_id.clone().filter(|_| options.shared_store);
+    let store_id = cluster_id.clone().filter(|_| options.cluster.shared_store);
     let questions: Vec<String> = match &store_id {
         Some(id) => plan.questions_for(id).iter().map(|question| question.text().to_owned()).collect(),
         None => plan.questions().iter().map(|question| question.text().to_owned()).collect(),

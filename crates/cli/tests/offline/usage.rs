@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 27] = [
+const COMMANDS: [(&str, bool); 30] = [
     ("", false),
     ("assess", true),
     ("demo", false),
@@ -30,6 +30,9 @@ const COMMANDS: [(&str, bool); 27] = [
     ("risk", false),
     ("risk test", true),
     ("serve", true),
+    ("snapshot", false),
+    ("snapshot collect", true),
+    ("snapshot show", true),
     ("status", false),
     ("status show", true),
     ("status lint", true),

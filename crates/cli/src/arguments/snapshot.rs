@@ -1,0 +1,54 @@
+//! `clearway snapshot` on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{AsData, ClusterAccess, GraphSource};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Snapshot {
+    /// Take from a cluster what the graph's rules need to know, and nothing else
+    #[command(
+        disable_version_flag = true,
+        after_help = "\
+Examples:
+  clearway snapshot collect --graph graph-data --kubeconfig ~/.kube/config --prometheus https://prometheus.example.com --to snapshot
+  clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --to snapshot
+  clearway assess --graph graph-data --snapshot snapshot
+
+Secrets and tokens are never taken; --redact also replaces names of objects and namespaces by hashes.
+Exit code 0: everything was taken; 2: something is left out, and the snapshot says what; 3: could not run."
+    )]
+    Collect(Box<SnapshotCollect>),
+    /// Show what a snapshot holds, and what was left out
+    #[command(after_help = "\
+Example:
+  clearway snapshot show snapshot")]
+    Show(SnapshotShow),
+}
+
+/// Options of `clearway snapshot collect`.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotCollect {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterAccess,
+    /// The directory to write, which must not be there yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+    /// Replace names by hashes
+    #[arg(long)]
+    pub(crate) redact: bool,
+}
+
+/// Options of `clearway snapshot show`.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotShow {
+    /// A directory, or an archive of one
+    #[arg(value_name = "DIR|FILE")]
+    pub(crate) snapshot: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: AsData,
+}

@@ -1,0 +1,86 @@
+//! Evidence from a snapshot that was taken earlier: what was not collected is not known, and never "not there".
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use clearway_advice::evidence::{
+    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series,
+};
+use clearway_advice::{Assessment, Plan};
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Limits, Timestamp};
+use clearway_promql::eval::Value;
+use clearway_sources::prometheus::windows;
+use clearway_sources::snapshot::{self, Part, Selection, Snapshot};
+
+use super::cluster::About;
+use crate::output;
+
+/// A snapshot, and what it goes by.
+pub(super) struct Kept {
+    snapshot: Snapshot,
+    name: String,
+    objects: Objects,
+}
+
+/// Reads a snapshot, and tells on standard error what is odd about it.
+pub(super) fn read(path: &Path) -> Result<Kept> {
+    let shown = path.display();
+    let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("{shown} cannot be read"))?;
+    // The file that the commands of a proof can read.
+    let name = if path.is_dir() { path.join("series.snap").display().to_string() } else { shown.to_string() };
+    for diagnostic in &loaded.diagnostics {
+        anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
+    }
+    let snapshot = loaded.snapshot;
+    let mut objects = Objects::new(snapshot.taken_at, name.clone(), false);
+    for (kind, part) in &snapshot.objects {
+        // Some objects of a kind say nothing about the others.
+        let Part::Collected(found) = part else { continue };
+        if found.selection == Selection::default() {
+            objects.looked_for(ObjectKind { group: kind.group.clone(), kind: kind.kind.clone() });
+            for item in &found.items {
+                objects.insert(item.clone());
+            }
+        }
+    }
+    Ok(Kept { snapshot, name, objects })
+}
+
+impl Kept {
+    pub(super) fn about(&self) -> About {
+        let facts = &self.snapshot.cluster;
+        About { version: facts.version.clone(), channel: facts.channel.clone(), id: facts.id.clone() }
+    }
+
+    pub(super) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
+        plan.assess(self, now.unwrap_or(self.snapshot.taken_at))
+    }
+}
+
+impl Evidence for Kept {
+    fn promql(&self, question: &Question) -> Reply<Value> {
+        let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
+        let taken_at = self.snapshot.taken_at;
+        match &self.snapshot.series {
+            Part::NotCollected { why } => unknown(format!("The snapshot holds no series: {why}")),
+            Part::Collected(found) => {
+                let wanted = windows([question.query()], taken_at.as_seconds().saturating_mul(1_000));
+                match wanted.iter().find(|window| !found.covers(window)) {
+                    Some(window) => {
+                        unknown(format!("The snapshot was taken without `{}`.", output::printable(&window.selector)))
+                    }
+                    None => Series::new(&found.series, taken_at, &self.name).promql(question),
+                }
+            }
+        }
+    }
+
+    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.reply(kind)
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        self.snapshot.cluster.id.as_deref()
+    }
+}

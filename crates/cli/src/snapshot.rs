@@ -1,0 +1,154 @@
+//! `clearway snapshot`: a cluster's evidence, taken once and assessed as often as one likes.
+
+use anyhow::{Context as _, Result, bail};
+use clearway_advice::Plan;
+use clearway_core::{Limits, Timestamp};
+use clearway_sources::clock;
+use clearway_sources::kubernetes::ClusterError;
+use clearway_sources::prometheus::{CollectLimits, windows};
+use clearway_sources::snapshot::{self, ClusterFacts, GroupKind, Objects, Part, RedactOptions, Selection, Snapshot};
+use serde_json::json;
+
+use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
+use crate::assess::cluster::Connected;
+use crate::assess::{live, objects, planned};
+use crate::exit::Exit;
+use crate::output::{self, LiveLine};
+
+/// Carries out a command.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    match command {
+        Command::Collect(options) => collect(options),
+        Command::Show(options) => show(options),
+    }
+}
+
+fn collect(options: &SnapshotCollect) -> Result<Exit> {
+    let access = &options.cluster;
+    if options.to.exists() {
+        bail!("{} is there already; name a new directory", options.to.display());
+    }
+    if access.prometheus.is_none() && access.kubeconfig.is_none() && access.context.is_none() {
+        bail!("there is nobody to ask: name a Prometheus with --prometheus, a cluster with --kubeconfig, or both");
+    }
+    let connected = Connected::open(access)?;
+    let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
+    let facts = ClusterFacts {
+        id: access.cluster_id.clone().or(about.id.clone()),
+        version: access.version.clone().or(about.version.clone()),
+        arch: access.arch.arch.clone(),
+        channel: access.channel.clone().or(about.channel.clone()),
+    };
+    let (plan, id) = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
+    if let Some(connected) = &connected {
+        taken.sources.push("the cluster".to_owned());
+        take_objects(&mut taken, &plan, connected)?;
+    }
+    if let Some(url) = &access.prometheus {
+        take_series(&mut taken, &plan, url, options, id.as_deref())?;
+    }
+    if options.redact {
+        taken = snapshot::redact(&taken, &RedactOptions::default())?;
+    }
+    snapshot::write(&taken, &options.to)?;
+    for omission in &taken.left_out {
+        anstream::eprintln!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
+    }
+    anstream::println!("the snapshot is in {}", options.to.display());
+    Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
+}
+
+/// Every object of the kinds that rules look at. A kind that may not be listed is left out, and said to be.
+fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) -> Result<()> {
+    for kind in plan.kinds() {
+        let key = GroupKind { group: kind.group.clone(), kind: kind.kind.clone() };
+        let collected = |items| Part::Collected(Objects { selection: Selection::default(), items });
+        let part = match connected.catalog.of(&kind.group, &kind.kind) {
+            // A kind that is not served has no objects.
+            None => collected(Vec::new()),
+            Some(resource) => match connected.runtime.block_on(objects::list(&connected.cluster, resource)) {
+                Ok(Some(items)) => collected(items),
+                Ok(None) => Part::NotCollected { why: "there are too many of them".to_owned() },
+                Err(error @ (ClusterError::Forbidden { .. } | ClusterError::NoSuchKind { .. })) => {
+                    Part::NotCollected { why: error.to_string() }
+                }
+                Err(error) => return Err(error.into()),
+            },
+        };
+        if let Part::NotCollected { why } = &part {
+            taken.left_out.push(snapshot::Omission { what: key.to_string(), why: why.clone() });
+        }
+        taken.objects.insert(key, part);
+    }
+    Ok(())
+}
+
+/// The samples that the queries of rules look at.
+fn take_series(
+    taken: &mut Snapshot,
+    plan: &Plan,
+    url: &str,
+    options: &SnapshotCollect,
+    id: Option<&str>,
+) -> Result<()> {
+    let prometheus = live::connect(url, &options.cluster, &options.source.trust)?;
+    let at = taken.taken_at.as_seconds().saturating_mul(1_000);
+    // A snapshot is of one cluster, whoever kept its metrics: what is asked for is this cluster's.
+    let windows = match id.filter(|_| options.cluster.shared_store) {
+        Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
+        None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let progress = std::sync::Mutex::new(LiveLine::new());
+    let shown = |done: usize, of: usize| {
+        if let Ok(mut line) = progress.lock() {
+            line.set(&format!("taken {done} of {of} selectors"));
+        }
+    };
+    taken.sources.push(prometheus.shown());
+    let collected = runtime.block_on(prometheus.series_of(&windows, &CollectLimits::default(), &shown))?;
+    taken.set_series(collected);
+    Ok(())
+}
+
+fn show(options: &SnapshotShow) -> Result<Exit> {
+    let path = &options.snapshot;
+    let loaded =
+        snapshot::read(path, &Limits::default()).with_context(|| format!("{} cannot be read", path.display()))?;
+    let Snapshot { taken_at, cluster, sources, redacted, series, objects, left_out, .. } = &loaded.snapshot;
+    let series = match series {
+        Part::Collected(found) => json!({"series": found.series.iter().count(), "selectors": found.windows.len()}),
+        Part::NotCollected { why } => json!({"notCollected": why}),
+    };
+    let objects: serde_json::Map<String, serde_json::Value> = objects
+        .iter()
+        .map(|(kind, part)| {
+            let value = match part {
+                Part::Collected(found) => json!(found.items.len()),
+                Part::NotCollected { why } => json!({"notCollected": why}),
+            };
+            (kind.to_string(), value)
+        })
+        .collect();
+    let left_out: Vec<_> = left_out.iter().map(|one| json!({"what": one.what, "why": one.why})).collect();
+    let data = json!({
+        "takenAt": taken_at, "cluster": cluster, "sources": sources, "redacted": redacted,
+        "series": series, "objects": objects, "leftOut": left_out,
+    });
+    output::print_data(options.output.format, &data, || table(&data, *taken_at))?;
+    Ok(if loaded.diagnostics.is_empty() { Exit::Yes } else { Exit::Unknown })
+}
+
+fn table(data: &serde_json::Value, taken_at: Timestamp) -> String {
+    let row = |name: &str, value: &serde_json::Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        vec![name.to_owned(), text]
+    };
+    let mut rows = vec![vec!["taken".to_owned(), taken_at.to_string()]];
+    for name in ["cluster", "sources", "redacted", "series", "objects", "leftOut"] {
+        rows.push(row(name, data.get(name).unwrap_or(&serde_json::Value::Null)));
+    }
+    output::table(&["PART", "WHAT"], rows)
+}
