@@ -130,7 +130,7 @@ pub fn file(path: &Path, limits: &Limits) -> Result<Content, GraphDataError> {
     self::stream(path, stream, limits)
 }
 
-/// Reads a stream, such as standard input, as [`file`] does; it goes by some name in messages.
+/// Reads a stream, such as standard input, as [`file()`] does; it goes by some name in messages.
 pub fn stream(name: &Path, stream: impl io::Read, limits: &Limits) -> Result<Content, GraphDataError> {
     content(stream, limits).map_err(|error| match error {
         ArchiveError::NotAnArchive => GraphDataError::Unknown { path: name.to_owned() },
