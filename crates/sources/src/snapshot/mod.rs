@@ -25,9 +25,10 @@
 //! # What is never in it
 //!
 //! Secrets and tokens as objects, `data` of any object, passwords and tokens in fields, environments and addresses,
-//! `managedFields` and the last applied configuration: [`write`] and [`to_files`] remove them whatever they are given.
+//! `managedFields` and the last applied configuration: [`write()`] and [`to_files`] remove them whatever they are given.
 //! [`redact`] also replaces names.
 
+mod collect;
 mod manifest;
 mod read;
 mod redact;
@@ -43,6 +44,7 @@ use clearway_promql::{Millis, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use collect::{ObjectLimits, crds, objects};
 pub use read::{Files, Loaded, assemble, read, read_archive};
 pub use redact::{RedactOptions, redact};
 pub use strip::{is_secret_kind, strip};
