@@ -3,7 +3,7 @@
 pub(crate) mod cluster;
 mod kept;
 pub(crate) mod live;
-pub(crate) mod objects;
+mod objects;
 
 use std::time::Duration;
 

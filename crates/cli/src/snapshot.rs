@@ -4,14 +4,15 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::Plan;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::ClusterError;
 use clearway_sources::prometheus::{CollectLimits, windows};
-use clearway_sources::snapshot::{self, ClusterFacts, GroupKind, Objects, Part, RedactOptions, Selection, Snapshot};
+use clearway_sources::snapshot::{
+    self, ClusterFacts, GroupKind, ObjectLimits, Objects, Part, RedactOptions, Selection, Snapshot,
+};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::assess::cluster::Connected;
-use crate::assess::{live, objects, planned};
+use crate::assess::{live, planned};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 
@@ -43,7 +44,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push("the cluster".to_owned());
-        take_objects(&mut taken, &plan, connected)?;
+        take_objects(&mut taken, &plan, connected);
     }
     if let Some(url) = &access.prometheus {
         take_series(&mut taken, &plan, url, options, id.as_deref())?;
@@ -59,29 +60,28 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-/// Every object of the kinds that rules look at. A kind that may not be listed is left out, and said to be.
-fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) -> Result<()> {
+/// Every object of the kinds that rules look at, and the custom resource definitions. What may not be listed is left
+/// out, and said to be.
+fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
+    let Connected { runtime, cluster, catalog } = connected;
+    let limits = ObjectLimits::default();
     for kind in plan.kinds() {
-        let key = GroupKind { group: kind.group.clone(), kind: kind.kind.clone() };
-        let collected = |items| Part::Collected(Objects { selection: Selection::default(), items });
-        let part = match connected.catalog.of(&kind.group, &kind.kind) {
+        let (key, part) = match catalog.of(&kind.group, &kind.kind) {
+            Some(resource) => runtime.block_on(snapshot::objects(cluster, resource, &Selection::default(), &limits)),
             // A kind that is not served has no objects.
-            None => collected(Vec::new()),
-            Some(resource) => match connected.runtime.block_on(objects::list(&connected.cluster, resource)) {
-                Ok(Some(items)) => collected(items),
-                Ok(None) => Part::NotCollected { why: "there are too many of them".to_owned() },
-                Err(error @ (ClusterError::Forbidden { .. } | ClusterError::NoSuchKind { .. })) => {
-                    Part::NotCollected { why: error.to_string() }
-                }
-                Err(error) => return Err(error.into()),
-            },
+            None => {
+                let none = Objects { selection: Selection::default(), items: Vec::new() };
+                (GroupKind { group: kind.group.clone(), kind: kind.kind.clone() }, Part::Collected(none))
+            }
         };
         if let Part::NotCollected { why } = &part {
             taken.left_out.push(snapshot::Omission { what: key.to_string(), why: why.clone() });
         }
         taken.objects.insert(key, part);
     }
-    Ok(())
+    if let Some(resource) = catalog.of("apiextensions.k8s.io", "CustomResourceDefinition") {
+        taken.crds = runtime.block_on(snapshot::crds(cluster, resource, &limits));
+    }
 }
 
 /// The samples that the queries of rules look at.

@@ -35,9 +35,11 @@ pub(super) fn read(path: &Path) -> Result<Kept> {
     let snapshot = loaded.snapshot;
     let mut objects = Objects::new(snapshot.taken_at, name.clone(), false);
     for (kind, part) in &snapshot.objects {
-        // Some objects of a kind say nothing about the others.
         let Part::Collected(found) = part else { continue };
-        if found.selection == Selection::default() {
+        // What a snapshot leaves out of an object is not known to be absent from it; and some objects of a kind say
+        // nothing about the others.
+        let is_whole = !(kind.group.is_empty() && kind.kind == "ConfigMap");
+        if is_whole && found.selection == Selection::default() {
             objects.looked_for(ObjectKind { group: kind.group.clone(), kind: kind.kind.clone() });
             for item in &found.items {
                 objects.insert(item.clone());
@@ -81,6 +83,7 @@ impl Evidence for Kept {
     }
 
     fn cluster_id(&self) -> Option<&str> {
-        self.snapshot.cluster.id.as_deref()
+        // A redacted id is another one, and would be given another turn.
+        self.snapshot.cluster.id.as_deref().filter(|_| !self.snapshot.redacted)
     }
 }

@@ -44,10 +44,7 @@ pub(super) fn look(plan: &Plan, connected: &Connected) -> Result<Option<Objects>
 }
 
 /// Every object of a kind; nothing if there are more than are read.
-pub(crate) async fn list(
-    cluster: &Cluster,
-    resource: &Resource,
-) -> Result<Option<Vec<serde_json::Value>>, ClusterError> {
+async fn list(cluster: &Cluster, resource: &Resource) -> Result<Option<Vec<serde_json::Value>>, ClusterError> {
     let (mut all, mut token) = (Vec::new(), None);
     for _ in 0..PAGES {
         let page = cluster.list(resource, None, None, token.as_deref()).await?;
