@@ -66,13 +66,12 @@ fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
     let Connected { runtime, cluster, catalog } = connected;
     let limits = ObjectLimits::default();
     for kind in plan.kinds() {
-        let (key, part) = match catalog.of(&kind.group, &kind.kind) {
-            Some(resource) => runtime.block_on(snapshot::objects(cluster, resource, &Selection::default(), &limits)),
+        let (key, part) = if let Some(resource) = catalog.of(&kind.group, &kind.kind) {
+            runtime.block_on(snapshot::objects(cluster, resource, &Selection::default(), &limits))
+        } else {
             // A kind that is not served has no objects.
-            None => {
-                let none = Objects { selection: Selection::default(), items: Vec::new() };
-                (GroupKind { group: kind.group.clone(), kind: kind.kind.clone() }, Part::Collected(none))
-            }
+            let none = Objects { selection: Selection::default(), items: Vec::new() };
+            (GroupKind { group: kind.group.clone(), kind: kind.kind.clone() }, Part::Collected(none))
         };
         if let Part::NotCollected { why } = &part {
             taken.left_out.push(snapshot::Omission { what: key.to_string(), why: why.clone() });
