@@ -27,7 +27,7 @@ pub(crate) const HEAD: [&str; 4] = ["VERSION", "RECOMMENDED", "REASON", "RISKS"]
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
     let access = &options.cluster;
-    let kept = options.snapshot.as_deref().map(kept::read).transpose()?;
+    let kept = options.snapshot.as_deref().map(|path| kept::read(path, access.shared_store)).transpose()?;
     let connected = Connected::open(access)?;
     let about = match (&kept, &connected) {
         (Some(kept), _) => kept.about(),
@@ -55,7 +55,8 @@ pub(crate) fn planned(
     let version = access.version.clone().or(about.version);
     let version = version.context("which version does the cluster run? name it with --version")?.without_build();
     let channel = access.channel.clone().or(about.channel);
-    let view = source::view(graph, channel.as_deref(), access.arch.arch.as_ref())?;
+    let arch = access.arch.arch.clone().or(about.arch);
+    let view = source::view(graph, channel.as_deref(), arch.as_ref())?;
     let settings = Settings { max_age, ..Settings::default() };
     let mut plan =
         Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;

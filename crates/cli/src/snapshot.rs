@@ -37,7 +37,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     let facts = ClusterFacts {
         id: access.cluster_id.clone().or(about.id.clone()),
         version: access.version.clone().or(about.version.clone()),
-        arch: access.arch.arch.clone(),
+        arch: access.arch.arch.clone().or(about.arch.clone()),
         channel: access.channel.clone().or(about.channel.clone()),
     };
     let (plan, id) = planned(&options.source, access, about, std::time::Duration::MAX)?;

@@ -1,7 +1,7 @@
 //! The cluster that is assessed, if one is named, and what it says about itself: its `ClusterVersion`, where it has one.
 
 use anyhow::{Context as _, Result};
-use clearway_core::Version;
+use clearway_core::{Arch, Version};
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -16,6 +16,7 @@ const SINGLETON: &str = "version";
 pub(crate) struct About {
     pub(crate) version: Option<Version>,
     pub(crate) channel: Option<String>,
+    pub(crate) arch: Option<Arch>,
     pub(crate) id: Option<String>,
 }
 
@@ -63,6 +64,8 @@ fn read(object: &Value) -> Result<About> {
     Ok(About {
         version,
         channel: text("/spec/channel").map(str::to_owned),
+        // A cluster of one architecture does not say which; its nodes do, but there may be several kinds of them.
+        arch: text("/status/desired/architecture").and_then(|arch| arch.to_ascii_lowercase().parse().ok()),
         id: text("/spec/clusterID").map(str::to_owned),
     })
 }
@@ -76,11 +79,11 @@ mod tests {
     fn a_cluster_version_says_where_the_next_update_starts() {
         let object = json!({
             "spec": {"channel": "stable-1.5", "clusterID": "7c9e6679"},
-            "status": {"desired": {"version": "1.4.2"}, "history": [{"version": "1.4.1"}]},
+            "status": {"desired": {"version": "1.4.2", "architecture": "Multi"}, "history": [{"version": "1.4.1"}]},
         });
         let about = read(&object).unwrap();
-        let id = Some("7c9e6679".to_owned());
-        assert_eq!(about, About { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), id });
+        let (id, arch) = (Some("7c9e6679".to_owned()), "multi".parse().ok());
+        assert_eq!(about, About { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), arch, id });
         assert_eq!(read(&json!({"spec": {"channel": ""}})).unwrap(), About::default());
         assert!(read(&json!({"status": {"desired": {"version": "new"}}})).is_err());
     }

@@ -11,7 +11,7 @@ use clearway_core::diagnostic::terminal;
 use clearway_core::{Limits, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::prometheus::windows;
-use clearway_sources::snapshot::{self, Part, Selection, Snapshot};
+use clearway_sources::snapshot::{self, ClusterFacts, Part, Selection, Snapshot};
 
 use super::cluster::About;
 use crate::output;
@@ -21,10 +21,12 @@ pub(super) struct Kept {
     snapshot: Snapshot,
     name: String,
     objects: Objects,
+    /// Whether its series are of a store of many clusters, and carry the cluster's id.
+    shared_store: bool,
 }
 
 /// Reads a snapshot, and tells on standard error what is odd about it.
-pub(super) fn read(path: &Path) -> Result<Kept> {
+pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     let shown = path.display();
     let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("{shown} cannot be read"))?;
     // The file that the commands of a proof can read.
@@ -46,13 +48,13 @@ pub(super) fn read(path: &Path) -> Result<Kept> {
             }
         }
     }
-    Ok(Kept { snapshot, name, objects })
+    Ok(Kept { snapshot, name, objects, shared_store })
 }
 
 impl Kept {
     pub(super) fn about(&self) -> About {
-        let facts = &self.snapshot.cluster;
-        About { version: facts.version.clone(), channel: facts.channel.clone(), id: facts.id.clone() }
+        let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
+        About { version, channel, arch, id }
     }
 
     pub(super) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
@@ -85,5 +87,10 @@ impl Evidence for Kept {
     fn cluster_id(&self) -> Option<&str> {
         // A redacted id is another one, and would be given another turn.
         self.snapshot.cluster.id.as_deref().filter(|_| !self.snapshot.redacted)
+    }
+
+    fn store_id(&self) -> Option<&str> {
+        // Redacting replaces the id in the series too.
+        self.snapshot.cluster.id.as_deref().filter(|_| self.shared_store)
     }
 }
