@@ -22,7 +22,6 @@ use serde_json::Value;
 use super::parameters::{Parameters, canonical, excerpt};
 use super::quantifier::{Quantifier, listed};
 use super::selector::{Selector, name};
-use super::tried::Missing;
 use super::{Case, Check, Finding, Tried};
 use crate::evidence::{Failure, FailureClass, ObjectKind};
 use crate::settings::Settings;
@@ -72,10 +71,7 @@ impl Check for Condition {
 
     fn check(&self, case: &Case<'_>) -> Tried {
         let kind = &self.selector.kind;
-        let nobody = Missing {
-            message: format!("Nobody looked for objects of the kind {kind}."),
-            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
-        };
+        let nobody = self.selector.nobody();
         let reply = case.evidence.objects(kind).map(|objects| {
             let selected = objects.into_iter().filter(|object| self.selector.selects(object));
             let mut found: Vec<_> = selected.map(|object| (name(object), self.status_of(object))).collect();

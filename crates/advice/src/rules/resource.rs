@@ -21,7 +21,7 @@ use super::cel::{Budget, Expression};
 use super::parameters::{Parameters, canonical};
 use super::quantifier::{Quantifier, listed};
 use super::selector::{Selector, name};
-use super::tried::{Missing, remedy};
+use super::tried::remedy;
 use super::{Case, Check, Finding, Tried};
 use crate::evidence::{Failure, ObjectKind};
 use crate::settings::Settings;
@@ -57,10 +57,7 @@ impl Check for Resource {
 
     fn check(&self, case: &Case<'_>) -> Tried {
         let kind = &self.selector.kind;
-        let nobody = Missing {
-            message: format!("Nobody looked for objects of the kind {kind}."),
-            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
-        };
+        let nobody = self.selector.nobody();
         let reply = case.evidence.objects(kind).map(|objects| {
             let selected = objects.into_iter().filter(|object| self.selector.selects(object));
             let mut selected: Vec<(String, &Value)> = selected.map(|object| (name(object), object)).collect();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::parameters::Parameters;
+use super::tried::Missing;
 use crate::evidence::{Failure, ObjectKind};
 
 /// Objects of one kind.
@@ -24,6 +25,15 @@ enum Requirement {
 }
 
 impl Selector {
+    /// What is missing where nobody looked for such objects.
+    pub(crate) fn nobody(&self) -> Missing {
+        let kind = &self.kind;
+        Missing {
+            message: format!("Nobody looked for objects of the kind {kind}."),
+            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
+        }
+    }
+
     /// Reads `apiVersion`, `kind`, and if they are there `namespace`, `name` and `labelSelector`.
     pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
