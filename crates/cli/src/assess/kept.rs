@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
         anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
     }
     let snapshot = loaded.snapshot;
-    let mut objects = Objects::new(snapshot.taken_at, name.clone(), false);
+    let mut objects = Objects::new(snapshot.taken_at, shown.to_string(), false);
     for (kind, part) in &snapshot.objects {
         let Part::Collected(found) = part else { continue };
         // What a snapshot leaves out of an object is not known to be absent from it; and some objects of a kind say

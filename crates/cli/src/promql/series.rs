@@ -4,20 +4,27 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use clearway_core::Limits;
 use clearway_promql::read::{self, ApiError, ReadLimits};
 use clearway_promql::{Millis, Series};
 
 use crate::arguments::SeriesFormat;
 
-/// The bytes of a file, or of standard input.
+/// The bytes of a file, or of standard input, as far as the limit for files goes.
 pub(crate) fn input(file: &Path) -> Result<Vec<u8>> {
-    if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
-        return Ok(bytes);
+    let limit = Limits::default().file_bytes;
+    let mut bytes = Vec::new();
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().take(limit + 1).read_to_end(&mut bytes).context("standard input cannot be read")
+    } else {
+        let opened = fs::File::open(file).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+        opened.with_context(|| format!("{} cannot be read", file.display()))
+    };
+    if read? as u64 > limit {
+        bail!("{} is larger than {limit} bytes", file.display());
     }
-    fs::read(file).with_context(|| format!("{} cannot be read", file.display()))
+    Ok(bytes)
 }
 
 /// Reads series in the given format, or in the one the bytes look like.
