@@ -69,6 +69,12 @@ impl Members {
             starts.get_mut(release.version as usize + 1).into_iter().for_each(|count| *count += 1);
             arch_ends.get_mut(release.arch as usize).into_iter().for_each(|slot| *slot = end);
         }
+        // An architecture whose releases were all refused ends where the one before it does.
+        let mut last = 0;
+        for end in &mut arch_ends {
+            last = last.max(*end);
+            *end = last;
+        }
         let mut sum = 0;
         for count in &mut starts {
             sum += *count;

@@ -55,6 +55,18 @@ fn one_bad_release_is_its_own_problem() {
 }
 
 #[test]
+fn an_architecture_that_lost_all_its_releases_lends_nothing_to_the_next_one() {
+    let torn = r#"[{"version":"1.0.9","arch":"ppc64le","payload":"a"},{"version":"1.0.9","arch":"ppc64le","payload":"b"},
+        {"version":"1.0.0","arch":"s390x","payload":"c"}]"#;
+    let revision = loaded(&[("releases/torn.json", torn)]).revision.expect("a revision");
+    let served = |name: &str| -> Vec<String> {
+        revision.graph("stable-1", &arch(name)).nodes().iter().map(|node| node.payload().to_owned()).collect()
+    };
+    assert_eq!(served("ppc64le"), Vec::<String>::new());
+    assert_eq!(served("s390x"), ["c"]);
+}
+
+#[test]
 fn a_release_with_two_payloads_is_not_served_at_all() {
     let outcome = with_releases(
         r#"[{"version":"1.0.0","payload":"p"},{"version":"1.0.1","payload":"p1"},{"version":"1.0.1","payload":"p2"},{"version":"1.0.1","payload":"p2"}]"#,
