@@ -1,0 +1,1 @@
+//! CRD bundles: from Rust types to the CRDs of each channel.
