@@ -130,6 +130,8 @@ pub struct Reconciler {
     /// Not before this time after a failure to store.
     store_again: Option<Timestamp>,
     stored_at: Option<Timestamp>,
+    /// Until when a status that differs is held back.
+    held_until: Option<Timestamp>,
     said: BTreeSet<String>,
     kept: Option<Kept>,
 }
@@ -170,6 +172,7 @@ impl Reconciler {
             storing: false,
             store_again: None,
             stored_at: None,
+            held_until: None,
             said: BTreeSet::new(),
             kept: None,
         }
@@ -194,9 +197,7 @@ impl Reconciler {
     pub fn next(&self) -> Option<Timestamp> {
         self.object.as_ref()?;
         let fetch = if self.feed.asking.is_some() { None } else { self.feed.next };
-        let held = [self.feed.asking, self.round_since].into_iter().flatten().map(|since| since.plus(PATIENCE));
-        let slow = self.stored_at.filter(|_| matches!(self.work, Work::Applying { .. })).map(|at| at.plus(PROGRESS));
-        [fetch, self.rounds.next(), self.store_again, slow].into_iter().flatten().chain(held).min()
+        [fetch, self.rounds.next(), self.store_again, self.held_until].into_iter().flatten().min()
     }
 
     /// What is being done about an update.
@@ -445,10 +446,12 @@ impl Reconciler {
 
     /// Stores the status if it differs from what the object has.
     fn store(&mut self, object: &VersionObject, invalid: &[String], now: Timestamp, effects: &mut Vec<Effect>) {
+        self.held_until = self.held(object, now);
         let Some(raw) = &self.raw else { return };
-        if self.storing || self.store_again.is_some_and(|again| again > now) || self.is_held(object, now) {
+        if self.storing || self.held_until.is_some() || self.store_again.is_some_and(|again| again > now) {
             return;
         }
+        self.store_again = None;
         let evidence = status::evidence(&self.rounds, self.objects.as_ref(), &object.spec, &self.settings);
         let retrieval = match (&self.feed.trouble, self.feed.tried) {
             (Some(trouble), _) => Retrieval::Trouble { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
@@ -476,19 +479,20 @@ impl Reconciler {
         effects.push(Effect::Store(next));
     }
 
-    /// Whether a status would be out of date in a moment.
-    fn is_held(&self, object: &VersionObject, now: Timestamp) -> bool {
-        let recent = |since: &Timestamp| now.since(*since) < PATIENCE;
-        // A first look at everything becomes one status, not one for each answer.
-        let looking = self.feed.asking.as_ref().is_some_and(recent) && !self.feed.tried
-            || self.round_since.as_ref().is_some_and(recent) && self.rounds.is_open();
-        let progress = match &self.work {
-            Work::Applying { .. } => self.stored_at.is_some_and(|at| now.since(at) < PROGRESS),
-            Work::Idle => false,
+    /// Until when to wait with a status, because it would be out of date in a moment.
+    fn held(&self, object: &VersionObject, now: Timestamp) -> Option<Timestamp> {
+        let moving = object.status.as_ref().is_some_and(is_moving);
+        let later = |since: Option<Timestamp>, by: Duration| since.map(|since| since.plus(by)).filter(|end| *end > now);
+        match &self.work {
+            Work::Applying { .. } => later(self.stored_at, PROGRESS),
+            // A first look at everything becomes one status, not one for each answer.
+            Work::Idle if !moving => {
+                let asking = self.feed.asking.filter(|_| !self.feed.tried);
+                later(asking, PATIENCE).max(later(self.round_since, PATIENCE))
+            }
             // What an update waits for is never held up.
-            _ => return false,
-        };
-        (looking && object.status.as_ref().is_none_or(|status| !is_moving(status))) || progress
+            _ => None,
+        }
     }
 
     fn keep(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
