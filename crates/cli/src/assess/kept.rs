@@ -61,7 +61,7 @@ impl Kept {
         About { version, channel, arch, id }
     }
 
-    pub(crate) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
+    pub(super) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
         plan.assess(self, now.unwrap_or(self.snapshot.taken_at))
     }
 }

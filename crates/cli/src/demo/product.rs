@@ -50,6 +50,7 @@ impl Product {
     /// the repository.
     pub(super) fn assess(&self, kept_in: Option<&Path>) -> Result<Assessment> {
         let snapshot = self.snapshot()?;
+        let taken_at = snapshot.taken_at;
         let ClusterFacts { version, arch, channel, .. } = snapshot.cluster.clone();
         let (version, channel) = version.zip(channel).context("the sample cluster does not say what it runs")?;
         let graph = self.revision()?.graph(&channel, &arch.unwrap_or_default());
@@ -57,7 +58,7 @@ impl Product {
         let place = kept_in.unwrap_or(Path::new(self.home)).join("cluster");
         let name = place.join("series.snap").display().to_string();
         let evidence = kept::of(snapshot, &place.display().to_string(), name, false);
-        Ok(evidence.assess(&plan, None))
+        Ok(plan.assess(&evidence, taken_at))
     }
 
     /// The command that assesses the cluster.
