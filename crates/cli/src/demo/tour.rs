@@ -110,6 +110,7 @@ pub(super) fn run(out: &mut impl Write, options: &Demo) -> Result<()> {
         }
         None => writeln!(out, "  clearway demo --keep samples     the same objects as files, to try the commands on")?,
     }
+    writeln!(out, "  clearway demo story              one cluster with three risks on its way, told in full")?;
     writeln!(out, "  clearway status show deploy -A   the Deployments of your own cluster")?;
     writeln!(out, "  clearway status lint --all       the conditions of everything in it")?;
     writeln!(
