@@ -5,6 +5,7 @@
 //! [`prometheus::Prometheus`] for what is measured there, and at [`oci::releases`] for what is in a registry.
 //! [`store`] is where objects are changed: in a cluster, or in a directory.
 //! [`snapshot`] keeps what was seen of a cluster, to be judged again without it.
+//! [`rounds::run`] asks it again and again, no more often than it may be; [`snapshot`] keeps what was seen of a cluster, to be judged again without it.
 
 pub mod clock;
 pub mod files;
@@ -13,6 +14,7 @@ pub mod http;
 pub mod kubernetes;
 pub mod oci;
 pub mod prometheus;
+pub mod rounds;
 pub mod service;
 pub mod snapshot;
 pub mod store;
