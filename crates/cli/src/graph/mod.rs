@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod lint;
 mod paths;
 mod queries;
+pub(crate) mod registry;
 mod render;
 pub(crate) mod show;
 pub(crate) mod source;
@@ -71,7 +72,7 @@ fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     Ok(())
 }
 
-fn listing(names: &[&str]) -> String {
+pub(crate) fn listing(names: &[&str]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
     match names.len().saturating_sub(SHOWN) {
