@@ -17,7 +17,8 @@ Examples:
   clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --to snapshot
   clearway assess --graph graph-data --snapshot snapshot
 
-Secrets and tokens are never taken; --redact also replaces names of objects and namespaces by hashes.
+Secrets and tokens are never taken, and of ConfigMaps only those that a rule names, without what looks like a secret in
+them; --redact also replaces names of objects and namespaces by hashes.
 Exit code 0: everything was taken; 2: something is left out, and the snapshot says what; 3: could not run."
     )]
     Collect(Box<SnapshotCollect>),
