@@ -2,7 +2,7 @@
 
 pub(crate) mod cluster;
 pub(crate) mod given;
-mod kept;
+pub(crate) mod kept;
 pub(crate) mod live;
 pub(crate) mod objects;
 mod way;

@@ -26,7 +26,7 @@ pub(crate) struct Kept {
 }
 
 /// Reads a snapshot, and tells on standard error what is odd about it.
-pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
+pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     let shown = path.display();
     let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("{shown} cannot be read"))?;
     // The file that the commands of a proof can read.
@@ -45,7 +45,7 @@ impl Kept {
         About { version, channel, arch, id }
     }
 
-    pub(super) fn taken_at(&self) -> Timestamp {
+    pub(crate) fn taken_at(&self) -> Timestamp {
         self.snapshot.taken_at
     }
 }

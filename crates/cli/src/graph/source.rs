@@ -22,13 +22,13 @@ const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
 pub(super) const UNPACKED: u64 = 512 << 20;
 
 /// Graph-data, or one answer.
-pub(super) enum Given {
+pub(crate) enum Given {
     Files(Inputs),
     Answer(Answered),
 }
 
 /// An answer of an update service, from a file or from the service itself.
-pub(super) struct Answered {
+pub(crate) struct Answered {
     /// What it goes by in messages.
     pub(super) name: String,
     /// The channel it was asked for; an answer itself does not say.
@@ -216,7 +216,7 @@ pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<Given> {
 }
 
 /// Everything a source has. A service whose graph-data lists no releases gives the answer for the named channel.
-pub(super) fn files_or_answer(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<Given> {
+pub(crate) fn files_or_answer(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<Given> {
     let Some(service) = service(source)? else { return given(source) };
     match channel.or(service.channel()) {
         Some(channel) => match fetched(&service) {
@@ -282,7 +282,7 @@ pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arc
 }
 
 /// An answer as the channel it is of.
-pub(super) fn of_answer(answer: Answered, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn of_answer(answer: Answered, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
     answer.check(channel, arch)?;
     let answer = answer.told();
     let name = channel.map_or(answer.name, str::to_owned);

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 31] = [
     ("", false),
     ("assess", true),
     ("demo", false),
@@ -28,6 +28,7 @@ const COMMANDS: [(&str, bool); 30] = [
     ("promql check", true),
     ("promql test", true),
     ("risk", false),
+    ("risk explain", true),
     ("risk test", true),
     ("serve", true),
     ("snapshot", false),
