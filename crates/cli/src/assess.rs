@@ -9,9 +9,10 @@ mod way;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
 use clearway_core::Version;
+use clearway_graph::paths;
 
 use crate::arguments::{Assess, ClusterAccess, GraphSource};
 use crate::exit::Exit;
@@ -32,6 +33,15 @@ pub(crate) struct Planned {
     settings: Settings,
     version: Version,
     view: View,
+}
+
+impl Planned {
+    /// The same with what the ways to a version need to know.
+    pub(crate) fn toward(mut self, target: &Version) -> Result<Self> {
+        let found = paths(&self.view.graph, &self.version, target).map_err(|why| anyhow!("{why}"))?;
+        self.plan = self.plan.with_path(&found.shortest).with_path(&found.fewest_risks.path);
+        Ok(self)
+    }
 }
 
 /// Runs the command.

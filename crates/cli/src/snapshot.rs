@@ -38,7 +38,11 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         arch: access.arch.arch.clone().or(about.arch.clone()),
         channel: access.channel.clone().or(about.channel.clone()),
     };
-    let Planned { plan, id, .. } = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    let mut planned = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    if let Some(target) = &options.target {
+        planned = planned.toward(&target.without_build())?;
+    }
+    let Planned { plan, id, .. } = planned;
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push("the cluster".to_owned());

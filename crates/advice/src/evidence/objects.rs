@@ -6,7 +6,7 @@ use std::fmt;
 use clearway_core::Timestamp;
 use serde_json::Value;
 
-use super::{Failure, Observation, Reply};
+use super::{Failure, FailureClass, Observation, Reply};
 use crate::reproduce;
 
 /// A kind of objects. The version of its API does not tell kinds apart.
@@ -107,10 +107,16 @@ impl Objects {
 
     /// The objects that are wanted, and maybe others of their kind; or why they are not known.
     pub fn selected(&self, wanted: &Wanted) -> Reply<Vec<&Value>> {
-        match self.narrow.iter().find(|(looked, _)| looked.covers(wanted)) {
-            Some((_, objects)) if !self.kinds.contains_key(&wanted.kind) => self.answer(&wanted.kind, objects),
-            _ => self.reply(&wanted.kind),
+        let kind = &wanted.kind;
+        let mut narrow = self.narrow.iter().filter(|(looked, _)| looked.kind == *kind).peekable();
+        if self.kinds.contains_key(kind) || narrow.peek().is_none() {
+            return self.reply(kind);
         }
+        let found = narrow.find(|(looked, _)| looked.covers(wanted)).map(|(_, objects)| self.answer(kind, objects));
+        found.unwrap_or_else(|| {
+            let message = format!("Of the kind {kind} only objects that a rule names were looked for.");
+            Reply::Failed(Failure::new(FailureClass::Absent, message))
+        })
     }
 
     /// The objects of a kind, or that nobody looked.

@@ -44,8 +44,8 @@ Example of a file below risk-tests/ in the directory:
     expect: unknown
 
 Examples:
-  clearway risk test --graph graph-data
-  clearway risk test --graph graph-data --junit results.xml
+  clearway risk test graph-data
+  clearway risk test graph-data --junit results.xml
 
 Beside what is written, every risk is tried with evidence that is broken, which must not be taken for `does not apply`:
 queries with a metrics store that is away, without their metrics, with two of each, and with the value 2; rules about
@@ -72,7 +72,10 @@ pub(crate) struct RiskExplain {
 /// Options of `clearway risk test`.
 #[derive(Debug, Args)]
 pub(crate) struct RiskTest {
-    /// The graph-data directory
+    /// The graph-data directory [default: that of --graph]
+    #[arg(value_name = "DIR", conflicts_with = "graph")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The same
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) graph: PathBuf,
     /// Only the tests that stand in files

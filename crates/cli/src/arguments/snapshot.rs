@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clearway_core::Version;
 
 use super::{AsData, ClusterAccess, GraphSource};
 
@@ -39,6 +40,9 @@ pub(crate) struct SnapshotCollect {
     /// The directory to write, which must not be there yet
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Also what the ways to this version need to know, if it is several updates away
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) target: Option<Version>,
     /// Replace names by hashes
     #[arg(long)]
     pub(crate) redact: bool,

@@ -1,4 +1,8 @@
 //! Evidence from a snapshot that was taken earlier: what was not collected is not known, and never "not there".
+//!
+//! An assessment as of the snapshot's time has the bytes of one of the live cluster as of that time, but for where
+//! things were seen: `source` and `reproduce` of every rule, and `observedAt` and `ageSeconds` of rules about objects,
+//! because an API server is asked about the present only.
 
 use std::path::Path;
 

@@ -77,7 +77,7 @@ async fn record(prometheus: &Prometheus, query: &str, at: Option<Timestamp>) -> 
         }),
         Err(error) => Record::Failed(Failure {
             class: class(&error),
-            message: error.to_string(),
+            message: message(&error),
             observed_at: Some(asked_at),
             source: Some(source),
             reproduce,
@@ -86,6 +86,16 @@ async fn record(prometheus: &Prometheus, query: &str, at: Option<Timestamp>) -> 
         }),
     };
     (query.to_owned(), record)
+}
+
+/// What failed. An evaluation that fails does so wherever the samples are, and is said in the words of a snapshot.
+fn message(error: &PrometheusError) -> String {
+    match error {
+        PrometheusError::Refused { error_type, why, .. } if error_type == "execution" => {
+            format!("The evaluation failed: {why}")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn class(error: &PrometheusError) -> FailureClass {

@@ -47,12 +47,13 @@ struct Tested {
 
 /// Runs the command.
 pub(super) fn run(options: &RiskTest) -> Result<Exit> {
-    let inputs = graph_data::directory(&options.graph, &Limits::default())?;
+    let graph = options.directory.as_ref().unwrap_or(&options.graph);
+    let inputs = graph_data::directory(graph, &Limits::default())?;
     let Some(revision) = load(&inputs, &Limits::default()).revision else {
         bail!("the graph-data is refused as a whole; `clearway graph lint` says why");
     };
     let risks = place::risks(&revision);
-    let files = cases::read(&options.graph)?;
+    let files = cases::read(graph)?;
     let known = |name: &str| risks.keys().any(|(own, _)| own == name);
     if let Some((name, file)) = files.iter().find(|(_, file)| !known(&file.risk)) {
         bail!("{name}: there is no risk `{}`", file.risk);
@@ -61,7 +62,7 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     for ((name, _), risk) in &risks {
         for (file, tests) in files.iter().filter(|(_, tests)| tests.risk == *name) {
             for case in &tests.cases {
-                tested.push(written(risk, file, case, &options.graph.join(DIRECTORY))?);
+                tested.push(written(risk, file, case, &graph.join(DIRECTORY))?);
             }
         }
         if !options.only_written {
