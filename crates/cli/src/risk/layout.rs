@@ -5,6 +5,8 @@ use clearway_promql::{Expr, children};
 
 /// Columns that are filled before an expression is broken up.
 const WIDTH: usize = 72;
+/// Columns of a left side that stays on the line of its operator.
+const SHORT: usize = 8;
 
 /// The query: branches of a set operator below each other, and whatever is too wide broken up and indented.
 pub(super) fn laid_out(expr: &Expr) -> String {
@@ -15,6 +17,10 @@ pub(super) fn laid_out(expr: &Expr) -> String {
         let (left, right) = (binary.left.to_string(), binary.right.to_string());
         // What stands between both sides is the operator with its modifiers.
         if let Some(operator) = text.strip_prefix(&left).and_then(|rest| rest.strip_suffix(&right)) {
+            // `0 * …` is no branch of its own.
+            if left.len() <= SHORT && !binary.op.is_set() {
+                return format!("{left}{operator}{}", laid_out(&binary.right));
+            }
             return format!("{}\n{}\n{}", laid_out(&binary.left), operator.trim(), laid_out(&binary.right));
         }
     }
@@ -53,6 +59,7 @@ mod tests {
             ("max(a) or on (x) 0 * group(b) or 1 * group(c)".to_owned(), 5),
             ("-1 * (a unless b)".to_owned(), 1),
             (format!("topk(1, max by (x) (a{{{long}}}) or label_replace(0 * group(b), \"x\", \"\", \"\", \"\"))"), 8),
+            (format!("0 * group by (a, b, c, d) (a{{{long}}})"), 3),
             (format!("max((a{{{long}}} > bool 3) + on (x) group_left (y) (b{{{long}}}))"), 5),
         ] {
             let query = Query::parse(&text, &Limits::default()).unwrap();

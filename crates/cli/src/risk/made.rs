@@ -8,12 +8,16 @@ use clearway_promql::matching::Pattern;
 use clearway_promql::series::{Builder, Capacity};
 use clearway_promql::{Limits, Query, Selector, Series};
 use clearway_sources::prometheus::{Window, windows};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 
 /// Bytes of a compiled pattern; those of a query that the fence let through are smaller.
 const PATTERN: usize = 1 << 20;
 /// Milliseconds between two samples, if that makes no more than [`SAMPLES`].
 const STEP: i64 = 60_000;
 const SAMPLES: i64 = 500;
+/// Texts that are tried for a pattern, and how long they get.
+const CHOICES: usize = 24;
+const LENGTH: usize = 1_024;
 /// The label that tells series of one selector apart.
 const CASE: &str = "clearway_case";
 
@@ -91,13 +95,46 @@ fn holds(matcher: &Matcher, text: &str) -> bool {
 /// Texts that a matcher may be looking for; each is tried before it is believed.
 fn texts(matcher: &Matcher) -> Vec<String> {
     let wanted = matcher.value.text.as_str();
-    let branches = wanted.trim_start_matches(['^', '(']).trim_end_matches(['$', ')']).split('|');
-    let simple = [(".*", ""), (".+", "x"), ("[0-9]+", "1"), ("\\d+", "1"), ("[.]", "."), ("\\.", "."), ("[0-9]", "1")];
-    let plain = branches.map(|branch| {
-        let text = simple.iter().fold(branch.to_owned(), |text, (from, to)| text.replace(from, to));
-        text.replace(['^', '$', '?', '(', ')'], "")
-    });
-    [wanted.to_owned()].into_iter().chain(plain).collect()
+    let mut texts = vec![wanted.to_owned()];
+    if let Ok(pattern) = regex_syntax::parse(wanted) {
+        for choice in 0..CHOICES {
+            let mut text = String::new();
+            if write(&pattern, choice, &mut text).is_some() {
+                texts.push(text);
+            }
+        }
+    }
+    texts
+}
+
+/// Appends a text that the pattern matches: of alternatives the chosen one, of repetitions as few as there may be.
+/// Nothing if it gets too long. Recursion is safe: the parser refuses what is nested more than 250 deep.
+fn write(pattern: &Hir, choice: usize, out: &mut String) -> Option<()> {
+    if out.len() > LENGTH {
+        return None;
+    }
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => out.push_str(std::str::from_utf8(&literal.0).ok()?),
+        HirKind::Class(Class::Unicode(class)) => {
+            let has = |letter: char| class.iter().any(|range| (range.start()..=range.end()).contains(&letter));
+            let plain = ['x', '1', 'A'].into_iter().find(|letter| has(*letter));
+            out.push(plain.or_else(|| class.iter().next().map(ClassUnicodeRange::start))?);
+        }
+        HirKind::Class(Class::Bytes(_)) => return None,
+        HirKind::Repetition(repetition) => {
+            // Every other choice has one more than there must be.
+            let more = u32::from(!choice.is_multiple_of(2));
+            let times = repetition.min.saturating_add(more).min(repetition.max.unwrap_or(u32::MAX));
+            for _ in 0..times {
+                write(&repetition.sub, choice, out)?;
+            }
+        }
+        HirKind::Capture(capture) => write(&capture.sub, choice, out)?,
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, choice, out))?,
+        HirKind::Alternation(branches) => write(branches.iter().cycle().nth(choice / 2)?, choice, out)?,
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -127,12 +164,14 @@ mod tests {
             "a{x=~\"(one|two)[.]3.*\",x!~\"one.*\"}",
             "a{x!~\".+\"}",
             "a{x=~\"4[.]1[0-9][.].+\"}",
+            "a{x=~\"4[.]([0-9]|1[0-2])[.].*\",x!~\"4[.]1[.].*\"}",
+            "a{x=~\"[[:upper:]]{3}\\\\d?\"}",
             "rate(a[1h])",
             "max_over_time(a[30m:1m] offset 1h)",
             "a @ 1700000000",
         ] {
             assert_eq!((found(text, &["one"]), found(text, &["one", "two"])), (Some(1), Some(2)), "{text}");
         }
-        assert_eq!(found("a{x=~\"[[:upper:]]{3}\"}", &["one"]), None, "nobody knows a text for that");
+        assert_eq!(found("a{x=~\"y\",x!=\"y\"}", &["one"]), None, "there is no such text");
     }
 }
