@@ -76,19 +76,24 @@ impl Tests<'_> {
 
     /// A case in which nothing says that the risk does not apply.
     fn never(&self, case: &'static str, evidence: &dyn Evidence) -> Result<Tried> {
+        self.unless(case, evidence, |_| false)
+    }
+
+    /// A case in which nothing says that the risk does not apply, unless the rule that decides means it.
+    fn unless(&self, case: &'static str, evidence: &dyn Evidence, meant: impl Fn(&Rule) -> bool) -> Result<Tried> {
         let proof = self.judged(evidence, self.now)?;
-        let wrong = (proof.verdict == Verdict::NoMatch).then_some(TAKEN);
-        Ok((case, Came::Judged(proof, wrong)))
+        let decider = proof.decided_by.and_then(|at| self.risk.rules().get(at));
+        let wrong = proof.verdict == Verdict::NoMatch && !decider.is_some_and(meant);
+        Ok((case, Came::Judged(proof, wrong.then_some(TAKEN))))
     }
 
     fn metrics(&self, questions: &[&Question]) -> Result<Vec<Tried>> {
         let away = Record::failed(FailureClass::Unreachable, "Nobody answers.");
         let queries = questions.iter().map(|question| (question.text().to_owned(), away.clone()));
         let store_away = Recorded { queries: queries.collect(), configured: true, ..Recorded::default() };
-        let empty = self.made(questions, &[], 0.0)?;
         let mut tried = vec![self.never("the metrics store is away", &store_away)?];
         for (case, series) in [
-            ("no metric is there", empty),
+            ("no metric is there", self.made(questions, &[], 0.0)?),
             ("every metric is there twice", self.made(questions, &["one", "two"], 1.0)?),
             ("every metric is 2", self.made(questions, &["one"], 2.0)?),
         ] {
@@ -96,12 +101,9 @@ impl Tests<'_> {
                 tried.push((case, Came::Skipped("no series could be made that a pattern of the query matches")));
                 continue;
             };
-            let proof = self.judged(&Snapshot::new(&series, self.now, "made-up series"), self.now)?;
+            let evidence = Snapshot::new(&series, self.now, "made-up series");
             // A query that found its metrics may say that the risk does not apply; nothing else may.
-            let by_query =
-                proof.decided_by.and_then(|at| proof.rules.get(at)).is_some_and(|rule| rule.kind == Rule::PROMQL);
-            let wrong = proof.verdict == Verdict::NoMatch && (!by_query || series.is_empty());
-            tried.push((case, Came::Judged(proof, wrong.then_some(TAKEN))));
+            tried.push(self.unless(case, &evidence, |rule| rule.kind == Rule::PROMQL && !series.is_empty())?);
         }
         Ok(tried)
     }
@@ -117,20 +119,17 @@ impl Tests<'_> {
             away.fail(wanted.kind.clone(), Failure::new(FailureClass::Unreachable, "Nobody answers."));
         }
         let mut tried = vec![self.never("the API server is away", &with(&away, self.now))?];
-        let said = |words: &str| self.parameters().any(|rule| word(rule, "whenAbsent") == Some(words));
-        // Who says so means it.
-        let absent_is_meant = said("NoMatch");
+        let says = |rule: &Rule, key: &str| own(rule).and_then(|own| word(own, key)).unwrap_or_default().to_owned();
+        let absent_is_meant = |rule: &Rule| says(rule, "whenAbsent") == "NoMatch";
         let none = self.objects_of(wanted, None);
-        let proof = self.judged(&with(&none, self.now), self.now)?;
-        let wrong = proof.verdict == Verdict::NoMatch && !absent_is_meant;
-        tried.push(("the objects are not there", Came::Judged(proof, wrong.then_some(TAKEN))));
+        tried.push(self.unless("the objects are not there", &with(&none, self.now), absent_is_meant)?);
         let bare = self.objects_of(wanted, Some(&|_| json!({})));
-        let proof = self.judged(&with(&bare, self.now), self.now)?;
         // Who asks with `has()`, or about what every object has, means it.
-        let asks = |rule: &Map<String, Value>| word(rule, "expression").unwrap_or_default().to_owned();
-        let is_meant = self.parameters().map(asks).any(|asks| asks.contains("has(") || asks.contains("metadata"));
-        let wrong = proof.verdict == Verdict::NoMatch && !absent_is_meant && !is_meant;
-        tried.push(("the objects have no fields", Came::Judged(proof, wrong.then_some(TAKEN))));
+        let is_meant = |rule: &Rule| {
+            let asks = says(rule, "expression");
+            absent_is_meant(rule) || asks.contains("has(") || asks.contains("metadata")
+        };
+        tried.push(self.unless("the objects have no fields", &with(&bare, self.now), is_meant)?);
         if reached(self.risk).any(|rule| rule.kind == "Condition") {
             for (case, observed, status) in [
                 ("the condition is about an earlier generation", 1, None),
@@ -144,7 +143,7 @@ impl Tests<'_> {
                     json!({"conditions": [{"type": type_, "status": status, "observedGeneration": observed}]})
                 };
                 let objects = self.objects_of(wanted, Some(&conditions));
-                tried.push(self.never(case, &with(&objects, self.now))?);
+                tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != "Condition")?);
             }
         }
         Ok(tried)
