@@ -83,6 +83,11 @@ impl Objects {
         }
     }
 
+    /// When they were seen.
+    pub fn observed_at(&self) -> Timestamp {
+        self.observed_at
+    }
+
     /// Says that a kind was looked for, so that finding none of it is known.
     pub fn looked_for(&mut self, kind: ObjectKind) {
         self.kinds.entry(kind).or_default();

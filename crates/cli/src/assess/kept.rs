@@ -38,9 +38,13 @@ pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     for diagnostic in &loaded.diagnostics {
         anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
     }
-    let snapshot = loaded.snapshot;
-    let objects = objects::evidence(&snapshot.objects, snapshot.taken_at, &shown.to_string(), false);
-    Ok(Kept { snapshot, name, objects, shared_store })
+    Ok(of(loaded.snapshot, &shown.to_string(), name, shared_store))
+}
+
+/// A snapshot as evidence: the place it stands in, and the file there with its series.
+pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
+    let objects = objects::evidence(&snapshot.objects, snapshot.taken_at, shown, false);
+    Kept { snapshot, name, objects, shared_store }
 }
 
 impl Kept {

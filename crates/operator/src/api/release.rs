@@ -1,0 +1,97 @@
+//! A release, and a request for one.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::read::{Fields, Read};
+use super::schema;
+
+/// The architecture of a release that is for several.
+pub const MULTI: &str = "Multi";
+
+/// A release: what may be updated to, and where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// architecture is Multi if the release is for several architectures, and absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::architecture")]
+    pub architecture: Option<String>,
+
+    /// version is the semantic version of the release. It is empty if an image was asked for whose version is not known
+    /// yet.
+    pub version: String,
+
+    /// image is where the release's content is: a container image with its digest, or a directory.
+    pub image: String,
+
+    /// url contains information about this release. It comes from the update service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub url: Option<String>,
+
+    /// channels is the set of channels that have this release, as the update service says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    pub channels: Vec<String>,
+}
+
+/// What an administrator asks for. Either a version, which is looked up among the available and conditional updates and in
+/// the history, or an image, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {
+        "rule": "has(self.architecture) && has(self.image) ? (self.architecture == \"\" || self.image == \"\") : true",
+        "message": "cannot set both Architecture and Image",
+    },
+    {
+        "rule": "has(self.architecture) && self.architecture != \"\" ? (has(self.version) && self.version != \"\") : true",
+        "message": "Version must be set if Architecture is set",
+    },
+]))]
+pub struct Update {
+    /// architecture is Multi to ask for the release that is for several architectures. It needs a version, and excludes an
+    /// image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::architecture")]
+    pub architecture: Option<String>,
+
+    /// version is the semantic version to update to. With an image it says which version the image is expected to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub version: Option<String>,
+
+    /// image is the container image with its digest, or the directory, to update to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub image: Option<String>,
+
+    /// force waives the checks that would hold up the update, among them that of the signature. What was waived is
+    /// recorded in the history.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Read for Release {
+    fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
+        Ok(Release {
+            architecture: fields.set("architecture"),
+            version: fields.text("version"),
+            image: fields.text("image"),
+            url: fields.set("url"),
+            channels: fields.texts("channels"),
+        })
+    }
+}
+
+impl Read for Update {
+    fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
+        Ok(Update {
+            architecture: fields.set("architecture"),
+            version: fields.set("version"),
+            image: fields.set("image"),
+            force: fields.flag("force"),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! What is kept over a restart: the last answer of the update service, and the last answers of the metrics store, each
+//! with the time it was given. An outage after a restart then costs nothing but age.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use clearway_advice::evidence::{Observation, kept};
+use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
+use clearway_sources::service::Validator;
+use clearway_sources::store::Key;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::ask::Ask;
+use crate::knowledge::Knowledge;
+
+/// Bytes that an object may hold, packed.
+const PACKED_BYTES: usize = 700 << 10;
+/// Bytes of what is read, unpacked.
+const TEXT_BYTES: u64 = 64 << 20;
+
+/// What is kept, as texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    upstream: String,
+    channel: String,
+    arch: String,
+    id: String,
+    version: String,
+    at: Timestamp,
+    #[serde(default)]
+    validator: Option<String>,
+    graph: String,
+    answers: String,
+}
+
+impl Kept {
+    /// What is to be kept.
+    pub(crate) fn new(
+        ask: &Ask,
+        knowledge: &Knowledge,
+        validator: Option<&Validator>,
+        answers: &BTreeMap<String, Observation<Value>>,
+    ) -> Self {
+        Kept {
+            upstream: ask.upstream.clone(),
+            channel: ask.channel.clone(),
+            arch: ask.arch.as_str().to_owned(),
+            id: ask.id.clone(),
+            version: ask.version.to_string(),
+            at: knowledge.at,
+            validator: validator.map(|validator| validator.as_str().to_owned()),
+            graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
+            answers: kept::write(answers),
+        }
+    }
+
+    /// What was kept, as it is worked with; nothing if it cannot be read any more.
+    pub(crate) fn recall(
+        &self,
+        settings: &clearway_advice::Settings,
+    ) -> Option<(Ask, Knowledge, BTreeMap<String, Observation<Value>>)> {
+        let ask = Ask {
+            upstream: self.upstream.clone(),
+            channel: self.channel.clone(),
+            arch: self.arch.parse().ok()?,
+            id: self.id.clone(),
+            version: self.version.parse().ok()?,
+        };
+        let knowledge = Knowledge::read(self.graph.as_bytes(), &ask.version, self.at, settings).ok()?;
+        let answers = kept::read(&self.answers).unwrap_or_default();
+        Some((ask, knowledge, answers))
+    }
+
+    /// As an object that a store keeps: packed, because texts of graphs repeat themselves and objects may not be large.
+    pub(crate) fn to_object(&self, key: &Key) -> Result<serde_json::Value, String> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let written = serde_json::to_writer(&mut encoder, self).map_err(|error| error.to_string());
+        let packed = written.and_then(|()| encoder.finish().map_err(|error| error.to_string()))?;
+        if packed.len() > PACKED_BYTES {
+            return Err(format!("it is larger than {PACKED_BYTES} bytes"));
+        }
+        Ok(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": key.name, "namespace": key.namespace,
+                "annotations": {"clearway.dev/description": "What the operator knew last, for the time after a restart. It may be deleted."},
+            },
+            "binaryData": {"kept.json.gz": BASE64.encode(packed)},
+        }))
+    }
+
+    /// From such an object; nothing if it is none, or cannot be read any more.
+    pub(crate) fn of_object(object: &serde_json::Value) -> Option<Self> {
+        let packed = BASE64.decode(object["binaryData"]["kept.json.gz"].as_str()?).ok()?;
+        let mut text = Vec::new();
+        // Whoever may write the object must not fill our memory with it.
+        GzDecoder::new(packed.as_slice()).take(TEXT_BYTES).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// What the update service knows its answer by.
+    pub(crate) fn validator(&self) -> Option<Validator> {
+        self.validator.as_deref().and_then(Validator::new)
+    }
+
+    /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old.
+    pub(crate) fn is_worth_replacing(&self, other: &Kept, now: Timestamp, max_age: Duration) -> bool {
+        let timeless =
+            |kept: &Kept| Kept { at: Timestamp::EPOCH, answers: without_times(&kept.answers), ..kept.clone() };
+        timeless(self) != timeless(other) || (self != other && now.since(self.at) > max_age.mul_f64(0.75))
+    }
+}
+
+/// The answers without the times they were given.
+fn without_times(answers: &str) -> String {
+    let Ok(answers) = kept::read(answers) else { return String::new() };
+    let timeless = |mut observation: Observation<Value>| {
+        observation.observed_at = Timestamp::EPOCH;
+        observation.reproduce = None;
+        observation
+    };
+    kept::write(&answers.into_iter().map(|(query, observation)| (query, timeless(observation))).collect())
+}
