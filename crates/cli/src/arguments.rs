@@ -3,6 +3,7 @@
 mod assess;
 mod demo;
 mod graph;
+mod operator;
 mod promql;
 mod risk;
 mod serve;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use assess::*;
 pub(crate) use demo::*;
 pub(crate) use graph::*;
+pub(crate) use operator::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Keep the cluster's advice current, and carry out the updates that are asked for
+    #[command(after_help = OPERATOR_EXAMPLES)]
+    Operator(Box<Operator>),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),

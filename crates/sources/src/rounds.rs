@@ -1,9 +1,9 @@
-//! Carries rounds out (U9): what [`Rounds`] says is due is asked of a Prometheus, a few queries at a time, and what came of
-//! each is handed back at once.
+//! Carries rounds out (U9): what [`Rounds`] says is due is asked of a Prometheus, a few queries at a time, and what came
+//! of each is handed back at once.
 //!
 //! A query that fails takes nothing from the others. But a store that has gone away is not asked for the rest of a round:
-//! after as many failures in a row as queries were under way, and one more, it is not the queries. What was not asked then
-//! has failed like what was, and all of it is due in the next round.
+//! after as many failures in a row as queries were under way, and one more, it is not the queries. What was not asked
+//! then has failed like what was, and all of it is due in the next round.
 //!
 //! Whoever assesses meanwhile locks the same [`Rounds`]: it is never held while somebody is waited for.
 

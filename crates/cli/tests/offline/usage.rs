@@ -23,6 +23,7 @@ const COMMANDS: [(&str, bool); 31] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("operator", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),
