@@ -74,7 +74,7 @@
 //!       failure   malformed|refused|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
 //!                 ambiguous|absent
 //!       why, missing     sentences
-//!       due       RFC 3339
+//!       due       RFC 3339, of what is pending, or is tried again after it failed
 //!       warnings[]
 //! diagnostics[]          what was wrong with the graph
 //! ```

@@ -79,7 +79,7 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
         Reading::NotRecognised { .. } => return (not_recognised(entry), None),
     };
     let Tried { finding, seen, warnings } = tried;
-    let Seen { value, observed_at, source, reproduce } = seen;
+    let Seen { value, observed_at, source, reproduce, again } = seen;
     let mut proof = RuleProof {
         value,
         observed_at,
@@ -109,6 +109,7 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
             proof.failure = Some(class);
             proof.why = Some(message);
             proof.missing = Some(missing);
+            proof.due = again;
             None
         }
     };

@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
-    /// Test the risks of graph-data before they are published
+    /// Explain the risks of graph-data, and test them before they are published
     #[command(subcommand)]
     Risk(Risk),
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process

@@ -6,7 +6,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Level, Value};
 use clearway_promql::{Code, Limits, Millis, Query, Series};
 
-use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply};
+use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply, Wanted};
 use crate::reproduce;
 
 /// A cluster's series and objects, as they were at one time.
@@ -82,6 +82,7 @@ impl Evidence for Snapshot<'_> {
                     observed_at: Some(self.taken_at),
                     source: Some(self.name.to_owned()),
                     reproduce,
+                    retry: None,
                 })
             }
         }
@@ -89,6 +90,10 @@ impl Evidence for Snapshot<'_> {
 
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.map_or(Reply::NotConfigured, |objects| objects.reply(kind))
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.map_or(Reply::NotConfigured, |objects| objects.selected(wanted))
     }
 
     fn cluster_id(&self) -> Option<&str> {

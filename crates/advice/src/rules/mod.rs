@@ -21,7 +21,7 @@ mod tried;
 use clearway_core::Timestamp;
 use clearway_graph::Rule;
 
-use crate::evidence::{Evidence, Failure, ObjectKind, Question};
+use crate::evidence::{Evidence, Failure, Question, Wanted};
 use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
@@ -65,7 +65,7 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
     }
 
     /// Which objects it looks at.
-    fn objects(&self) -> Option<&ObjectKind> {
+    fn wanted(&self) -> Option<&Wanted> {
         None
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Seen {
     pub(crate) observed_at: Option<Timestamp>,
     pub(crate) source: Option<String>,
     pub(crate) reproduce: Option<String>,
+    /// When it is looked at again.
+    pub(crate) again: Option<Timestamp>,
 }
 
 /// A rule that was tried.
@@ -71,9 +73,9 @@ impl Tried {
                 Tried::unseen(Finding::failed(FailureClass::NotConfigured, &source.message, &source.missing))
             }
             Reply::Pending { due } => Tried::unseen(Finding::Pending { due }),
-            Reply::Failed(Failure { class, message, observed_at, source: place, reproduce }) => Tried {
+            Reply::Failed(Failure { class, message, observed_at, source: place, reproduce, retry }) => Tried {
                 finding: Finding::Failed { class, message, missing: remedy(class).to_owned() },
-                seen: Seen { value: None, observed_at, source: place, reproduce },
+                seen: Seen { value: None, observed_at, source: place, reproduce, again: retry },
                 warnings: Vec::new(),
             },
             Reply::Answered(Observation { value: found, observed_at, source, reproduce, warnings }) => {
@@ -81,7 +83,7 @@ impl Tried {
                 let value = Some(value(&found));
                 Tried {
                     finding,
-                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce },
+                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce, again: None },
                     warnings,
                 }
             }

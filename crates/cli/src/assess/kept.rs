@@ -1,19 +1,23 @@
 //! Evidence from a snapshot that was taken earlier: what was not collected is not known, and never "not there".
+//!
+//! An assessment as of the snapshot's time has the bytes of one of the live cluster as of that time, but for where
+//! things were seen: `source` and `reproduce` of every rule, and `observedAt` and `ageSeconds` of rules about objects,
+//! because an API server is asked about the present only.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series,
+    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series, Wanted,
 };
-use clearway_advice::{Assessment, Plan};
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Limits, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::prometheus::windows;
-use clearway_sources::snapshot::{self, ClusterFacts, Part, Selection, Snapshot};
+use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot};
 
 use super::cluster::About;
+use super::objects;
 use crate::output;
 
 /// A snapshot, and what it goes by.
@@ -26,7 +30,7 @@ pub(crate) struct Kept {
 }
 
 /// Reads a snapshot, and tells on standard error what is odd about it.
-pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
+pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     let shown = path.display();
     let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("{shown} cannot be read"))?;
     // The file that the commands of a proof can read.
@@ -39,30 +43,18 @@ pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
 
 /// A snapshot as evidence: the place it stands in, and the file there with its series.
 pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
-    let mut objects = Objects::new(snapshot.taken_at, shown.to_string(), false);
-    for (kind, part) in &snapshot.objects {
-        let Part::Collected(found) = part else { continue };
-        // What a snapshot leaves out of an object is not known to be absent from it; and some objects of a kind say
-        // nothing about the others.
-        let is_whole = !(kind.group.is_empty() && kind.kind == "ConfigMap");
-        if is_whole && found.selection == Selection::default() {
-            objects.looked_for(ObjectKind { group: kind.group.clone(), kind: kind.kind.clone() });
-            for item in &found.items {
-                objects.insert(item.clone());
-            }
-        }
-    }
+    let objects = objects::evidence(&snapshot.objects, snapshot.taken_at, shown, false);
     Kept { snapshot, name, objects, shared_store }
 }
 
 impl Kept {
-    pub(super) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> About {
         let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
         About { version, channel, arch, id }
     }
 
-    pub(super) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
-        plan.assess(self, now.unwrap_or(self.snapshot.taken_at))
+    pub(crate) fn taken_at(&self) -> Timestamp {
+        self.snapshot.taken_at
     }
 }
 
@@ -86,6 +78,14 @@ impl Evidence for Kept {
 
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.reply(kind)
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.selected(wanted)
+    }
+
+    fn names_replaced(&self) -> bool {
+        self.snapshot.redacted
     }
 
     fn cluster_id(&self) -> Option<&str> {

@@ -8,7 +8,7 @@ use clearway_sources::clock;
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use futures::StreamExt as _;
 
-use crate::arguments::{Assess, ClusterAccess, Trust};
+use crate::arguments::{ClusterAccess, EvidenceSource, Trust};
 use crate::output::LiveLine;
 
 /// Queries that are asked at one time: advice is no reason to burden a cluster's monitoring.
@@ -27,8 +27,14 @@ pub(crate) fn connect(url: &str, access: &ClusterAccess, trust: &Trust) -> Resul
 }
 
 /// Asks whatever the plan has to know.
-pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) -> Result<Recorded> {
-    let prometheus = connect(url, &options.cluster, &options.source.trust)?;
+pub(super) fn ask(
+    plan: &Plan,
+    url: &str,
+    options: &EvidenceSource,
+    trust: &Trust,
+    id: Option<&str>,
+) -> Result<Recorded> {
+    let prometheus = connect(url, &options.cluster, trust)?;
     let cluster_id = id.map(str::to_owned);
     let store_id = cluster_id.clone().filter(|_| options.cluster.shared_store);
     let questions: Vec<String> = match &store_id {

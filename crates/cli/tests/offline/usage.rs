@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 31] = [
+const COMMANDS: [(&str, bool); 32] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -29,6 +29,7 @@ const COMMANDS: [(&str, bool); 31] = [
     ("promql check", true),
     ("promql test", true),
     ("risk", false),
+    ("risk explain", true),
     ("risk test", true),
     ("serve", true),
     ("snapshot", false),

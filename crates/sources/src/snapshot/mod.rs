@@ -24,9 +24,10 @@
 //!
 //! # What is never in it
 //!
-//! Secrets and tokens as objects, `data` of any object, passwords and tokens in fields, environments and addresses,
+//! Secrets and tokens as objects, `data` of any object but a `ConfigMap`, passwords and tokens in fields, environments and addresses,
 //! `managedFields` and the last applied configuration: [`write()`] and [`to_files`] remove them whatever they are given.
-//! [`redact`] also replaces names.
+//! [`redact`] also replaces names. Of `ConfigMap`s only those are collected that a rule names, and of their data what looks
+//! like a secret is removed.
 
 mod collect;
 mod manifest;
@@ -223,6 +224,27 @@ pub struct Selection {
     /// Only those with these labels, as a label selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<String>,
+    /// Only these, and of each it is known whether it is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<ObjectName>,
+}
+
+/// Which objects are meant by a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectName {
+    /// The namespace; nothing for that name in all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// Whether an object is meant.
+    pub fn names(&self, object: &Value) -> bool {
+        let meta = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+        meta("name") == self.name && self.namespace.as_ref().is_none_or(|namespace| meta("namespace") == namespace)
+    }
 }
 
 /// A custom resource definition, as far as rules ask for it.
