@@ -243,6 +243,12 @@ impl Plan {
         self.targets.iter().map(|target| &target.version)
     }
 
+    /// The places among [`Plan::risks`] of those that an update carries.
+    pub(crate) fn risks_of(&self, version: &Version) -> Vec<usize> {
+        let target = self.targets.iter().find(|target| target.version == *version);
+        target.and_then(|target| target.risks.clone()).unwrap_or_default()
+    }
+
     /// The distinct risks of all updates, those of the newest first.
     pub fn risks(&self) -> impl ExactSizeIterator<Item = &Risk> {
         self.risks.iter().map(|candidate| candidate.risk.as_ref())

@@ -1,6 +1,7 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod assess;
+mod fleet;
 mod graph;
 mod promql;
 mod risk;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
+pub(crate) use fleet::*;
 pub(crate) use graph::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
@@ -44,6 +46,9 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Tell how many clusters stand under a graph, and what a change of it does to them
+    #[command(subcommand)]
+    Fleet(Fleet),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
