@@ -230,7 +230,12 @@ impl Plan {
 
     /// The same without words and proofs, for whoever asks about thousands of clusters.
     pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
-        let verdicts: Vec<Verdict> = self.proofs(evidence, now).iter().map(|proof| proof.verdict).collect();
+        let memo = Memo::default();
+        let verdict = |candidate: &Candidate| {
+            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            candidate.verdict(&case)
+        };
+        let verdicts: Vec<Verdict> = self.risks.iter().map(verdict).collect();
         let status = |target: &Target| match &target.risks {
             None => Status::True,
             Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),

@@ -106,6 +106,18 @@ impl Evidence for WithNeeds<'_> {
         }
     }
 
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        let (Some(needs), Part::Collected(found)) = (self.needs.get(question.text()), &self.kept.snapshot.series)
+        else {
+            return self.promql(question);
+        };
+        let taken_at = self.kept.taken_at();
+        if found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)).is_some() {
+            return Reply::Failed(Failure::new(FailureClass::Absent, ""));
+        }
+        Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question)
+    }
+
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.kept.objects(kind)
     }

@@ -7,12 +7,15 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 33] = [
     ("", false),
     ("assess", true),
     ("demo", false),
     ("completions", true),
     ("man", true),
+    ("fleet", false),
+    ("fleet assess", true),
+    ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
     ("graph show", true),
