@@ -43,7 +43,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_graph::{Graph, Missing, Supported, stranded};
+use clearway_graph::{Graph, Missing, Risk, Supported, stranded};
 use serde::Serialize;
 
 use crate::assess::{Brief, NotInGraph, Plan};
@@ -66,6 +66,10 @@ pub struct Stance {
     plan: Plan,
     newest: bool,
     missing: Option<Missing>,
+    /// The names of the risks, in order and each once.
+    names: Vec<String>,
+    /// For each risk of the plan the place of its name.
+    named: Vec<usize>,
 }
 
 /// One cluster of a fleet.
@@ -142,7 +146,11 @@ impl Ground {
         let plan = Plan::new(&self.graph, version, &self.settings)?;
         let later = |other: &Version| other.precedence(version).is_gt();
         let newest = !self.graph.nodes().iter().any(|node| later(node.version()));
-        Ok(Stance { plan, newest, missing: self.stranded.get(version).copied() })
+        let names: BTreeSet<&str> = plan.risks().map(Risk::name).collect();
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let place = |risk: &Risk| names.partition_point(|name| name.as_str() < risk.name());
+        let named = plan.risks().map(place).collect();
+        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, named, plan })
     }
 }
 
@@ -185,20 +193,20 @@ impl Standing {
 
     /// The risks by name. Where several of one name differ, the one that matters most speaks for all: one that applies,
     /// then one that is not known.
-    fn risks(&self) -> BTreeMap<&str, Verdict> {
+    fn risks(&self) -> Vec<(&str, Verdict)> {
         let rank = |verdict: Verdict| match verdict {
             Verdict::NoMatch => 0,
             Verdict::Pending => 1,
             Verdict::Unknown => 2,
             Verdict::Match => 3,
         };
-        let mut risks: BTreeMap<&str, Verdict> = BTreeMap::new();
-        if let Standing::Assessed { stance, brief } = self {
-            for (risk, verdict) in stance.plan.risks().zip(&brief.risks) {
-                let known = risks.entry(risk.name()).or_insert(*verdict);
-                if rank(*verdict) > rank(*known) {
-                    *known = *verdict;
-                }
+        let Standing::Assessed { stance, brief } = self else { return Vec::new() };
+        let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
+        for (place, verdict) in stance.named.iter().zip(&brief.risks) {
+            if let Some((_, known)) = risks.get_mut(*place)
+                && rank(*verdict) > rank(*known)
+            {
+                *known = *verdict;
             }
         }
         risks

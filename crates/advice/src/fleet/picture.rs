@@ -153,15 +153,12 @@ impl Picture {
         clusters.sort_by(|(one, _), (other, _)| one.cmp(other));
         refused.sort();
         let mut summary = Counts { refused: refused.len(), ..Counts::default() };
-        let mut targets: BTreeMap<Reverse<Version>, ByStatus> = BTreeMap::new();
+        let mut targets: BTreeMap<Reverse<&Version>, ByStatus> = BTreeMap::new();
         let mut rows = Vec::with_capacity(clusters.len());
         for (member, standing) in &clusters {
             summary.add(standing.state());
             for (version, status) in standing.updates() {
-                match targets.get_mut(&Reverse(version.clone())) {
-                    Some(counts) => counts.add(status),
-                    None => targets.entry(Reverse(version.clone())).or_default().add(status),
-                }
+                targets.entry(Reverse(version)).or_default().add(status);
             }
             rows.push(ClusterRow::of(member, standing));
         }
@@ -172,7 +169,7 @@ impl Picture {
             clusters: rows,
             targets: targets
                 .into_iter()
-                .map(|(Reverse(version), clusters)| TargetCounts { version, clusters })
+                .map(|(Reverse(version), clusters)| TargetCounts { version: version.clone(), clusters })
                 .collect(),
             refused,
             summary,
