@@ -72,19 +72,19 @@ fn main() -> ExitCode {
         }
     }
     println!("{many} snapshots of {SERIES} series, {} kB each", bytes / (few + many) / 1_000);
-    let (mut times, mut growth, mut memory) = (Vec::new(), Vec::new(), 0);
+    let (mut ratios, mut growth, mut memory) = (Vec::new(), Vec::new(), 0);
     for _ in 0..rounds {
         let hashing = hash(&files);
         let (assessing, peak) = assess(&case, &scratch.path().join("many"), many);
         let (fewer, _) = assess(&case, &scratch.path().join("few"), few);
-        times.push(assessing.as_secs_f64() / hashing.as_secs_f64());
+        ratios.push(assessing.as_secs_f64() / hashing.as_secs_f64());
         growth.push(assessing.as_secs_f64() / fewer.as_secs_f64());
         memory = memory.max(peak);
         let each = |whole: Duration| whole.as_secs_f64() * 1e6 / f64::from(u32::try_from(many).unwrap());
         println!("    hashing {:.1} us a snapshot, assessing {:.1} us", each(hashing), each(assessing));
     }
     let outcomes = [
-        verdict("assessing / reading and hashing", median(times), MOST_TIMES, timed),
+        verdict("assessing / reading and hashing", median(ratios), MOST_TIMES, timed),
         verdict(&format!("{many} clusters / {few}"), median(growth), MOST_GROWTH, timed),
         memory <= MOST_MEMORY,
     ];

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
 
-/// The metrics of clusters: what each says of itself, and what the sample product's risks ask for. `twice` has a query
-/// fail that would match a series with two others.
+/// The metrics of clusters: what each says of itself, and what the sample product's risks ask for.
 const METRICS: &str = r#"cluster_version{_id="fine",type="current",version="1.4.2"} 1
 cluster_version_available_updates{_id="fine",channel="stable-1.5",upstream="<default>"} 3
 etcd_disk_wal_fsync_p99_seconds{_id="fine"} 0.01
@@ -83,14 +82,14 @@ async fn each_rule_is_asked_once_and_answered_for_every_cluster() {
 /// A query that fails for one cluster, and one that cannot be asked for all, say nothing about the others or nothing at all.
 #[tokio::test]
 async fn what_fails_for_one_cluster_is_known_for_the_others() {
-    let metrics: String = (0..300)
+    let metrics: Vec<String> = (0..300)
         .map(|number| {
             // One cluster has two series where there may be one.
             let second = if number == 217 { format!("b{{_id=\"c-{number}\",n=\"2\"}} 1\n") } else { String::new() };
             format!("a{{_id=\"c-{number}\"}} {}\nb{{_id=\"c-{number}\",n=\"1\"}} 1\n{second}", number % 2)
         })
         .collect();
-    let Some(prometheus) = prometheus(&metrics).await else { return };
+    let Some(prometheus) = prometheus(&metrics.concat()).await else { return };
     let place = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = place.path().join(name);
@@ -111,9 +110,9 @@ async fn what_fails_for_one_cluster_is_known_for_the_others() {
         );
         write(&format!("data/blocked-edges/{to}-{name}.yaml"), &text);
     }
-    let clusters: String =
+    let clusters: Vec<String> =
         (0..300).map(|number| format!("- {{id: c-{number}, version: 1.0.0, channel: c}}\n")).collect();
-    write("clusters.yaml", &clusters);
+    write("clusters.yaml", &clusters.concat());
     let path = |name: &str| place.path().join(name).display().to_string();
     let (data, list, url) = (path("data"), path("clusters.yaml"), prometheus.base_url());
     let output = fleet(&["assess", "--graph", &data, "--prometheus", &url, "--clusters", &list, "-o", "json"]);

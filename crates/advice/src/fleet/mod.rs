@@ -69,7 +69,7 @@ pub struct Stance {
     /// The names of the risks, in order and each once.
     names: Vec<String>,
     /// For each risk of the plan the place of its name.
-    named: Vec<usize>,
+    places: Vec<usize>,
 }
 
 /// One cluster of a fleet.
@@ -149,8 +149,8 @@ impl Ground {
         let names: BTreeSet<&str> = plan.risks().map(Risk::name).collect();
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         let place = |risk: &Risk| names.partition_point(|name| name.as_str() < risk.name());
-        let named = plan.risks().map(place).collect();
-        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, named, plan })
+        let places = plan.risks().map(place).collect();
+        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, places, plan })
     }
 }
 
@@ -202,7 +202,7 @@ impl Standing {
         };
         let Standing::Assessed { stance, brief } = self else { return Vec::new() };
         let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
-        for (place, verdict) in stance.named.iter().zip(&brief.risks) {
+        for (place, verdict) in stance.places.iter().zip(&brief.risks) {
             if let Some((_, known)) = risks.get_mut(*place)
                 && rank(*verdict) > rank(*known)
             {
