@@ -259,7 +259,12 @@ impl Plan {
 
     /// The same without words and proofs, for whoever asks about thousands of clusters.
     pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
-        let verdicts: Vec<Verdict> = self.proofs(evidence, now).iter().map(|proof| proof.verdict).collect();
+        let memo = Memo::default();
+        let verdict = |candidate: &Candidate| {
+            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            candidate.verdict(&case)
+        };
+        let verdicts: Vec<Verdict> = self.risks.iter().map(verdict).collect();
         let status = |target: &Target| match &target.risks {
             None => Status::True,
             Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),
@@ -270,6 +275,12 @@ impl Plan {
     /// Where the updates lead, by decreasing version.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = &Version> {
         self.targets.iter().map(|target| &target.version)
+    }
+
+    /// The places among [`Plan::risks`] of those that an update carries.
+    pub(crate) fn risks_of(&self, version: &Version) -> Vec<usize> {
+        let target = self.targets.iter().find(|target| target.version == *version);
+        target.and_then(|target| target.risks.clone()).unwrap_or_default()
     }
 
     /// The distinct risks of all updates, those of the newest first.

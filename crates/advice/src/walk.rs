@@ -6,7 +6,7 @@ use clearway_graph::{Risk, Rule};
 
 use crate::evidence::FailureClass;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Tried};
+use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Told, Tried};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
@@ -57,6 +57,19 @@ impl Candidate {
             decided_by,
             rules,
         }
+    }
+
+    /// The verdict of [`Candidate::walk`], without its proof.
+    pub(crate) fn verdict(&self, case: &Case<'_>) -> Verdict {
+        for check in self.entries.iter().filter_map(Entry::check) {
+            match check.told(case) {
+                Told::Match => return Verdict::Match,
+                Told::NoMatch => return Verdict::NoMatch,
+                Told::Pending => return Verdict::Pending,
+                Told::Failed => {}
+            }
+        }
+        if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown }
     }
 }
 

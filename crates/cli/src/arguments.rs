@@ -2,6 +2,7 @@
 
 mod assess;
 mod demo;
+mod fleet;
 mod graph;
 mod operator;
 mod promql;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
 pub(crate) use demo::*;
+pub(crate) use fleet::*;
 pub(crate) use graph::*;
 pub(crate) use operator::*;
 pub(crate) use promql::*;
@@ -49,6 +51,9 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Tell how many clusters stand under a graph, and what a change of it does to them
+    #[command(subcommand)]
+    Fleet(Fleet),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),

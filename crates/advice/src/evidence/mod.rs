@@ -24,6 +24,12 @@ pub trait Evidence {
     /// What a query gives.
     fn promql(&self, question: &Question) -> Reply<Value>;
 
+    /// The same for who shows no proof: source, warnings and the command that shows it again may be left out, and so may
+    /// the words of a failure.
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        self.promql(question)
+    }
+
     /// The objects of a kind. An answer without objects says that there are none; that nobody looked is not an answer.
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>>;
 

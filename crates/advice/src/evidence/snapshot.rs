@@ -88,6 +88,20 @@ impl Evidence for Snapshot<'_> {
         }
     }
 
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        let Some(series) = self.series else { return Reply::NotConfigured };
+        match eval::instant(question.query(), series, self.time(), &self.evaluation) {
+            Ok(answer) => Reply::Answered(Observation {
+                value: answer.value,
+                observed_at: self.taken_at,
+                source: String::new(),
+                reproduce: None,
+                warnings: Vec::new(),
+            }),
+            Err(_) => Reply::Failed(Failure::new(FailureClass::Evaluation, String::new())),
+        }
+    }
+
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.map_or(Reply::NotConfigured, |objects| objects.reply(kind))
     }

@@ -24,6 +24,15 @@ pub(crate) enum Finding {
     },
 }
 
+/// A finding in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Match,
+    NoMatch,
+    Failed,
+    Pending,
+}
+
 /// What was seen, as it stands in a proof.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Seen {
@@ -50,6 +59,27 @@ impl Finding {
 
     pub(crate) fn of(matches: bool) -> Self {
         if matches { Finding::Match } else { Finding::NoMatch }
+    }
+}
+
+impl Told {
+    pub(crate) fn of(finding: &Finding) -> Self {
+        match finding {
+            Finding::Match => Told::Match,
+            Finding::NoMatch => Told::NoMatch,
+            Finding::Failed { .. } => Told::Failed,
+            Finding::Pending { .. } => Told::Pending,
+        }
+    }
+
+    /// What a reply comes to: what [`Tried::of_reply`] finds, without its words.
+    pub(crate) fn of_reply<T>(case: &Case<'_>, reply: &Reply<T>, judge: impl FnOnce(&T) -> Told) -> Self {
+        match reply {
+            Reply::NotConfigured | Reply::Failed(_) => Told::Failed,
+            Reply::Pending { .. } => Told::Pending,
+            Reply::Answered(seen) if !in_time(case, seen.observed_at) => Told::Failed,
+            Reply::Answered(seen) => judge(&seen.value),
+        }
     }
 }
 
@@ -95,6 +125,11 @@ impl Tried {
 pub(crate) struct Missing {
     pub(crate) message: String,
     pub(crate) missing: String,
+}
+
+/// Whether an answer is neither too old nor from the future.
+fn in_time(case: &Case<'_>, observed_at: Timestamp) -> bool {
+    case.now.since(observed_at) <= case.settings.max_age && observed_at.since(case.now) <= case.settings.clock_skew
 }
 
 /// The finding that an answer is too old or from the future, if it is (U16).

@@ -1,6 +1,7 @@
 //! `clearway graph`: the update graph of graph-data: built, shown, explained, checked, compared, walked, drawn, converted.
 
 mod build;
+pub(crate) mod channels;
 mod convert;
 mod diff;
 pub(crate) mod explain;

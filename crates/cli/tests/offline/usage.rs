@@ -7,12 +7,15 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 32] = [
+const COMMANDS: [(&str, bool); 35] = [
     ("", false),
     ("assess", true),
     ("demo", true),
     ("completions", true),
     ("man", true),
+    ("fleet", false),
+    ("fleet assess", true),
+    ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
     ("graph show", true),

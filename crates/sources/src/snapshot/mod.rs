@@ -51,7 +51,7 @@ pub use redact::{RedactOptions, redact};
 pub use strip::{is_secret_kind, strip};
 pub use write::{to_archive, to_files, write};
 
-use crate::prometheus::{Collected, Window};
+use crate::prometheus::{Collected, Need, Needs, Window};
 
 /// The schema that is written: its first number, and the second.
 pub const SCHEMA: (u32, u32) = (1, 0);
@@ -173,13 +173,22 @@ pub struct SeriesEvidence {
 impl SeriesEvidence {
     /// Whether all samples of a window are there, so that what is not there was not in the cluster either.
     pub fn covers(&self, wanted: &Window) -> bool {
-        let start = |window: &Window| window.end.saturating_sub(window.width);
+        self.has(&wanted.selector, wanted.end, wanted.width, wanted.instant)
+    }
+
+    /// The selector of a window that a query needs at a time, and of which not all samples are there; nothing if all are.
+    pub fn lacks<'n>(&self, needs: &'n Needs, at: i64) -> Option<&'n str> {
+        let lacking = |need: &&Need| !self.has(&need.selector, need.end.at(at), need.width, need.instant);
+        needs.iter().find(lacking).map(|need| need.selector.as_str())
+    }
+
+    fn has(&self, selector: &str, end: i64, width: i64, instant: bool) -> bool {
         let covers = |known: &Window| {
-            known.selector == wanted.selector
-                && known.end >= wanted.end
-                && start(known) <= start(wanted)
+            known.end >= end
+                && known.end.saturating_sub(known.width) <= end.saturating_sub(width)
                 // Which series had ended is known for one time only.
-                && (!wanted.instant || (known.instant && known.end == wanted.end))
+                && (!instant || (known.instant && known.end == end))
+                && known.selector == selector
         };
         self.whole || self.windows.iter().any(covers)
     }
