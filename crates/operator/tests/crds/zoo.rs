@@ -123,12 +123,13 @@ pub(crate) async fn agree(client: &Client) {
             server.spec(&spec).await;
         }
     }
-    for seed in 0..800 {
+    for seed in 0..300 {
         let mut spec = animal();
         mutate(&mut spec, &mut Numbers::new(seed));
         server.spec(&spec).await;
     }
-    assert!(server.accepted > 100 && server.refused > 100, "{} and {}", server.accepted, server.refused);
+    assert_eq!(server.disagreements, [] as [String; 0]);
+    assert!(server.accepted > 50 && server.refused > 100, "{} and {}", server.accepted, server.refused);
 }
 
 fn cases() -> Vec<(&'static str, Vec<Value>)> {
