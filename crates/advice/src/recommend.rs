@@ -9,6 +9,7 @@
 //! | some are not known for other reasons | Unknown | `EvaluationFailed` |
 //! | some are not evaluated yet, the others do not apply | Unknown | `EvaluationPending` |
 //! | the list is empty | Unknown | `EvaluationFailed` |
+//! | those that apply or are not known were accepted by name ([`with_accepted`]) | True | `AllExposedRisksAccepted` |
 //!
 //! The message has a paragraph for each risk that applies or is not known, in the order of their names.
 
@@ -16,12 +17,15 @@ use std::sync::Arc;
 
 use clearway_graph::Rule;
 
+use crate::assess::Update;
 use crate::proof::{Outcome, RiskProof, Statement, Status, Verdict};
 
 /// Reasons that stand for themselves.
 pub mod reasons {
     /// No risk applies.
     pub const NOT_EXPOSED: &str = "NotExposedToRisks";
+    /// Risks apply, or may, and an administrator has accepted each of them.
+    pub const ACCEPTED: &str = "AllExposedRisksAccepted";
     /// No risk is known: the update is unconditional.
     pub const UNCONDITIONAL: &str = "NoKnownRisks";
     /// A risk applies whose name is no reason.
@@ -70,6 +74,24 @@ pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
         None => (Status::Unknown, reasons::PENDING),
     };
     statement(status, reason, paragraphs.join("\n\n"))
+}
+
+/// The recommendation for an update some of whose risks were accepted by an administrator, by name: the others decide.
+pub fn with_accepted(update: &Update, accepted: impl Fn(&str) -> bool) -> Statement {
+    let (taken, left): (Vec<_>, Vec<_>) =
+        update.risks.iter().cloned().partition(|risk| risk.verdict != Verdict::NoMatch && accepted(&risk.name));
+    if taken.is_empty() {
+        return update.recommended.clone();
+    }
+    if left.iter().any(|risk| risk.verdict != Verdict::NoMatch) {
+        return recommended(&left);
+    }
+    let names: Vec<&str> = taken.iter().map(|risk| risk.name.as_str()).collect();
+    let message = format!(
+        "The update is recommended, because each risk either does not apply to this cluster or was accepted: {}.",
+        names.join(", ")
+    );
+    statement(Status::True, reasons::ACCEPTED, message)
 }
 
 /// The status alone, of the verdicts on an update's risks: what [`recommended`] says, without its words.

@@ -155,6 +155,11 @@ impl Rounds {
         }
     }
 
+    /// Whether queries were handed out that are not answered yet.
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// When [`Rounds::due`] has something next: nothing while a round is open, or if nothing is wanted. The time may have
     /// passed already.
     pub fn next(&self) -> Option<Timestamp> {

@@ -1,6 +1,7 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod assess;
+mod demo;
 mod graph;
 mod promql;
 mod risk;
@@ -11,9 +12,10 @@ mod status;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
+pub(crate) use demo::*;
 pub(crate) use graph::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
@@ -40,6 +42,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what Clearway does, on sample objects and a sample product, with nothing to set up
+    #[command(after_help = DEMO_EXAMPLES)]
     Demo(Demo),
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
@@ -75,17 +78,6 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-}
-
-/// Options of `clearway demo`.
-#[derive(Debug, Args)]
-pub(crate) struct Demo {
-    /// Keep the sample objects and graph-data in this directory, to try the commands on them
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// End at the end, and do not go on serving; so it is anyway when nobody is at a terminal
-    #[arg(long)]
-    pub(crate) once: bool,
 }
 
 /// How data is printed.

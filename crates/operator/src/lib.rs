@@ -1,5 +1,17 @@
-//! The cluster's half: the objects an administrator reads and writes.
+//! The cluster's half: the objects an administrator reads and writes, and what keeps them current.
 //!
-//! Start at [`api`]: ClusterVersion and ComponentVersion, which share one spec and one status.
+//! Start at [`api`]: ClusterVersion and ComponentVersion, which share one spec and one status. What happens to one of
+//! them is a state machine without effects, [`reconciler`]; the modules beside it are the functions it is made of.
 
 pub mod api;
+pub mod ask;
+mod conditions;
+pub mod history;
+pub mod kept;
+pub mod knowledge;
+pub mod recommendations;
+pub mod reconciler;
+pub mod shape;
+mod status;
+pub mod wish;
+pub mod work;

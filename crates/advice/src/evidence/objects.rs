@@ -54,6 +54,11 @@ impl Objects {
         Objects { kinds: BTreeMap::new(), observed_at, source: source.into(), live }
     }
 
+    /// When they were seen.
+    pub fn observed_at(&self) -> Timestamp {
+        self.observed_at
+    }
+
     /// Says that a kind was looked for, so that finding none of it is known.
     pub fn looked_for(&mut self, kind: ObjectKind) {
         self.kinds.entry(kind).or_default();

@@ -10,7 +10,7 @@ use super::{Answer, Place};
 const COMMANDS: [(&str, bool); 30] = [
     ("", false),
     ("assess", true),
-    ("demo", false),
+    ("demo", true),
     ("completions", true),
     ("man", true),
     ("graph", false),

@@ -24,6 +24,9 @@ pub struct GenerationError {
 }
 
 impl Generation {
+    /// That of an object whose spec never changed.
+    pub const FIRST: Generation = Generation(1);
+
     /// The generation with this number, which `metadata.generation` of the object holds.
     pub fn new(number: i64) -> Result<Self, GenerationError> {
         if number >= 1 { Ok(Generation(number)) } else { Err(GenerationError { number }) }

@@ -5,6 +5,7 @@
 
 mod catalog;
 mod watch;
+mod write;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use kube::core::Request;
 use serde_json::Value;
 
 pub use catalog::{Catalog, Resource};
+pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
 pub use watch::Seen;
+pub use write::{Apply, Part};
 
 use crate::http::{innermost, install_tls};
 
@@ -69,6 +72,28 @@ pub enum ClusterError {
         /// Names that are near it.
         hint: String,
     },
+    /// Somebody else changed it meanwhile, owns a field of it, or it is there already.
+    #[error("cannot {verb} {resource} {name}: {why}")]
+    Conflict {
+        /// What was tried.
+        verb: &'static str,
+        /// On what kind of object.
+        resource: String,
+        /// Its namespace and name.
+        name: String,
+        /// What the server said.
+        why: String,
+    },
+    /// The API server does not accept the object as it is.
+    #[error("the API server refuses {resource} {name}: {why}")]
+    Refused {
+        /// The kind of object.
+        resource: String,
+        /// Its namespace and name.
+        name: String,
+        /// What the server said.
+        why: String,
+    },
     /// Anything else the API server answered.
     #[error("cannot {verb} {resource}: {why}")]
     Api {
@@ -90,6 +115,8 @@ impl ClusterError {
             ClusterError::Forbidden { .. } => "forbidden",
             ClusterError::NotFound { .. } => "not_found",
             ClusterError::NoSuchKind { .. } => "no_such_kind",
+            ClusterError::Conflict { .. } => "conflict",
+            ClusterError::Refused { .. } => "refused",
             ClusterError::Api { .. } => "api",
         }
     }
@@ -137,6 +164,11 @@ impl Cluster {
         let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|error| why(&error))?;
         Ok(Cluster { client, server, namespace })
+    }
+
+    /// The client underneath, for what goes by other rules than objects: events, leases.
+    pub(crate) fn client(&self) -> kube::Client {
+        self.client.clone()
     }
 
     /// The namespace that is meant when none is named.
@@ -218,6 +250,19 @@ impl Cluster {
                 // The server begins with what the sentence says already: `pods "web" is forbidden: User "jane" cannot ...`.
                 let why = status.message.split_once(" is forbidden: ").map_or(status.message.as_str(), |(_, why)| why);
                 ClusterError::Forbidden { verb, resource: resource.to_owned(), why: why.to_owned() }
+            }
+            kube::Error::Api(status) if status.code == 409 && !name.is_empty() => ClusterError::Conflict {
+                verb,
+                resource: resource.to_owned(),
+                name: name.to_owned(),
+                why: status.message.clone(),
+            },
+            kube::Error::Api(status) if matches!(status.code, 400 | 413 | 422) && !name.is_empty() => {
+                ClusterError::Refused {
+                    resource: resource.to_owned(),
+                    name: name.to_owned(),
+                    why: status.message.clone(),
+                }
             }
             kube::Error::Api(status) => ClusterError::Api {
                 verb,

@@ -1,0 +1,232 @@
+//! The conditions of a ClusterVersion or ComponentVersion: declared once, and said from what is known.
+
+use clearway_conditions::model::{Conditions, Generation, KeptFields, Pass, Verdict};
+use clearway_conditions::{Reason, condition_set, reason};
+use clearway_core::Timestamp;
+
+use crate::api::{Release, Status, UpdateState};
+use crate::ask::Trouble;
+use crate::work::{Failure, Progress, Step, Work};
+
+condition_set! {
+    /// What an object says of its version.
+    pub set Versioned { summary: Ready }
+    /// Always present.
+    pub always Aspect {
+        /// A release was brought about and is there.
+        Available: dependent,
+        /// What was asked for can be brought about.
+        ReleaseAccepted: dependent,
+        /// What is known about updates is current.
+        RetrievedUpdates: info,
+        /// An update is being carried out.
+        Progressing: info,
+        /// Something keeps it from going on.
+        Failing: negative,
+    }
+    /// Present while there is something to say.
+    pub problems Problem {
+        /// What the spec asks for makes no sense.
+        Invalid: problem,
+        /// Updates cannot be stored in the status as they are, and are left out of it (U15).
+        UpdatesLeftOut = "clearway.dev/UpdatesLeftOut": problem_warning,
+    }
+}
+
+/// What there is to say.
+#[derive(Debug)]
+pub(crate) struct Sayings<'a> {
+    /// The status as it is going to be, but for its conditions.
+    pub(crate) status: &'a Status,
+    /// What is wrong with the spec.
+    pub(crate) invalid: &'a [String],
+    /// Why there is no current answer of the update service; nothing if there is one.
+    pub(crate) retrieval: Retrieval<'a>,
+    /// How far an update is.
+    pub(crate) work: &'a Work,
+    /// What could not be stored.
+    pub(crate) left_out: &'a [String],
+}
+
+/// Whether what is known about updates is current.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Retrieval<'a> {
+    /// Nothing was asked yet.
+    NotYet,
+    /// It is.
+    Current,
+    /// It is not.
+    Trouble {
+        /// Why.
+        trouble: &'a Trouble,
+        /// When the service said what is shown all the same.
+        known: Option<Timestamp>,
+    },
+}
+
+/// The conditions of an object that says `before` now.
+pub(crate) fn conditions(
+    sayings: &Sayings<'_>,
+    before: &Conditions,
+    kept: KeptFields,
+    generation: Generation,
+    now: Timestamp,
+) -> Conditions {
+    let mut pass = Pass::<Versioned>::begin(before, generation, now).stored_in(kept);
+    let Sayings { status, invalid, retrieval, work, left_out } = sayings;
+    pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
+    pass.report(Aspect::Available, available(status));
+    pass.report(Aspect::ReleaseAccepted, accepted(status, work));
+    pass.report(Aspect::Progressing, progressing(status, work, !invalid.is_empty()));
+    pass.report(Aspect::Failing, failing(work));
+    match invalid {
+        [] => pass.clear(Problem::Invalid),
+        [one] => pass.raise(
+            Problem::Invalid,
+            reason!("InvalidClusterVersion"),
+            format!("The cluster version is invalid: {one}"),
+        ),
+        many => {
+            let message = format!("The cluster version is invalid:\n* {}", many.join("\n* "));
+            pass.raise(Problem::Invalid, reason!("InvalidClusterVersion"), message);
+        }
+    }
+    match left_out {
+        [] => pass.clear(Problem::UpdatesLeftOut),
+        some => {
+            let message = format!("Not in this status, because it cannot be stored there:\n* {}", some.join("\n* "));
+            pass.raise(Problem::UpdatesLeftOut, reason!("NotStorable"), message);
+        }
+    }
+    pass.finish().conditions
+}
+
+fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
+    match retrieval {
+        Retrieval::Current => Verdict::ok(),
+        Retrieval::NotYet => Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been asked yet."),
+        Retrieval::Trouble { trouble, known } => {
+            let known = known.map(|at| format!(" What is shown is what it said at {at}.")).unwrap_or_default();
+            Verdict::bad(trouble.reason.clone(), format!("{}{known}", trouble.message))
+        }
+    }
+}
+
+fn available(status: &Status) -> Verdict {
+    match status.history.iter().find(|entry| entry.state == UpdateState::Completed) {
+        Some(entry) => Verdict::ok_because(
+            reason!("AsExpected"),
+            format!("Done applying {}", if entry.version.is_empty() { &entry.image } else { &entry.version }),
+        ),
+        None if status.history.is_empty() => Verdict::bad(
+            reason!("NoRelease"),
+            "No release has been applied yet: adopt the one that is there (clearway install --adopt VERSION), or ask for one in spec.desiredUpdate.",
+        ),
+        None => Verdict::bad(reason!("FirstRelease"), "The first release is still being applied."),
+    }
+}
+
+fn accepted(status: &Status, work: &Work) -> Verdict {
+    let loaded = |release: &Release| {
+        let text = format!(
+            "Payload loaded version={:?} image={:?} architecture={:?}",
+            release.version,
+            release.image,
+            release.architecture.as_deref().unwrap_or_default()
+        );
+        Verdict::ok_because(reason!("PayloadLoaded"), text)
+    };
+    match work {
+        Work::Preparing { order, step } => {
+            let Release { version, image, .. } = &order.release;
+            let doing = match step {
+                Step::Retrieve => "Retrieving and verifying payload",
+                Step::Load | Step::VerifyVersion => "Loading payload",
+                Step::Preconditions => "Checking preconditions of payload",
+            };
+            Verdict::pending(step_reason(*step), format!("{doing} version={version:?} image={image:?}"))
+        }
+        Work::NotAccepted { order, step, why } => {
+            let Release { version, image, .. } = &order.release;
+            let failed = match step {
+                Step::Retrieve => "Retrieving payload failed",
+                Step::Load => "Loading payload failed",
+                Step::VerifyVersion => "Verifying payload failed",
+                Step::Preconditions => "Preconditions failed for payload loaded",
+            };
+            Verdict::bad(step_reason(*step), format!("{failed} version={version:?} image={image:?} failure={why}"))
+        }
+        Work::Accepted { order, prepared }
+        | Work::Applying { order, prepared, .. }
+        | Work::Done { order, prepared, .. } => {
+            loaded(&Release { version: prepared.version.clone(), ..order.release.clone() })
+        }
+        Work::Idle if status.history.is_empty() => {
+            Verdict::pending(reason!("NoRelease"), "No release has been asked for yet.")
+        }
+        Work::Idle => loaded(&status.desired),
+    }
+}
+
+fn step_reason(step: Step) -> Reason {
+    Reason::sanitize(step.reason(), reason!("RetrievePayload"))
+}
+
+fn progressing(status: &Status, work: &Work, invalid: bool) -> Verdict {
+    let version = |release: &Release| {
+        if release.version.is_empty() { release.image.clone() } else { release.version.clone() }
+    };
+    let current = version(&status.desired);
+    match work {
+        Work::Applying { order, progress, .. } => {
+            let towards = version(&order.release);
+            let text = if progress.failures.is_empty() {
+                working(&towards, progress)
+            } else {
+                format!("Unable to apply {towards}: {}", summary(&progress.failures))
+            };
+            Verdict::ok_because(reason!("Updating"), text)
+        }
+        Work::Accepted { order, .. } => {
+            Verdict::ok_because(reason!("Updating"), format!("Working towards {}", version(&order.release)))
+        }
+        _ if status.history.first().is_some_and(|entry| entry.completion_time.is_none()) => {
+            Verdict::ok_because(reason!("Updating"), format!("Working towards {current}"))
+        }
+        _ if invalid => Verdict::bad(
+            reason!("InvalidClusterVersion"),
+            format!("Stopped at {current}: the cluster version is invalid"),
+        ),
+        _ if status.history.is_empty() => Verdict::bad(reason!("NoRelease"), "No release has been applied yet"),
+        _ => Verdict::bad(reason!("AsExpected"), format!("Cluster version is {current}")),
+    }
+}
+
+fn working(towards: &str, progress: &Progress) -> String {
+    let Progress { done, total, waiting_on, .. } = progress;
+    let percent = if *total == 0 { 0 } else { done * 100 / total };
+    let waiting = if waiting_on.is_empty() { String::new() } else { format!(", waiting on {}", waiting_on.join(", ")) };
+    format!("Working towards {towards}: {done} of {total} done ({percent}% complete){waiting}")
+}
+
+fn failing(work: &Work) -> Verdict {
+    let Work::Applying { progress, .. } = work else { return Verdict::ok() };
+    match progress.failures.as_slice() {
+        [] => Verdict::ok(),
+        [one] => Verdict::bad(Reason::sanitize(&one.reason, reason!("UpdateFailed")), one.message.as_str()),
+        many => {
+            let mut lines: Vec<&str> = many.iter().map(|failure| failure.message.as_str()).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            let message = format!("Multiple errors are preventing progress:\n* {}", lines.join("\n* "));
+            Verdict::bad(reason!("MultipleErrors"), message)
+        }
+    }
+}
+
+fn summary(failures: &[Failure]) -> String {
+    match failures {
+        [one] => one.message.clone(),
+        many => format!("{} objects cannot be applied", many.len()),
+    }
+}

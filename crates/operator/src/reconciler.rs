@@ -1,0 +1,558 @@
+//! What happens to one ClusterVersion or ComponentVersion: a state machine without effects.
+//!
+//! [`Reconciler::step`] takes in what happened and the time, and gives what is to be done. Everything that waits, reads or
+//! writes is an [`Effect`] that the driver carries out; its outcome comes back as an [`Input`]. At rest a step gives
+//! nothing: a status is stored only if it differs from what the object has, compared as its CRD keeps it.
+
+mod settings;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation};
+use clearway_advice::rounds::{Round, Rounds};
+use clearway_core::Timestamp;
+use clearway_promql::eval;
+use clearway_sources::service::Validator;
+use clearway_sources::store::{Event, StoreError, Weight};
+use serde_json::Value;
+
+pub use settings::{CarryOut, Settings};
+
+use crate::api::{Status, UpdateState, VersionObject};
+use crate::ask::{Ask, Trouble};
+use crate::conditions::Retrieval;
+use crate::kept::Kept;
+use crate::knowledge::Knowledge;
+use crate::shape::Shape;
+use crate::status::{self, Known};
+use crate::wish::{Wish, same_image, wish};
+use crate::work::{Order, Prepared, Work};
+
+/// The annotation that asks for everything to be looked at again; any change of its value does.
+pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
+/// How long a status waits for what is just being found out.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// What an earlier process knew.
+    Remembered(Box<Kept>),
+    /// What the CRD of the object keeps.
+    Shape(Box<Shape>),
+    /// The object as it is now.
+    Object(Box<Value>),
+    /// There is no such object (any more).
+    Gone,
+    /// What came of asking the update service.
+    Fetched {
+        /// What was asked.
+        ask: Ask,
+        /// What it said.
+        outcome: Result<Fetched, Trouble>,
+    },
+    /// What came of a query of the open round.
+    Evidence {
+        /// The query.
+        query: String,
+        /// Its value, or why there is none.
+        result: Result<Observation<eval::Value>, Failure>,
+    },
+    /// The objects that rules look at.
+    Looked(Objects),
+    /// How far an update is.
+    Work(Work),
+    /// What came of storing a status.
+    Stored(Result<Box<Value>, StoreError>),
+    /// Nothing but time.
+    Tick,
+}
+
+/// What an update service said.
+#[derive(Debug)]
+pub enum Fetched {
+    /// What is known is still right.
+    NotModified,
+    /// A new answer.
+    Knowledge(Box<Knowledge>, Option<Validator>),
+}
+
+/// Something to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// Ask the update service.
+    Fetch {
+        /// What.
+        ask: Ask,
+        /// What is known already.
+        known: Option<Validator>,
+    },
+    /// Ask the metrics store.
+    Evaluate(Round),
+    /// Look at objects of these kinds.
+    Look(Vec<ObjectKind>),
+    /// Store the object with this status.
+    Store(Box<Value>),
+    /// Look at a release.
+    Prepare(Order),
+    /// Apply a release that was looked at.
+    Apply(Order, Prepared),
+    /// Stop what is being prepared or applied.
+    Stop,
+    /// Tell of something that happened.
+    Tell(Event),
+    /// Keep what is known over a restart.
+    Keep(Box<Kept>),
+}
+
+/// The state of one object.
+#[derive(Debug)]
+pub struct Reconciler {
+    settings: Settings,
+    shape: Shape,
+    /// As it is stored.
+    raw: Option<Box<Value>>,
+    object: Option<VersionObject>,
+    remarks: Vec<String>,
+    re_evaluate: Option<String>,
+    feed: Feed,
+    knowledge: Option<Arc<Knowledge>>,
+    rounds: Rounds,
+    round_since: Option<Timestamp>,
+    objects: Option<Objects>,
+    looking: bool,
+    work: Work,
+    /// What was asked of the driver last: preparing or applying.
+    engaged: Option<Order>,
+    storing: bool,
+    /// Not before this time after a failure to store.
+    store_again: Option<Timestamp>,
+    stored_at: Option<Timestamp>,
+    /// Until when a status that differs is held back.
+    held_until: Option<Timestamp>,
+    said: BTreeSet<String>,
+    kept: Option<Kept>,
+}
+
+/// Where asking the update service stands.
+#[derive(Debug, Default)]
+struct Feed {
+    ask: Option<Ask>,
+    validator: Option<Validator>,
+    trouble: Option<Trouble>,
+    /// Since when an answer is being waited for.
+    asking: Option<Timestamp>,
+    /// When it is asked next; nothing means at once.
+    next: Option<Timestamp>,
+    failures: u32,
+    tried: bool,
+}
+
+impl Reconciler {
+    /// Nothing is known yet.
+    pub fn new(settings: Settings) -> Self {
+        let rounds = Rounds::new(settings.rounds.clone());
+        Reconciler {
+            settings,
+            shape: Shape::default(),
+            raw: None,
+            object: None,
+            remarks: Vec::new(),
+            re_evaluate: None,
+            feed: Feed::default(),
+            knowledge: None,
+            rounds,
+            round_since: None,
+            objects: None,
+            looking: false,
+            work: Work::Idle,
+            engaged: None,
+            storing: false,
+            store_again: None,
+            stored_at: None,
+            held_until: None,
+            said: BTreeSet::new(),
+            kept: None,
+        }
+    }
+
+    /// Takes in what happened, and says what is to be done.
+    pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.take_in(input, now, &mut effects);
+        let Some(object) = self.object.clone() else {
+            return effects;
+        };
+        self.retrieve(&object, now, &mut effects);
+        self.evaluate(now, &mut effects);
+        let invalid = self.carry_out(&object, &mut effects);
+        self.store(&object, &invalid, now, &mut effects);
+        self.keep(now, &mut effects);
+        effects
+    }
+
+    /// When the next step is due if nothing else happens.
+    pub fn next(&self) -> Option<Timestamp> {
+        self.object.as_ref()?;
+        let fetch = if self.feed.asking.is_some() { None } else { self.feed.next };
+        [fetch, self.rounds.next(), self.store_again, self.held_until].into_iter().flatten().min()
+    }
+
+    /// What is being done about an update.
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// What the update service said.
+    pub fn knowledge(&self) -> Option<&Arc<Knowledge>> {
+        self.knowledge.as_ref()
+    }
+
+    /// The object as it was read last.
+    pub fn object(&self) -> Option<&VersionObject> {
+        self.object.as_ref()
+    }
+
+    fn take_in(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>) {
+        match input {
+            Input::Remembered(kept) => self.remember(*kept, now),
+            Input::Shape(shape) => self.shape = *shape,
+            Input::Object(raw) => self.read(raw, now),
+            Input::Gone => {
+                (self.raw, self.object) = (None, None);
+                if self.engaged.take().is_some() {
+                    effects.push(Effect::Stop);
+                }
+                self.work = Work::Idle;
+            }
+            Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now),
+            Input::Evidence { query, result } => {
+                self.rounds.answered(&query, result, now);
+            }
+            Input::Looked(objects) => {
+                self.looking = false;
+                self.objects = Some(objects);
+            }
+            Input::Work(work) => {
+                // What was stopped may still have something to say.
+                if work.order() == self.engaged.as_ref() {
+                    self.tell_of(&work, effects);
+                    self.work = work;
+                }
+            }
+            Input::Stored(Ok(raw)) => {
+                (self.storing, self.store_again) = (false, None);
+                self.stored_at = Some(now);
+                self.read(raw, now);
+            }
+            Input::Stored(Err(error)) => {
+                self.storing = false;
+                // Whoever changed the object made it be read again; everything else needs time.
+                let patience = if matches!(error, StoreError::Conflict { .. }) { 1 } else { 10 };
+                self.store_again = Some(now.plus(Duration::from_secs(patience)));
+                self.say(
+                    Weight::Warning,
+                    "StatusNotStored",
+                    &format!("The status could not be stored: {error}"),
+                    effects,
+                );
+            }
+            Input::Tick => {}
+        }
+    }
+
+    fn read(&mut self, raw: Box<Value>, now: Timestamp) {
+        let Ok((object, remarks)) = VersionObject::read(&raw) else { return };
+        let asked = object.metadata.annotations.as_ref().and_then(|all| all.get(RE_EVALUATE)).cloned();
+        if self.object.is_some() && asked != self.re_evaluate {
+            // Answers stay until new ones come, but every question is due.
+            let answers = self.rounds.export();
+            self.rounds = Rounds::new(self.settings.rounds.clone());
+            self.rounds.import(answers);
+            self.round_since = None;
+            self.want(now);
+            self.feed.next = None;
+            self.objects = None;
+        }
+        self.re_evaluate = asked;
+        self.remarks =
+            remarks.iter().filter(|remark| remark.path.starts_with("spec")).map(ToString::to_string).collect();
+        (self.raw, self.object) = (Some(raw), Some(object));
+    }
+
+    fn remember(&mut self, kept: Kept, now: Timestamp) {
+        if self.feed.tried {
+            return;
+        }
+        let Some((ask, knowledge, answers)) = kept.recall(&self.settings.advice) else { return };
+        self.rounds.import(answers);
+        self.feed.validator.clone_from(&kept.validator());
+        self.feed.ask = Some(ask);
+        self.knowledge = Some(Arc::new(knowledge));
+        self.kept = Some(kept);
+        self.want(now);
+    }
+
+    /// Tells the rounds what is to be asked.
+    fn want(&mut self, now: Timestamp) {
+        let Some(knowledge) = &self.knowledge else { return self.rounds.want([], now) };
+        if !self.settings.has_metrics {
+            return self.rounds.want([], now);
+        }
+        let questions = knowledge.plan.questions();
+        self.rounds.want(questions.iter().map(|question| question.text()), now);
+    }
+
+    /// Asks the update service when it is time.
+    fn retrieve(&mut self, object: &VersionObject, now: Timestamp, effects: &mut Vec<Effect>) {
+        let status = object.status.clone().unwrap_or_default();
+        let ask = Ask::of(&object.spec, &status, self.settings.upstream.as_deref(), &self.settings.arch);
+        let ask = match ask {
+            Ok(ask) => ask,
+            Err(trouble) => {
+                self.forget(now);
+                self.feed = Feed { trouble: Some(trouble), tried: true, ..Feed::default() };
+                return;
+            }
+        };
+        if self.feed.ask.as_ref() != Some(&ask) {
+            // What was said about another question says nothing about this one.
+            self.forget(now);
+            self.feed = Feed { ask: Some(ask.clone()), ..Feed::default() };
+        }
+        if self.feed.asking.is_none() && self.feed.next.is_none_or(|next| next <= now) {
+            self.feed.asking = Some(now);
+            effects.push(Effect::Fetch { ask, known: self.feed.validator.clone() });
+        }
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        if self.knowledge.take().is_some() {
+            self.want(now);
+            self.objects = None;
+        }
+    }
+
+    fn fetched(&mut self, ask: &Ask, outcome: Result<Fetched, Trouble>, now: Timestamp) {
+        if self.feed.ask.as_ref() != Some(ask) {
+            return;
+        }
+        self.feed.asking = None;
+        self.feed.tried = true;
+        match outcome {
+            Ok(fetched) => {
+                self.feed.failures = 0;
+                self.feed.trouble = None;
+                self.feed.next = Some(now.plus(self.settings.fetch_interval()));
+                if let Fetched::Knowledge(knowledge, validator) = fetched {
+                    self.knowledge = Some(Arc::new(*knowledge));
+                    self.feed.validator = validator;
+                    self.objects = None;
+                    self.want(now);
+                }
+            }
+            Err(trouble) => {
+                self.feed.failures = self.feed.failures.saturating_add(1);
+                self.feed.next = Some(now.plus(self.settings.back_off(self.feed.failures)));
+                let old =
+                    self.knowledge.as_ref().is_some_and(|known| now.since(known.at) > self.settings.graph_max_age);
+                if !trouble.passing || old {
+                    self.forget(now);
+                    self.feed.validator = None;
+                }
+                self.feed.trouble = Some(trouble);
+            }
+        }
+    }
+
+    /// Asks the metrics store and looks at objects when it is time.
+    fn evaluate(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if let Some(round) = self.rounds.due(now) {
+            self.round_since = Some(now);
+            // What rules look at is looked at anew with every round, and not more often.
+            self.objects = None;
+            effects.push(Effect::Evaluate(round));
+        }
+        if !self.rounds.is_open() {
+            self.round_since = None;
+        }
+        let Some(knowledge) = &self.knowledge else { return };
+        let kinds: Vec<ObjectKind> = knowledge.plan.kinds().into_iter().cloned().collect();
+        let stale =
+            self.objects.as_ref().is_none_or(|objects| now.since(objects.observed_at()) >= self.settings.look_again);
+        if !kinds.is_empty() && !self.looking && stale {
+            self.looking = true;
+            effects.push(Effect::Look(kinds));
+        }
+    }
+
+    /// Turns what is asked for into work; what is wrong with the spec comes back.
+    fn carry_out(&mut self, object: &VersionObject, effects: &mut Vec<Effect>) -> Vec<String> {
+        let status = object.status.clone().unwrap_or_default();
+        let mut invalid = self.remarks.clone();
+        if let Err(why) = crate::ask::check_id(&object.spec.cluster_id) {
+            invalid.push(format!("spec.clusterID: Invalid value: {:?}: {why}", object.spec.cluster_id));
+        }
+        let order = match wish(&object.spec, &status) {
+            Wish::Keep => None,
+            Wish::GoOn(order) | Wish::Begin(order) => Some(order),
+            Wish::Invalid(why) => {
+                invalid.push(why);
+                // What is being done was asked for before, and goes on.
+                self.engaged.clone()
+            }
+        };
+        if self.settings.carry_out == CarryOut::Never {
+            return invalid;
+        }
+        let same = |one: &Order, other: &Order| {
+            same_image(&one.release.image, &other.release.image) && one.force == other.force
+        };
+        match (&self.engaged, order) {
+            (Some(engaged), Some(order)) if same(engaged, &order) => {}
+            (None, None) => {}
+            (Some(_), None) => {
+                // Done and stored, or taken back before anything was written.
+                effects.push(Effect::Stop);
+                (self.engaged, self.work) = (None, Work::Idle);
+            }
+            (engaged, Some(order)) => {
+                if engaged.is_some() {
+                    effects.push(Effect::Stop);
+                }
+                self.work = Work::Preparing { order: order.clone(), step: crate::work::Step::Retrieve };
+                self.engaged = Some(order.clone());
+                effects.push(Effect::Prepare(order));
+            }
+        }
+        if let Work::Accepted { order, prepared } = &self.work {
+            let newest = status.history.first();
+            let begun = newest.is_some_and(|entry| {
+                entry.state == UpdateState::Partial
+                    && entry.completion_time.is_none()
+                    && same_image(&entry.image, &order.release.image)
+            });
+            if begun {
+                let (order, prepared) = (order.clone(), prepared.clone());
+                let progress = crate::work::Progress { total: prepared.objects, ..Default::default() };
+                effects.push(Effect::Apply(order.clone(), prepared.clone()));
+                self.work = Work::Applying { order, prepared, progress };
+            }
+        }
+        invalid
+    }
+
+    /// Stores the status if it differs from what the object has.
+    fn store(&mut self, object: &VersionObject, invalid: &[String], now: Timestamp, effects: &mut Vec<Effect>) {
+        self.held_until = self.held(object, now);
+        let Some(raw) = &self.raw else { return };
+        if self.storing || self.held_until.is_some() || self.store_again.is_some_and(|again| again > now) {
+            return;
+        }
+        self.store_again = None;
+        let evidence = status::evidence(&self.rounds, self.objects.as_ref(), &object.spec, &self.settings);
+        let retrieval = match (&self.feed.trouble, self.feed.tried) {
+            (Some(trouble), _) => Retrieval::Trouble { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
+            (None, true) => Retrieval::Current,
+            (None, false) => Retrieval::NotYet,
+        };
+        let known = Known { knowledge: self.knowledge.as_deref(), evidence, retrieval, work: &self.work, invalid };
+        let composed = status::compose(object, &known, &self.shape, now);
+        for note in &composed.left_out {
+            let message = format!("Left out of the status, because it cannot be stored there: {note}");
+            if self.said.insert(message.clone()) {
+                effects.push(Effect::Tell(Event {
+                    weight: Weight::Warning,
+                    reason: "UpdateLeftOut".to_owned(),
+                    message,
+                }));
+            }
+        }
+        if self.shape.same(&composed.status, &raw["status"]) {
+            return;
+        }
+        let mut next = raw.clone();
+        next["status"] = composed.status;
+        self.storing = true;
+        effects.push(Effect::Store(next));
+    }
+
+    /// Until when to wait with a status, because it would be out of date in a moment.
+    fn held(&self, object: &VersionObject, now: Timestamp) -> Option<Timestamp> {
+        let moving = object.status.as_ref().is_some_and(is_moving);
+        let later = |since: Option<Timestamp>, by: Duration| since.map(|since| since.plus(by)).filter(|end| *end > now);
+        match &self.work {
+            Work::Applying { .. } => later(self.stored_at, PROGRESS),
+            // A first look at everything becomes one status, not one for each answer.
+            Work::Idle if !moving => {
+                let asking = self.feed.asking.filter(|_| !self.feed.tried);
+                later(asking, PATIENCE).max(later(self.round_since, PATIENCE))
+            }
+            // What an update waits for is never held up.
+            _ => None,
+        }
+    }
+
+    fn keep(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let (Some(ask), Some(knowledge)) = (&self.feed.ask, &self.knowledge) else { return };
+        if self.rounds.is_open() || self.feed.trouble.is_some() {
+            return;
+        }
+        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), self.rounds.export());
+        if self.kept.as_ref().is_none_or(|before| before.is_worth_replacing(&kept, now, self.settings.advice.max_age)) {
+            self.kept = Some(kept.clone());
+            effects.push(Effect::Keep(Box::new(kept)));
+        }
+    }
+
+    fn tell_of(&mut self, work: &Work, effects: &mut Vec<Effect>) {
+        let name = |order: &Order| format!("version={:?} image={:?}", order.release.version, order.release.image);
+        let (weight, reason, message) = match work {
+            Work::Preparing { order, step: crate::work::Step::Retrieve } => {
+                (Weight::Normal, "RetrievePayload", format!("Retrieving and verifying payload {}", name(order)))
+            }
+            Work::NotAccepted { order, step, why } => {
+                let reason = match step {
+                    crate::work::Step::Retrieve => "RetrievePayloadFailed",
+                    crate::work::Step::Load => "LoadPayloadFailed",
+                    crate::work::Step::VerifyVersion => "VerifyPayloadVersionFailed",
+                    crate::work::Step::Preconditions => "PreconditionBlock",
+                };
+                (Weight::Warning, reason, format!("{} {why}", name(order)))
+            }
+            Work::Accepted { order, .. } => {
+                (Weight::Normal, "PayloadLoaded", format!("Payload loaded {}", name(order)))
+            }
+            Work::Done { order, .. } => {
+                (Weight::Normal, "UpdateCompleted", format!("Update completed {}", name(order)))
+            }
+            _ => return,
+        };
+        if std::mem::discriminant(work) != std::mem::discriminant(&self.work)
+            || matches!(work, Work::NotAccepted { .. })
+        {
+            self.say(weight, reason, &message, effects);
+        }
+    }
+
+    /// Says something once until something else is said under the same word.
+    fn say(&mut self, weight: Weight, reason: &str, message: &str, effects: &mut Vec<Effect>) {
+        let key = format!("{reason}\n{message}");
+        if self.said.contains(&key) {
+            return;
+        }
+        self.said.retain(|said| !said.starts_with(&format!("{reason}\n")));
+        self.said.insert(key);
+        effects.push(Effect::Tell(Event { weight, reason: reason.to_owned(), message: message.to_owned() }));
+    }
+}
+
+/// How often progress is stored at most.
+const PROGRESS: Duration = Duration::from_secs(1);
+
+/// Whether an update is under way.
+fn is_moving(status: &Status) -> bool {
+    status.history.first().is_some_and(|entry| entry.completion_time.is_none())
+}

@@ -1,0 +1,127 @@
+//! The status of an object from everything that is known: a function of values.
+
+use clearway_advice::evidence::{Objects, Recorded};
+use clearway_advice::rounds::Rounds;
+use clearway_conditions::model::Generation;
+use clearway_core::Timestamp;
+use serde_json::Value;
+
+use crate::api::{Release, Spec, Status, UpdateState, VersionObject};
+use crate::conditions::{self, Retrieval, Sayings};
+use crate::history;
+use crate::knowledge::Knowledge;
+use crate::recommendations::{Recommendations, recommendations};
+use crate::reconciler::Settings;
+use crate::shape::Shape;
+use crate::wish::{accepted_risks, same_image};
+use crate::work::Work;
+
+/// What is known.
+pub(crate) struct Known<'a> {
+    /// What the update service says.
+    pub(crate) knowledge: Option<&'a Knowledge>,
+    /// What the cluster says.
+    pub(crate) evidence: Recorded,
+    /// Whether the former is current.
+    pub(crate) retrieval: Retrieval<'a>,
+    /// How far an update is.
+    pub(crate) work: &'a Work,
+    /// What is wrong with the spec.
+    pub(crate) invalid: &'a [String],
+}
+
+/// A status, and what could not be put into it.
+pub(crate) struct Composed {
+    pub(crate) status: Value,
+    pub(crate) left_out: Vec<String>,
+}
+
+/// What was found out about the cluster, as evidence.
+pub(crate) fn evidence(rounds: &Rounds, objects: Option<&Objects>, spec: &Spec, settings: &Settings) -> Recorded {
+    let id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
+    Recorded {
+        configured: settings.has_metrics,
+        objects: objects.cloned(),
+        store_id: id.clone().filter(|_| settings.shared_store),
+        cluster_id: id,
+        ..rounds.recorded()
+    }
+}
+
+/// Makes the status.
+pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, now: Timestamp) -> Composed {
+    let before = object.status.clone().unwrap_or_default();
+    let generation = Generation::new(object.metadata.generation.unwrap_or(1)).unwrap_or(Generation::FIRST);
+    let mut status = Status { observed_generation: object.metadata.generation.unwrap_or(0), ..before.clone() };
+    move_on(&mut status, object, known.work, now);
+    let lists = match known.knowledge {
+        Some(knowledge) => {
+            let assessment = knowledge.plan.assess(&known.evidence, now);
+            let (accepted, before) = (&object.spec.accepted_risks, &before.conditional_updates);
+            recommendations(knowledge, &assessment, accepted, before, generation, now)
+        }
+        // What is stored is of another process; it stands for the moment until the service has been asked.
+        None if matches!(known.retrieval, Retrieval::NotYet) => Recommendations {
+            available: before.available_updates.clone(),
+            conditional: before.conditional_updates.clone(),
+        },
+        None => Recommendations::default(),
+    };
+    if let Some(knowledge) = known.knowledge.filter(|known| known.current.version == status.desired.version) {
+        describe(&mut status.desired, &knowledge.current);
+    }
+    (status.available_updates, status.conditional_updates) = (lists.available, lists.conditional);
+    let left_out = shape.censor(&mut status);
+    let sayings = Sayings {
+        status: &status,
+        invalid: known.invalid,
+        retrieval: known.retrieval,
+        work: known.work,
+        left_out: &left_out,
+    };
+    status.conditions = conditions::conditions(&sayings, &before.conditions, shape.kept_fields(), generation, now);
+    Composed { status: serde_json::to_value(&status).unwrap_or_default(), left_out }
+}
+
+/// Writes into the history what an update came to.
+fn move_on(status: &mut Status, object: &VersionObject, work: &Work, now: Timestamp) {
+    let is_open = |status: &Status, release: &Release| {
+        status.history.first().is_some_and(|entry| {
+            entry.completion_time.is_none()
+                && entry.state == UpdateState::Partial
+                && same_image(&entry.image, &release.image)
+        })
+    };
+    match work {
+        Work::Accepted { order, prepared } => {
+            let release = Release { version: prepared.version.clone(), ..order.release.clone() };
+            if is_open(status, &release) {
+                if let Some(entry) = status.history.first_mut() {
+                    entry.verified |= prepared.verified;
+                    entry.version.clone_from(&release.version);
+                }
+            } else {
+                let mut said = accepted_risks(&object.spec, status, &release);
+                said.extend(prepared.overridden.iter().cloned());
+                let said = if said.is_empty() { String::new() } else { said.join("\n\n") + "\n" };
+                history::begin(&mut status.history, &release, prepared.verified, said, now);
+            }
+            status.version_hash.clone_from(&prepared.hash);
+            status.desired = release;
+        }
+        Work::Done { order, at, prepared } if is_open(status, &order.release) => {
+            history::complete(&mut status.history, *at);
+            status.version_hash.clone_from(&prepared.hash);
+        }
+        _ => {}
+    }
+}
+
+/// Adds what only the update service knows of a release.
+fn describe(release: &mut Release, told: &Release) {
+    release.url = told.url.clone().or(release.url.take());
+    if !told.channels.is_empty() {
+        release.channels.clone_from(&told.channels);
+    }
+    release.architecture = told.architecture.clone().or(release.architecture.take());
+}

@@ -1,0 +1,125 @@
+//! Wishes, and what they come to.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::VersionObject;
+
+const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/// A cluster at 1.0.0 that may go to 1.0.1, should not go to 1.1.0, and was at 0.9.0.
+fn object(desired: &Value, newest: &Value) -> VersionObject {
+    let mut history = vec![
+        json!({"state": "Completed", "startedTime": "2026-01-02T00:00:00Z", "completionTime": "2026-01-02T01:00:00Z", "version": "1.0.0", "image": "example.com/r@one", "verified": true}),
+        json!({"state": "Completed", "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z", "version": "0.9.0", "image": "example.com/r@nine", "verified": true}),
+    ];
+    if !newest.is_null() {
+        history.insert(0, newest.clone());
+    }
+    let value = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+        "spec": {"clusterID": "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11", "desiredUpdate": desired},
+        "status": {
+            "desired": {"version": "1.0.0", "image": "example.com/r@one"}, "history": history,
+            "observedGeneration": 1, "versionHash": "",
+            "availableUpdates": [{"version": "1.0.1", "image": format!("example.com/r@{DIGEST}"), "url": "https://example.com/1.0.1"}],
+            "conditionalUpdates": [{
+                "release": {"version": "1.1.0", "image": "example.com/r@eleven"},
+                "risks": [{"name": "Slow", "url": "https://example.com/slow", "message": "It is slow.", "matchingRules": [{"type": "Always"}]}],
+                "conditions": [{"type": "Recommended", "status": "False", "reason": "Slow", "message": "It is slow. https://example.com/slow", "lastTransitionTime": "2026-01-03T00:00:00Z"}],
+            }],
+        },
+    });
+    VersionObject::read(&value).unwrap().0
+}
+
+fn asked(desired: &Value, newest: &Value) -> Wish {
+    let object = object(desired, newest);
+    wish(&object.spec, &object.status.unwrap())
+}
+
+fn shown(wish: &Wish) -> String {
+    match wish {
+        Wish::Keep => "keep".to_owned(),
+        Wish::GoOn(order) => format!("go on {} {}", order.release.version, order.release.image),
+        Wish::Begin(order) => format!("begin {} {}", order.release.version, order.release.image),
+        Wish::Invalid(why) => format!("invalid {why}"),
+    }
+}
+
+#[test]
+fn a_version_is_looked_up_in_the_lists_and_in_the_history() {
+    let mirrored = format!("mirror.example.com/r@{DIGEST}");
+    let available = format!("begin 1.0.1 example.com/r@{DIGEST}");
+    for (desired, want) in [
+        (Value::Null, "keep"),
+        (json!({"architecture": "", "version": "", "image": "", "force": false}), "keep"),
+        (json!({"version": "1.0.0"}), "keep"),
+        (json!({"version": "1.0.1"}), &available),
+        (json!({"version": "1.1.0"}), "begin 1.1.0 example.com/r@eleven"),
+        (json!({"version": "0.9.0"}), "begin 0.9.0 example.com/r@nine"),
+        (json!({"image": mirrored}), &format!("begin 1.0.1 {mirrored}")),
+        (json!({"image": "example.com/other@x"}), "begin  example.com/other@x"),
+        (json!({"image": "example.com/other@x", "version": "3.0.0"}), "begin 3.0.0 example.com/other@x"),
+        (
+            json!({"version": "3.0.0"}),
+            "invalid spec.desiredUpdate.version: Invalid value: \"3.0.0\": when image is empty the update must be an available update",
+        ),
+        (
+            json!({"version": "1.0.1", "architecture": "Multi"}),
+            "invalid spec.desiredUpdate.version: Invalid value: \"1.0.1\": when image is empty the update must be an available update",
+        ),
+    ] {
+        assert_eq!(shown(&asked(&desired, &Value::Null)), want, "{desired}");
+    }
+}
+
+#[test]
+fn an_update_that_was_begun_goes_on_with_what_it_was_resolved_to() {
+    let begun = json!({"state": "Partial", "startedTime": "2026-01-03T00:00:00Z", "completionTime": null, "version": "2.0.0", "image": "example.com/r@twenty", "verified": false});
+    let on = "go on 2.0.0 example.com/r@twenty";
+    for (desired, want) in [
+        // The version is in no list any more; that changes nothing.
+        (json!({"version": "2.0.0"}), on),
+        (json!({"image": "example.com/r@twenty"}), on),
+        // Who takes the wish back after the first write does not get a half-applied release.
+        (Value::Null, on),
+        // Who changes their mind gets what they ask for now, also the way back.
+        (json!({"version": "1.1.0"}), "begin 1.1.0 example.com/r@eleven"),
+        (json!({"version": "1.0.0"}), "begin 1.0.0 example.com/r@one"),
+    ] {
+        assert_eq!(shown(&asked(&desired, &begun)), want, "{desired}");
+    }
+}
+
+#[test]
+fn a_version_with_two_payloads_is_not_guessed() {
+    let object = object(&json!({"version": "1.1.0"}), &Value::Null);
+    let mut status = object.status.unwrap();
+    status.available_updates.push(Release {
+        version: "1.1.0".into(),
+        image: "example.com/r@other".into(),
+        ..Release::default()
+    });
+    let Wish::Invalid(why) = wish(&object.spec, &status) else { panic!() };
+    assert!(why.ends_with("there are multiple possible payloads for this version, specify the exact image"), "{why}");
+}
+
+#[test]
+fn what_is_taken_on_is_recorded_in_the_words_that_clients_know() {
+    let object = object(&Value::Null, &Value::Null);
+    let status = object.status.unwrap();
+    let said = |image: &str, version: &str| {
+        let release = Release { version: version.to_owned(), image: image.to_owned(), ..Release::default() };
+        accepted_risks(&object.spec, &status, &release).join("\n\n")
+    };
+    assert_eq!(said(&format!("elsewhere/r@{DIGEST}"), "1.0.1"), "", "a recommended one");
+    assert_eq!(
+        said("example.com/r@eleven", "1.1.0"),
+        "Updating from 1.0.0 to 1.1.0 is supported, but not recommended for this cluster.\n\nReason: Slow\n\nIt is slow. https://example.com/slow"
+    );
+    assert_eq!(
+        said("example.com/r@nine", "0.9.0"),
+        "Updating from 1.0.0 to 0.9.0 is not among the updates that are known for this cluster, so nothing is known about its risks."
+    );
+}

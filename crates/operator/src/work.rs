@@ -1,0 +1,143 @@
+//! How far the carrying out of an update is: what the status says of it, and what happens next.
+//!
+//! Two steps with the status between them. *Preparing* fetches the release, checks it and looks at the cluster; nothing is
+//! written. Then the status says that the update has begun, and only when that is stored *applying* starts: whoever
+//! comes back after a crash finds in the history what to go on with.
+
+use clearway_core::Timestamp;
+
+use crate::api::Release;
+
+/// What is to be brought about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The release. Its image is what counts; the version may be empty while only the image is known.
+    pub release: Release,
+    /// Whether checks that would hold it up are waived.
+    pub force: bool,
+}
+
+/// A step of preparing, in the words of `ReleaseAccepted`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Fetching the release and checking its digest and signature.
+    Retrieve,
+    /// Reading what is in it.
+    Load,
+    /// Comparing its version with the one asked for.
+    VerifyVersion,
+    /// Looking at the cluster.
+    Preconditions,
+}
+
+/// What preparing found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// The version in the release.
+    pub version: String,
+    /// A fingerprint of what is in it.
+    pub hash: String,
+    /// Whether its signature was checked, and is good.
+    pub verified: bool,
+    /// What speaks against it and was overridden, a sentence each.
+    pub overridden: Vec<String>,
+    /// How many objects it has.
+    pub objects: usize,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing is being done.
+    #[default]
+    Idle,
+    /// The release is being looked at.
+    Preparing {
+        /// What for.
+        order: Order,
+        /// The step.
+        step: Step,
+    },
+    /// The release is not acceptable, or cannot be had; it is tried again.
+    NotAccepted {
+        /// What was asked for.
+        order: Order,
+        /// Where it failed.
+        step: Step,
+        /// Why.
+        why: String,
+    },
+    /// The release may be applied.
+    Accepted {
+        /// What was asked for.
+        order: Order,
+        /// What was found.
+        prepared: Prepared,
+    },
+    /// The release is being applied.
+    Applying {
+        /// What was asked for.
+        order: Order,
+        /// What was found.
+        prepared: Prepared,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// The release is there, and healthy.
+    Done {
+        /// What was asked for.
+        order: Order,
+        /// What was found.
+        prepared: Prepared,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// How far applying is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Objects that are as the release has them, and healthy.
+    pub done: usize,
+    /// All objects of the release.
+    pub total: usize,
+    /// What is being waited for, a few names.
+    pub waiting_on: Vec<String>,
+    /// What keeps it from going on, with a word for each; it is tried again.
+    pub failures: Vec<Failure>,
+}
+
+/// Something that keeps an update from going on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Failure {
+    /// A word in camel case.
+    pub reason: String,
+    /// A sentence that names the object.
+    pub message: String,
+}
+
+impl Work {
+    /// What is being brought about, or was.
+    pub fn order(&self) -> Option<&Order> {
+        match self {
+            Work::Idle => None,
+            Work::Preparing { order, .. }
+            | Work::NotAccepted { order, .. }
+            | Work::Accepted { order, .. }
+            | Work::Applying { order, .. }
+            | Work::Done { order, .. } => Some(order),
+        }
+    }
+}
+
+impl Step {
+    /// The reason of `ReleaseAccepted`.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Step::Retrieve => "RetrievePayload",
+            Step::Load => "LoadPayload",
+            Step::VerifyVersion => "VerifyPayloadVersion",
+            Step::Preconditions => "PreconditionChecks",
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Where objects live that are read, changed and followed: a cluster's API server, or a directory.
+//!
+//! One small trait with two implementations: [`ClusterStore`] and [`StateDirectory`]. What reconciles works on the trait
+//! and cannot tell them apart; what only one of them has (leases, discovery, a metrics feed) is not part of it. A program
+//! is given one of them and never falls back to the other by itself.
+//!
+//! Objects are raw JSON, as everywhere at this edge.
+
+mod cluster;
+mod directory;
+mod merge;
+mod object_files;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+pub use crate::kubernetes::{Apply, Part};
+pub use cluster::ClusterStore;
+pub use directory::StateDirectory;
+
+use crate::kubernetes::ClusterError;
+
+/// A kind of object, in one version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind {
+    /// The API group, empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+/// One object, by what it is called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it is; empty for what is not in a namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Why an object could not be read or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Nothing answers, or not now; the same may succeed later.
+    #[error("{why}")]
+    Away {
+        /// What failed.
+        why: String,
+    },
+    /// Not allowed.
+    #[error("{why}")]
+    Forbidden {
+        /// What was tried, and what the server said.
+        why: String,
+    },
+    /// Objects of this kind are not kept here.
+    #[error("{kind} is not served here")]
+    NoSuchKind {
+        /// The kind.
+        kind: Kind,
+    },
+    /// There is no such object.
+    #[error("{what} is not there")]
+    Missing {
+        /// The object.
+        what: String,
+    },
+    /// It was changed meanwhile, a field of it belongs to somebody else, or it is there already.
+    #[error("{why}")]
+    Conflict {
+        /// What the server said.
+        why: String,
+    },
+    /// The object is not acceptable as it is; trying again will not help.
+    #[error("{why}")]
+    Refused {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl StoreError {
+    /// Whether the same request may succeed later without anybody changing anything.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, StoreError::Away { .. } | StoreError::Conflict { .. })
+    }
+}
+
+impl From<ClusterError> for StoreError {
+    fn from(error: ClusterError) -> Self {
+        let why = error.to_string();
+        match error {
+            ClusterError::Forbidden { .. } => StoreError::Forbidden { why },
+            ClusterError::Conflict { .. } => StoreError::Conflict { why },
+            ClusterError::Refused { .. } => StoreError::Refused { why },
+            ClusterError::NotFound { resource, name } => StoreError::Missing { what: format!("{resource} {name}") },
+            ClusterError::NoSuchKind { name, .. } => {
+                StoreError::NoSuchKind { kind: Kind { group: String::new(), version: String::new(), kind: name } }
+            }
+            ClusterError::Config { .. } | ClusterError::Unreachable { .. } | ClusterError::Api { .. } => {
+                StoreError::Away { why }
+            }
+        }
+    }
+}
+
+/// What is seen of an object that is followed.
+#[derive(Debug)]
+pub enum Seen {
+    /// The object as it is now.
+    Object(Box<Value>),
+    /// There is no such object (any more).
+    Gone {
+        /// Its name.
+        name: String,
+    },
+    /// Nothing can be seen at the moment; it is tried again.
+    Trouble {
+        /// Why.
+        error: StoreError,
+    },
+}
+
+/// How much an event is worth a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Things go as they should.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// Something that happened to an object, for the people who look after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// How much it is worth a look.
+    pub weight: Weight,
+    /// A word for machines, such as `PayloadLoaded`.
+    pub reason: String,
+    /// A sentence for people.
+    pub message: String,
+}
+
+/// A place where objects live.
+pub trait Store: Clone + Send + Sync + 'static {
+    /// One object, or none.
+    fn get(&self, key: &Key) -> impl Future<Output = Result<Option<Value>, StoreError>> + Send;
+
+    /// All objects of a kind, in all namespaces, by namespace and name; with a label selector, those it selects.
+    fn list(&self, kind: &Kind, labels: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
+
+    /// Every kind whose objects can be listed here.
+    fn kinds(&self) -> impl Future<Output = Result<Vec<Kind>, StoreError>> + Send;
+
+    /// Creates an object that must not be there yet.
+    fn create(&self, object: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
+
+    /// Makes an object say what is given, and leaves alone what others say in it.
+    fn apply(&self, object: &Value, how: &Apply<'_>) -> impl Future<Output = Result<Value, StoreError>> + Send;
+
+    /// Merges a patch into one half of an object.
+    fn patch(&self, key: &Key, part: Part, patch: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
+
+    /// Replaces the status of an object, if nobody changed the object since it was read.
+    fn replace_status(&self, object: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
+
+    /// Deletes an object if it is still the one with this uid; one that is gone already is as good.
+    fn delete(&self, key: &Key, uid: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Follows the named objects of a kind that is not in namespaces (all of them if no name is given) until the
+    /// receiver is dropped: each is reported at the start, and then whenever it changes.
+    fn follow(
+        &self,
+        kind: &Kind,
+        names: BTreeSet<String>,
+    ) -> impl Future<Output = Result<mpsc::Receiver<Seen>, StoreError>> + Send;
+
+    /// Tells of something that happened to an object. Nobody relies on it being heard.
+    fn tell(&self, about: &Value, event: &Event) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl Kind {
+    /// From the `apiVersion` and `kind` of an object.
+    pub fn new(api_version: &str, kind: &str) -> Self {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Kind { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+    }
+
+    /// The group and version as they stand in objects.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.group.is_empty(), self.version.is_empty()) {
+            (true, _) => f.write_str(&self.kind),
+            (false, true) => write!(f, "{}.{}", self.kind, self.group),
+            (false, false) => write!(f, "{}.{} ({})", self.kind, self.group, self.version),
+        }
+    }
+}
+
+impl Key {
+    /// The key of an object that is not in a namespace.
+    pub fn cluster_wide(kind: Kind, name: impl Into<String>) -> Self {
+        Key { kind, namespace: String::new(), name: name.into() }
+    }
+
+    /// What an object calls itself.
+    pub fn of(object: &Value) -> Result<Self, StoreError> {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (api_version, kind) = (word(&object["apiVersion"]), word(&object["kind"]));
+        let (namespace, name) = (word(&object["metadata"]["namespace"]), word(&object["metadata"]["name"]));
+        for (field, value) in [("apiVersion", &api_version), ("kind", &kind), ("metadata.name", &name)] {
+            if value.is_empty() {
+                return Err(StoreError::Refused { why: format!("an object without `{field}`") });
+            }
+        }
+        Ok(Key { kind: Kind::new(&api_version, &kind), namespace, name })
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.kind.kind)?;
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)
+    }
+}

@@ -1,0 +1,194 @@
+//! The API server of a cluster as a store.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use kube::runtime::events::{EventType, Recorder, Reporter};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{Apply, Event, Key, Kind, Part, Seen, Store, StoreError, Weight};
+use crate::kubernetes::{self, Catalog, Cluster, ClusterError, Resource};
+
+/// Pages of a list that are asked for; more objects of one kind than this times 500 are a mistake.
+const PAGES: usize = 200;
+
+/// A connection to an API server, with what it is known to serve.
+#[derive(Clone)]
+pub struct ClusterStore {
+    cluster: Cluster,
+    /// Asked for when a kind is met that is not in it: definitions come and go.
+    catalog: Arc<RwLock<Arc<Catalog>>>,
+    recorder: Recorder,
+}
+
+impl ClusterStore {
+    /// A store on a connection; nothing is sent yet. `reporter` is the name that stands in events.
+    pub fn new(cluster: Cluster, reporter: &str) -> Self {
+        let reporter = Reporter { controller: reporter.to_owned(), instance: None };
+        let recorder = Recorder::new(cluster.client(), reporter);
+        ClusterStore { cluster, catalog: Arc::default(), recorder }
+    }
+
+    /// The connection.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// How a kind is asked for; a kind that is not known is looked for once more.
+    async fn resource(&self, kind: &Kind) -> Result<Resource, StoreError> {
+        let found = |catalog: &Catalog| {
+            let mut resource = catalog.of(&kind.group, &kind.kind)?.clone();
+            resource.version.clone_from(&kind.version);
+            Some(resource)
+        };
+        if let Some(resource) = found(&self.known()) {
+            return Ok(resource);
+        }
+        found(&*self.learn().await?).ok_or_else(|| StoreError::NoSuchKind { kind: kind.clone() })
+    }
+
+    fn known(&self) -> Arc<Catalog> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn learn(&self) -> Result<Arc<Catalog>, StoreError> {
+        let catalog = Arc::new(self.cluster.catalog().await?);
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog.clone();
+        Ok(catalog)
+    }
+
+    async fn place(&self, object: &Value) -> Result<Resource, StoreError> {
+        let key = Key::of(object)?;
+        let resource = self.resource(&key.kind).await?;
+        // The path would name another object, or none.
+        if resource.namespaced == key.namespace.is_empty() {
+            let should = if resource.namespaced { "needs a" } else { "has no" };
+            return Err(StoreError::Refused { why: format!("{key}: this kind {should} namespace") });
+        }
+        Ok(resource)
+    }
+}
+
+/// A collection that answers 404 is a kind that is not served (any more), and worth a name.
+fn named(error: ClusterError, kind: &Kind) -> StoreError {
+    match error {
+        ClusterError::NoSuchKind { .. } => StoreError::NoSuchKind { kind: kind.clone() },
+        other => other.into(),
+    }
+}
+
+impl Store for ClusterStore {
+    async fn get(&self, key: &Key) -> Result<Option<Value>, StoreError> {
+        let resource = self.resource(&key.kind).await?;
+        match self.cluster.get(&resource, &key.namespace, &key.name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(ClusterError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn list(&self, kind: &Kind, labels: &str) -> Result<Vec<Value>, StoreError> {
+        let resource = self.resource(kind).await?;
+        let labels = (!labels.is_empty()).then_some(labels);
+        let (mut objects, mut token) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let page = self.cluster.list(&resource, None, labels, token.as_deref()).await;
+            let page = page.map_err(|error| named(error, kind))?;
+            objects.extend(page.items);
+            token = page.next;
+            if token.is_none() {
+                return Ok(objects);
+            }
+        }
+        Err(StoreError::Away { why: format!("there are more than {} objects of {kind}", objects.len()) })
+    }
+
+    async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
+        let catalog = self.learn().await?;
+        let kind = |resource: &Resource| Kind {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
+        };
+        Ok(catalog.listable().map(kind).collect())
+    }
+
+    async fn create(&self, object: &Value) -> Result<Value, StoreError> {
+        Ok(self.cluster.create(&self.place(object).await?, object).await?)
+    }
+
+    async fn apply(&self, object: &Value, how: &Apply<'_>) -> Result<Value, StoreError> {
+        Ok(self.cluster.apply(&self.place(object).await?, object, how).await?)
+    }
+
+    async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
+        let resource = self.resource(&key.kind).await?;
+        Ok(self.cluster.patch(&resource, (&key.namespace, &key.name), part, patch).await?)
+    }
+
+    async fn replace_status(&self, object: &Value) -> Result<Value, StoreError> {
+        Ok(self.cluster.replace(&self.place(object).await?, Part::Status, object).await?)
+    }
+
+    async fn delete(&self, key: &Key, uid: &str) -> Result<(), StoreError> {
+        let resource = self.resource(&key.kind).await?;
+        match self.cluster.delete(&resource, (&key.namespace, &key.name), uid).await {
+            Ok(()) | Err(ClusterError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<Seen>, StoreError> {
+        let mut seen = self.cluster.follow(&self.resource(kind).await?, "", names);
+        let (report, handed) = mpsc::channel(64);
+        tokio::spawn(async move {
+            while let Some(seen) = seen.recv().await {
+                let seen = match seen {
+                    kubernetes::Seen::Object(object) => Seen::Object(object),
+                    kubernetes::Seen::Gone { name } => Seen::Gone { name },
+                    kubernetes::Seen::Trouble { error } => Seen::Trouble { error: error.into() },
+                };
+                if report.send(seen).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(handed)
+    }
+
+    async fn tell(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
+        let word = |value: &Value| value.as_str().map(str::to_owned);
+        let metadata = &about["metadata"];
+        let reference = kubernetes::ObjectReference {
+            api_version: word(&about["apiVersion"]),
+            kind: word(&about["kind"]),
+            name: word(&metadata["name"]),
+            namespace: word(&metadata["namespace"]),
+            uid: word(&metadata["uid"]),
+            ..kubernetes::ObjectReference::default()
+        };
+        let event = kube::runtime::events::Event {
+            type_: match event.weight {
+                Weight::Normal => EventType::Normal,
+                Weight::Warning => EventType::Warning,
+            },
+            reason: event.reason.clone(),
+            note: Some(shortened(&event.message)),
+            action: event.reason.clone(),
+            secondary: None,
+        };
+        let told = self.recorder.publish(&event, &reference).await;
+        told.map_err(|error| StoreError::Away { why: format!("an event could not be written: {error}") })
+    }
+}
+
+/// The API server takes up to 1,024 bytes.
+fn shortened(message: &str) -> String {
+    const MOST: usize = 1024;
+    if message.len() <= MOST {
+        return message.to_owned();
+    }
+    let end = (0..=MOST - "…".len()).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", message.get(..end).unwrap_or_default())
+}
