@@ -107,6 +107,9 @@ fn v1_the_same_types_are_the_same_bytes_with_the_annotations_of_the_bundle() {
     let head = "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  annotations:\n    \
                 clearway.dev/bundle-version: \"1.2.3\"\n    clearway.dev/channel: experimental\n  name: things.example.com\n";
     assert!(text.starts_with(head), "{text}");
+    let read: Value = serde_saphyr::from_str(&text).unwrap();
+    let crd = definition(described::<Spec>()).crd(Channel::Experimental, &Version::new(1, 2, 3)).unwrap().unwrap();
+    assert_eq!(read, crd, "what is written is what is read");
     let hidden = Definition { channel: Channel::Experimental, ..definition(json!({"type": "object"})) };
     assert_eq!(hidden.crd(Channel::Standard, &Version::new(1, 0, 0)), Ok(None));
 }

@@ -3,6 +3,7 @@
 mod assess;
 mod demo;
 mod graph;
+mod install;
 mod promql;
 mod risk;
 mod serve;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use assess::*;
 pub(crate) use demo::*;
 pub(crate) use graph::*;
+pub(crate) use install::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Bring the operator into a cluster: its CRDs, its rights, and what runs
+    #[command(after_help = INSTALL_EXAMPLES)]
+    Install(Install),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
@@ -65,6 +70,9 @@ pub(crate) enum Command {
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
+    /// Take the operator out of a cluster again; the CRDs and what they hold stay unless asked
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(Uninstall),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

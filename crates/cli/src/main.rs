@@ -8,6 +8,7 @@ mod demo;
 mod exit;
 mod findings;
 mod graph;
+mod install;
 mod junit;
 mod log;
 mod manual;
@@ -42,11 +43,13 @@ fn main() -> ExitCode {
         Command::Assess(options) => assess::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
+        Command::Install(options) => install::run(&options),
         Command::Promql(command) => promql::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
+        Command::Uninstall(options) => install::uninstall(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     };

@@ -7,6 +7,7 @@ pub mod api;
 pub mod ask;
 mod conditions;
 pub mod history;
+pub mod install;
 pub mod kept;
 pub mod knowledge;
 pub mod recommendations;

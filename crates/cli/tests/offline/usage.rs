@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 32] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -23,6 +23,8 @@ const COMMANDS: [(&str, bool); 30] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("install", true),
+    ("uninstall", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),
