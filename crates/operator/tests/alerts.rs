@@ -85,12 +85,7 @@ fn u10_alerts_fire_when_they_should_and_not_before() {
         case(&[(&condition("Failing", "F"), "0x120")], "31m", "ClusterVersionFailing", &[]),
         case(&[(&condition("Upgradeable", "U"), "0x120")], "61m", "ClusterNotUpgradeable", &[severity("info", "U")]),
         case(&[(up, "1x5 0x120")], "10m", "ClearwayOperatorDown", &[]),
-        case(
-            &[(up, "1x5 0x120")],
-            "20m",
-            "ClearwayOperatorDown",
-            &[json!({"severity": "critical", "job": "clearway-operator"})],
-        ),
+        case(&[(up, "1x5 0x120")], "20m", "ClearwayOperatorDown", &[json!({"severity": "critical"})]),
     ];
     let names: Vec<&str> = tests.iter().map(|test| test["alert_rule_test"][0]["alertname"].as_str().unwrap()).collect();
     let rules = alerts::rules();

@@ -178,9 +178,9 @@ async fn a_namespace_that_was_there_stays() {
     let made = run(cluster.kubeconfig(), "install --namespace ops --advice-only -o json");
     assert_eq!(made.action("Namespace", "ops"), "leftAlone", "{}{}", made.out, made.err);
     assert_eq!(made.action("Deployment", "clearway-operator"), "created");
-    let gone = run(cluster.kubeconfig(), "uninstall --namespace ops");
-    assert_eq!(gone.code, 0, "{}", gone.err);
-    assert!(gone.out.contains("Namespace                 ops") || gone.out.contains("left alone"), "{}", gone.out);
+    let gone = run(cluster.kubeconfig(), "uninstall --namespace ops -o json");
+    assert_eq!((gone.code, gone.action("Namespace", "ops").as_str()), (0, "leftAlone"), "{}", gone.err);
+    assert_eq!(gone.action("Deployment", "clearway-operator"), "deleted");
     let namespace = get(&client, "v1", "Namespace", "ops").await.unwrap();
     assert_eq!(namespace["metadata"]["deletionTimestamp"], Value::Null);
 }
