@@ -185,6 +185,37 @@ async fn a_namespace_that_was_there_stays() {
     assert_eq!(namespace["metadata"]["deletionTimestamp"], Value::Null);
 }
 
+/// On simulated nodes, with every admission plugin and the real controllers.
+#[tokio::test]
+async fn two_replicas_come_up_and_one_may_go_at_a_time() {
+    let Some(cluster) = own_cluster(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }).await else { return };
+    let client = cluster.client().await.unwrap();
+    let made = run(cluster.kubeconfig(), "install");
+    assert_eq!((made.code, made.err.as_str()), (0, ""), "{}", made.out);
+    let namespace = Some("clearway-system");
+    let deployments = api(&client, "apps/v1", "Deployment", namespace);
+    let budgets = api(&client, "policy/v1", "PodDisruptionBudget", namespace);
+    clearway_testbed::wait_until(std::time::Duration::from_mins(1), "both replicas are there", async || {
+        let deployment = deployments.get("clearway-operator").await.unwrap();
+        let budget = budgets.get("clearway-operator").await.unwrap();
+        deployment.data["status"]["availableReplicas"] == 2 && budget.data["status"]["disruptionsAllowed"] == 1
+    })
+    .await
+    .unwrap();
+    let pods = api(&client, "v1", "Pod", namespace).list(&kube::api::ListParams::default()).await.unwrap();
+    let mut nodes: Vec<&str> = pods.items.iter().filter_map(|pod| pod.data["spec"]["nodeName"].as_str()).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, ["node-0", "node-1"], "one node does not take both along");
+    let gone = run(cluster.kubeconfig(), "uninstall");
+    assert_eq!(gone.code, 0, "{}", gone.err);
+    clearway_testbed::wait_until(std::time::Duration::from_mins(1), "the namespace is gone", async || {
+        get(&client, "v1", "Namespace", "clearway-system").await.is_none()
+    })
+    .await
+    .unwrap();
+    assert_eq!(run(cluster.kubeconfig(), "install -o json").action("Deployment", "clearway-operator"), "created");
+}
+
 #[test]
 fn a_cluster_that_is_away_or_a_wrong_name_is_no_success() {
     let away = run(Path::new("/nowhere/kubeconfig"), "install");
