@@ -4,6 +4,7 @@ mod assess;
 mod demo;
 mod graph;
 mod install;
+mod operator;
 mod promql;
 mod risk;
 mod serve;
@@ -19,6 +20,7 @@ pub(crate) use assess::*;
 pub(crate) use demo::*;
 pub(crate) use graph::*;
 pub(crate) use install::*;
+pub(crate) use operator::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     /// Bring the operator into a cluster: its CRDs, its rights, and what runs
     #[command(after_help = INSTALL_EXAMPLES)]
     Install(Install),
+    /// Keep the cluster's advice current, and carry out the updates that are asked for
+    #[command(after_help = OPERATOR_EXAMPLES)]
+    Operator(Box<Operator>),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),

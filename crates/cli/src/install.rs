@@ -27,6 +27,8 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
         namespace: options.namespace.clone(),
         image: options.image.clone(),
         advice_only: options.advice_only,
+        upstream: options.upstream.clone(),
+        prometheus: options.prometheus.clone(),
     };
     let manifests = manifests(&settings)?;
     let (runtime, cluster, catalog) = connect(&options.cluster)?;

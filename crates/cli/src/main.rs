@@ -12,6 +12,7 @@ mod install;
 mod junit;
 mod log;
 mod manual;
+mod operator;
 mod output;
 mod promql;
 mod risk;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
         Command::Install(options) => install::run(&options),
+        Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),

@@ -19,7 +19,7 @@ use crate::api;
 /// The name of everything that there is one of.
 pub const NAME: &str = "clearway-operator";
 /// Where the operator lives unless said otherwise.
-pub const NAMESPACE: &str = "clearway-system";
+pub const NAMESPACE: &str = "clearway";
 /// In whose name objects are applied; also the value of the label that says who made them.
 pub const MANAGER: &str = "clearway-install";
 /// The label that says who made an object. Only what carries it is taken away again.
@@ -36,12 +36,23 @@ pub struct Settings {
     pub image: String,
     /// Whether the operator may only advise: without the rights to carry out an update.
     pub advice_only: bool,
+    /// The update service that is asked where an object names none.
+    pub upstream: Option<String>,
+    /// The cluster's Prometheus.
+    pub prometheus: Option<String>,
 }
 
 impl Settings {
     /// What is installed if nothing else is said.
     pub fn new(channel: Channel) -> Self {
-        Settings { channel, namespace: NAMESPACE.to_owned(), image: default_image(), advice_only: false }
+        Settings {
+            channel,
+            namespace: NAMESPACE.to_owned(),
+            image: default_image(),
+            advice_only: false,
+            upstream: None,
+            prometheus: None,
+        }
     }
 }
 

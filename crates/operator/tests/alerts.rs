@@ -32,13 +32,13 @@ fn u10_alerts_fire_when_they_should_and_not_before() {
     let unknown_labels = json!({
         "severity": "warning", "version": "1.5.0", "condition": "Recommended", "status": "Unknown", "reason": "PromQLError",
     });
-    let retrieved = "cluster_version_operator_update_retrieval_timestamp_seconds{namespace=\"ns\"}";
+    let retrieved = "cluster_version_operator_update_retrieval_timestamp_seconds{job=\"clearway-operator\",name=\"version\",namespace=\"ns\"}";
     let condition = |condition: &str, reason: &str| {
         format!(
-            "cluster_operator_conditions{{name=\"version\",condition=\"{condition}\",reason=\"{reason}\",namespace=\"ns\"}}"
+            "cluster_operator_conditions{{job=\"clearway-operator\",name=\"version\",condition=\"{condition}\",reason=\"{reason}\",namespace=\"ns\"}}"
         )
     };
-    let severity = |severity: &str, reason: &str| json!({"severity": severity, "namespace": "ns", "reason": reason});
+    let severity = |severity: &str, reason: &str| json!({"severity": severity, "namespace": "ns", "name": "version", "reason": reason});
     let up = "up{job=\"clearway-operator\"}";
     let tests = vec![
         case(&[(unknown, "0x120")], "59m", "CannotEvaluateConditionalUpdates", &[]),
@@ -48,7 +48,7 @@ fn u10_alerts_fire_when_they_should_and_not_before() {
             &[(retrieved, "0x120"), (&condition("RetrievedUpdates", "RemoteFailed"), "0x120")],
             "61m",
             "CannotRetrieveUpdates",
-            &[json!({"severity": "warning", "namespace": "ns"})],
+            &[json!({"severity": "warning", "namespace": "ns", "name": "version"})],
         ),
         case(
             &[(retrieved, "0x120"), (&condition("RetrievedUpdates", "NoChannel"), "0x120")],
@@ -83,6 +83,13 @@ fn u10_alerts_fire_when_they_should_and_not_before() {
         ),
         case(&[(&condition("Failing", "F"), "1x120")], "31m", "ClusterVersionFailing", &[severity("warning", "F")]),
         case(&[(&condition("Failing", "F"), "0x120")], "31m", "ClusterVersionFailing", &[]),
+        // Another component's age says nothing about this one's.
+        case(
+            &[(&retrieved.replace("\"version\"", "\"mesh\""), "0x120"), (&condition("RetrievedUpdates", "R"), "0x120")],
+            "61m",
+            "CannotRetrieveUpdates",
+            &[],
+        ),
         case(&[(&condition("Upgradeable", "U"), "0x120")], "61m", "ClusterNotUpgradeable", &[severity("info", "U")]),
         case(&[(up, "1x5 0x120")], "10m", "ClearwayOperatorDown", &[]),
         case(&[(up, "1x5 0x120")], "20m", "ClearwayOperatorDown", &[json!({"severity": "critical"})]),

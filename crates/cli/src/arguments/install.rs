@@ -10,7 +10,7 @@ use super::AsData;
 
 pub(crate) const INSTALL_EXAMPLES: &str = "\
 Examples:
-  clearway install --adopt 1.4.2                   the operator, on a cluster that is at 1.4.2
+  clearway install --adopt 1.4.2 --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus.monitoring:9090
   clearway install --advice-only                   without the rights to carry out updates
   clearway install --channel experimental          with rule types and fields that may still change
   clearway install --dry-run -o json               what would be done
@@ -67,6 +67,12 @@ pub(crate) struct Install {
     /// The operator's image
     #[arg(long, value_name = "IMAGE", default_value_t = default_image())]
     pub(crate) image: String,
+    /// The update service the operator asks where spec.upstream names none
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<String>,
+    /// The cluster's Prometheus, as the operator reaches it, for rules with queries
+    #[arg(long, value_name = "URL")]
+    pub(crate) prometheus: Option<String>,
     /// Go back to the standard channel although fields or objects are lost that only the experimental one has
     #[arg(long)]
     pub(crate) discard_experimental: bool,

@@ -101,7 +101,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     let dry = run(here, "install --adopt 1.4.2 --dry-run -o json");
     assert_eq!((dry.code, dry.err.as_str()), (0, ""), "{}", dry.out);
     assert_eq!(dry.actions(), ["created", "leftAlone"]);
-    assert_eq!(get(&client, "v1", "Namespace", "clearway-system").await, None, "a dry run makes nothing");
+    assert_eq!(get(&client, "v1", "Namespace", "clearway").await, None, "a dry run makes nothing");
 
     let first = run(here, "install --adopt 1.4.2 -o json");
     assert_eq!((first.code, first.err.as_str()), (0, ""), "{}", first.out);
@@ -157,7 +157,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
 
 /// The namespace is held to the strictest standard for pods, and the pods of the Deployment meet it.
 async fn pods_are_let_in(client: &Client) {
-    let namespace = Some("clearway-system");
+    let namespace = Some("clearway");
     let deployment = api(client, "apps/v1", "Deployment", namespace).get("clearway-operator").await.unwrap();
     let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried"},
@@ -192,7 +192,7 @@ async fn two_replicas_come_up_and_one_may_go_at_a_time() {
     let client = cluster.client().await.unwrap();
     let made = run(cluster.kubeconfig(), "install");
     assert_eq!((made.code, made.err.as_str()), (0, ""), "{}", made.out);
-    let namespace = Some("clearway-system");
+    let namespace = Some("clearway");
     let deployments = api(&client, "apps/v1", "Deployment", namespace);
     let budgets = api(&client, "policy/v1", "PodDisruptionBudget", namespace);
     clearway_testbed::wait_until(std::time::Duration::from_mins(1), "both replicas are there", async || {
@@ -209,7 +209,7 @@ async fn two_replicas_come_up_and_one_may_go_at_a_time() {
     let gone = run(cluster.kubeconfig(), "uninstall");
     assert_eq!(gone.code, 0, "{}", gone.err);
     clearway_testbed::wait_until(std::time::Duration::from_mins(1), "the namespace is gone", async || {
-        get(&client, "v1", "Namespace", "clearway-system").await.is_none()
+        get(&client, "v1", "Namespace", "clearway").await.is_none()
     })
     .await
     .unwrap();

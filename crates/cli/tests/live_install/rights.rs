@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{api, bare, create, run};
 
-const NAMESPACE: &str = "clearway-system";
+const NAMESPACE: &str = "clearway";
 
 /// A client that is the service account.
 async fn account(cluster: &Cluster) -> Client {
@@ -59,7 +59,8 @@ async fn the_account_may_do_what_it_needs_and_not_more() {
         ("list", "apps", "deployments", "", true),
         ("patch", "apps", "deployments", ns, false),
         ("create", "coordination.k8s.io", "leases", ns, true),
-        ("update", "coordination.k8s.io", "leases", ns, true),
+        ("patch", "coordination.k8s.io", "leases", ns, true),
+        ("delete", "coordination.k8s.io", "leases", ns, false),
         ("get", "coordination.k8s.io", "leases", "kube-system", false),
         ("patch", "", "configmaps", ns, true),
         ("get", "", "configmaps", "kube-system", false),

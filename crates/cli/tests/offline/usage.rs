@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 32] = [
+const COMMANDS: [(&str, bool); 33] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -25,6 +25,7 @@ const COMMANDS: [(&str, bool); 32] = [
     ("graph convert", true),
     ("install", true),
     ("uninstall", true),
+    ("operator", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),

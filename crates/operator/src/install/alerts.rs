@@ -20,13 +20,15 @@ pub fn rules() -> Value {
         ),
         alert(
             "CannotRetrieveUpdates",
-            "max by (namespace) ((time() - cluster_version_operator_update_retrieval_timestamp_seconds) >= 3600 \
-             and ignoring (condition, name, reason) \
-             cluster_operator_conditions{name=\"version\",condition=\"RetrievedUpdates\",reason!=\"NoChannel\"})",
+            &format!(
+                "max by (namespace, name) ((time() - cluster_version_operator_update_retrieval_timestamp_seconds) >= 3600 \
+                 and ignoring (condition, reason) {})",
+                conditions("RetrievedUpdates", ",reason!=\"NoChannel\"")
+            ),
             None,
             "warning",
             "The update service has not answered for an hour.",
-            "Advice is {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of the ClusterVersion says why.",
+            "Advice is {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of {{ $labels.name }} says why.",
         ),
         alert(
             "CannotEvaluateConditionalUpdates",
@@ -36,7 +38,7 @@ pub fn rules() -> Value {
             "warning",
             "Whether an update is recommended has not been known for an hour.",
             "The risks of the update to {{ $labels.version }} cannot be evaluated ({{ $labels.reason }}), so it is not recommended. \
-             Its condition Recommended in the ClusterVersion says what fails.",
+             Its condition Recommended in status.conditionalUpdates says what fails.",
         ),
         alert(
             "UpdateAvailable",
@@ -48,29 +50,35 @@ pub fn rules() -> Value {
         ),
         alert(
             "ClusterReleaseNotAccepted",
-            "max by (namespace, reason) (cluster_operator_conditions{name=\"version\",condition=\"ReleaseAccepted\"} == 0)",
+            &format!("max by (namespace, name, reason) ({} == 0)", conditions("ReleaseAccepted", "")),
             Some("60m"),
             "warning",
             "The update that was asked for has not been accepted for an hour.",
-            "The condition ReleaseAccepted of the ClusterVersion ({{ $labels.reason }}) says why, and what to do.",
+            "The condition ReleaseAccepted of {{ $labels.name }} ({{ $labels.reason }}) says why, and what to do.",
         ),
         alert(
             "ClusterVersionFailing",
-            "max by (namespace, reason) (cluster_operator_conditions{name=\"version\",condition=\"Failing\"} == 1)",
+            &format!("max by (namespace, name, reason) ({} == 1)", conditions("Failing", "")),
             Some("30m"),
             "warning",
             "The release cannot be brought about or kept.",
-            "The condition Failing of the ClusterVersion ({{ $labels.reason }}) says what fails.",
+            "The condition Failing of {{ $labels.name }} ({{ $labels.reason }}) says what fails.",
         ),
         alert(
             "ClusterNotUpgradeable",
-            "max by (namespace, reason) (cluster_operator_conditions{name=\"version\",condition=\"Upgradeable\"} == 0)",
+            &format!("max by (namespace, name, reason) ({} == 0)", conditions("Upgradeable", "")),
             Some("60m"),
             "info",
             "Something speaks against updates to another minor version.",
-            "The condition Upgradeable of the ClusterVersion ({{ $labels.reason }}) says what. Patch updates are not affected.",
+            "The condition Upgradeable of {{ $labels.name }} ({{ $labels.reason }}) says what. Patch updates are not affected.",
         ),
     ]}]})
+}
+
+/// The series of a condition, of the ClusterVersion and of every ComponentVersion. Others use the same metric, so the job
+/// is named.
+fn conditions(condition: &str, more: &str) -> String {
+    format!("cluster_operator_conditions{{job=\"{NAME}\",condition=\"{condition}\"{more}}}")
 }
 
 fn alert(name: &str, expr: &str, r#for: Option<&str>, severity: &str, summary: &str, description: &str) -> Value {

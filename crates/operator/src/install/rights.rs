@@ -89,13 +89,13 @@ pub const OWN_NAMESPACE: &[Right] = &[
     Right {
         groups: &["coordination.k8s.io"],
         resources: &["leases"],
-        verbs: &["create", "get", "list", "watch", "update", "patch"],
+        verbs: &["create", "get", "patch"],
         why: "one of the replicas leads",
     },
     Right {
         groups: &[""],
         resources: &["configmaps"],
-        verbs: &["create", "get", "list", "watch", "update", "patch"],
+        verbs: &["create", "get", "patch"],
         why: "the last good graph and what was evaluated, over a restart while the update service is away",
     },
 ];

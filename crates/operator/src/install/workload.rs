@@ -35,11 +35,7 @@ fn deployment(settings: &Settings) -> Value {
                     "containers": [{
                         "name": "operator",
                         "image": settings.image,
-                        "args": ["operator", format!("--status-listen=0.0.0.0:{STATUS_PORT}")],
-                        "env": [
-                            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-                            {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
-                        ],
+                        "args": arguments(settings),
                         "ports": [{"name": "status", "containerPort": STATUS_PORT}],
                         "livenessProbe": probe("/livez"),
                         "readinessProbe": probe("/readyz"),
@@ -57,6 +53,20 @@ fn deployment(settings: &Settings) -> Value {
             },
         },
     })
+}
+
+/// The command line of `clearway operator`.
+fn arguments(settings: &Settings) -> Vec<String> {
+    let mut arguments = vec![
+        "operator".to_owned(),
+        format!("--namespace={}", settings.namespace),
+        format!("--status-listen=0.0.0.0:{STATUS_PORT}"),
+        "--log-format=json".to_owned(),
+    ];
+    arguments.extend(settings.advice_only.then(|| "--advice-only".to_owned()));
+    arguments.extend(settings.upstream.iter().map(|url| format!("--upstream={url}")));
+    arguments.extend(settings.prometheus.iter().map(|url| format!("--prometheus={url}")));
+    arguments
 }
 
 fn budget(settings: &Settings) -> Value {
