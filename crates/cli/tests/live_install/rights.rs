@@ -1,11 +1,14 @@
 //! What the operator's service account may do, as the API server's own authorizer sees it.
 
-use clearway_testbed::Cluster;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clearway_testbed::{Cluster, wait_until};
 use kube::api::{Patch, PatchParams};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use super::{api, bare, create, run};
+use super::{api, bare, create, get, run};
 
 const NAMESPACE: &str = "clearway";
 
@@ -86,6 +89,8 @@ async fn the_account_may_do_what_it_needs_and_not_more() {
     let refused = api(&operator, "v1", "Secret", Some(ns)).get("s").await.unwrap_err().to_string();
     assert!(refused.contains("is forbidden"), "{refused}");
 
+    runs_with_these(&cluster, &admin).await;
+
     // With the separate role, any object of a release can be applied.
     assert_eq!(run(here, "install --channel experimental").code, 0);
     for (verb, group, resource) in
@@ -93,4 +98,28 @@ async fn the_account_may_do_what_it_needs_and_not_more() {
     {
         assert!(may(&operator, verb, group, resource, "").await, "{verb} {resource}");
     }
+}
+
+/// The operator itself, as this account: it leads, reports, keeps what it knows, and nothing it tries is refused.
+async fn runs_with_these(cluster: &Cluster, admin: &Client) {
+    let kubeconfig = cluster.kubeconfig_for_service_account(NAMESPACE, "clearway-operator").await.unwrap();
+    let mut operator = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        .args(["operator", "--advice-only", "--namespace", NAMESPACE, "--status-listen", "127.0.0.1:0", "--kubeconfig"])
+        .arg(&kubeconfig)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let leases = api(admin, "coordination.k8s.io/v1", "Lease", Some(NAMESPACE));
+    let seen = wait_until(Duration::from_secs(30), "the operator has reported", async || {
+        let version = get(admin, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
+        let conditions = version["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let leads = !leases.list(&kube::api::ListParams::default()).await.unwrap().items.is_empty();
+        leads && conditions.iter().any(|condition| condition["type"] == "Ready")
+    })
+    .await;
+    operator.kill().unwrap();
+    let log = String::from_utf8(operator.wait_with_output().unwrap().stderr).unwrap();
+    assert!(seen.is_ok(), "{seen:?}\n{log}");
+    assert!(!log.contains("orbidden") && !log.contains("not allowed"), "{log}");
 }
