@@ -4,6 +4,7 @@ mod assess;
 mod demo;
 mod fleet;
 mod graph;
+mod install;
 mod operator;
 mod promql;
 mod risk;
@@ -20,6 +21,7 @@ pub(crate) use assess::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
 pub(crate) use graph::*;
+pub(crate) use install::*;
 pub(crate) use operator::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
@@ -57,6 +59,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Bring the operator into a cluster: its CRDs, its rights, and what runs
+    #[command(after_help = INSTALL_EXAMPLES)]
+    Install(Install),
     /// Keep the cluster's advice current, and carry out the updates that are asked for
     #[command(after_help = OPERATOR_EXAMPLES)]
     Operator(Box<Operator>),
@@ -75,6 +80,9 @@ pub(crate) enum Command {
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
+    /// Take the operator out of a cluster again; the CRDs and what they hold stay unless asked
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(Uninstall),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

@@ -9,6 +9,7 @@ mod exit;
 mod findings;
 mod fleet;
 mod graph;
+mod install;
 mod junit;
 mod log;
 mod manual;
@@ -45,12 +46,14 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Fleet(command) => fleet::run(&command),
         Command::Graph(command) => graph::run(&command),
+        Command::Install(options) => install::run(&options),
         Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
+        Command::Uninstall(options) => install::uninstall(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     };

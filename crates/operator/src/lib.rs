@@ -9,6 +9,7 @@ mod conditions;
 pub mod driver;
 pub mod hands;
 pub mod history;
+pub mod install;
 pub mod kept;
 pub mod knowledge;
 pub mod lease;

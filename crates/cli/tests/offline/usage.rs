@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 35] = [
+const COMMANDS: [(&str, bool); 37] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -26,6 +26,8 @@ const COMMANDS: [(&str, bool); 35] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("install", true),
+    ("uninstall", true),
     ("operator", true),
     ("promql", false),
     ("promql query", true),
