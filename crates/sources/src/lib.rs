@@ -2,7 +2,7 @@
 //!
 //! This is the edge: everything above decides on values, everything here fetches them. Start at [`files::inputs`] for
 //! what a person names on the command line, at [`kubernetes::Cluster`] for what lives in a cluster, at
-//! [`prometheus::Prometheus`] for what is measured there, and at [`oci::releases`] for what is in a registry.
+//! [`prometheus::Prometheus`] for what is measured there, at [`oci::releases`] for what is in a registry, and at [`release`] for what a release is made of.
 //! [`snapshot`] keeps what was seen of a cluster, to be judged again without it.
 
 pub mod clock;
@@ -12,5 +12,6 @@ pub mod http;
 pub mod kubernetes;
 pub mod oci;
 pub mod prometheus;
+pub mod release;
 pub mod service;
 pub mod snapshot;
