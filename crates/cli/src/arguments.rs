@@ -3,6 +3,7 @@
 mod assess;
 mod graph;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use assess::*;
 pub(crate) use graph::*;
 pub(crate) use promql::*;
+pub(crate) use release::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
+    /// Make, show and check releases: what a version is made of
+    #[command(subcommand)]
+    Release(Release),
     /// Test the risks of graph-data before they are published
     #[command(subcommand)]
     Risk(Risk),

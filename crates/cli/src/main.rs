@@ -13,6 +13,7 @@ mod log;
 mod manual;
 mod output;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
         Command::Promql(command) => promql::run(&command),
+        Command::Release(command) => release::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),

@@ -10,6 +10,7 @@ mod graph_sources;
 mod history;
 mod lint;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod show;

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 34] = [
     ("", false),
     ("assess", true),
     ("demo", false),
@@ -27,6 +27,10 @@ const COMMANDS: [(&str, bool); 30] = [
     ("promql query", true),
     ("promql check", true),
     ("promql test", true),
+    ("release", false),
+    ("release pack", true),
+    ("release show", true),
+    ("release verify", true),
     ("risk", false),
     ("risk test", true),
     ("serve", true),

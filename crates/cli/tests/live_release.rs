@@ -1,0 +1,52 @@
+//! `clearway release` with the real registry: what is packed is served, shown and verified (U22).
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use clearway_testbed::registry;
+use serde_json::Value;
+
+fn run(directory: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+    command.args(line.split_whitespace()).current_dir(directory).env("HOME", directory);
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap().trim()
+}
+
+#[tokio::test]
+async fn a_release_goes_through_a_registry_and_comes_out_the_same() {
+    let Some(registry) = registry().await else { return };
+    let place = tempfile::tempdir().unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/releases/1.5.2");
+    let repository = format!("oci://{}/platform", registry.host());
+    let pushed = run(
+        place.path(),
+        &format!("release pack {source}/release-manifests --version 1.5.2 --previous 1.4.2,1.4.3 --push {repository}"),
+    );
+    assert!(pushed.status.success(), "{pushed:?}");
+    let digest = text(&pushed.stdout).to_owned();
+    // The version is the tag.
+    let shown = run(place.path(), &format!("release show {repository}:1.5.2 -o json --cache kept"));
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["digest"], digest);
+    let beside = run(place.path(), &format!("release show {source} -o json"));
+    let beside: Value = serde_json::from_slice(&beside.stdout).unwrap();
+    for field in ["version", "stages", "images"] {
+        assert_eq!(shown[field], beside[field], "{field}");
+    }
+    let verified = run(place.path(), &format!("release verify {repository}@{digest} --digest {digest}"));
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+    let wrong = run(place.path(), &format!("release verify {repository}:1.5.2 --arch arm64"));
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+    assert!(text(&wrong.stdout).contains("there is no image for arm64"), "{wrong:?}");
+    let missing = run(place.path(), &format!("release verify {repository}:9.9.9"));
+    assert_eq!(missing.status.code(), Some(3), "{missing:?}");
+
+    // What was read is there when the registry is not.
+    drop(registry);
+    let kept = run(place.path(), &format!("release show {repository}@{digest} --digest --cache kept"));
+    assert_eq!((kept.status.code(), text(&kept.stdout)), (Some(0), digest.as_str()), "{kept:?}");
+}
