@@ -68,7 +68,7 @@ pub use pack::{COMPONENT, Packed, RUN_LEVEL, pack};
 pub use policy::{Accepted, Refused, accept};
 pub use push::{Pushed, push};
 pub use select::Selection;
-pub use sign::SigningKey;
+pub use sign::{SignError, SigningKey};
 pub use signature::{Key, KeyError, Signature, Signatures, Verdict};
 pub use stages::{Lane, Part, Stage};
 
