@@ -284,3 +284,48 @@ async fn a_signature_is_found_verified_and_kept() {
     drop(docker);
     assert_eq!(fetched.verify(&my_key, registries).await.unwrap(), verified);
 }
+
+#[tokio::test]
+async fn who_pushes_asks_for_the_right_to_and_sends_nothing_elsewhere() {
+    let Some(docker) = registry().await else { return };
+    let script = |elsewhere: bool| {
+        move |asked: &crate::proxy::Asked| {
+            let host = asked.headers["host"].to_str().unwrap();
+            let say = |code: u16, headers: Vec<(&'static str, String)>, body: &str| {
+                Answer::Say(hyper::StatusCode::from_u16(code).unwrap(), headers, body.as_bytes().to_vec())
+            };
+            if asked.line.starts_with("GET /token?") {
+                let right = if asked.line.contains("pull%2Cpush") { "push" } else { "pull" };
+                return say(200, vec![], &format!(r#"{{"token": "{right}"}}"#));
+            }
+            let token = asked.headers.get("authorization").map_or("", |value| value.to_str().unwrap());
+            let method = asked.line.split(' ').next().unwrap();
+            if token.is_empty() || (token == "Bearer pull" && ["POST", "PUT"].contains(&method)) {
+                return say(401, vec![("www-authenticate", format!("Bearer realm=\"http://{host}/token\""))], "");
+            }
+            match method {
+                "HEAD" => status(404),
+                "POST" if elsewhere => say(202, vec![("location", "http://127.0.0.1:1/upload".to_owned())], ""),
+                "POST" => say(202, vec![("location", "/upload?state=x".to_owned())], ""),
+                _ => status(201),
+            }
+        }
+    };
+    let (version, arch) = ("1.5.0".parse().unwrap(), Arch::default());
+    for elsewhere in [false, true] {
+        let proxy = Proxy::start(docker.base_url(), script(elsewhere)).await;
+        let repository: Repository = format!("{}/platform", proxy.host()).parse().unwrap();
+        let registry = Registry::new(quick()).unwrap();
+        let pushed = release::push(&registry, &repository, "1.5.0", &packed("1.5.0"), &version, &arch).await;
+        let asked = proxy.take();
+        if elsewhere {
+            let error = pushed.unwrap_err().to_string();
+            assert!(error.contains("it wants a blob sent to another host"), "{error}");
+        } else {
+            assert!(pushed.is_ok(), "{pushed:?}");
+            let uploads = asked.iter().filter(|line| line.starts_with("PUT /upload?state=x&digest=sha256%3A")).count();
+            assert_eq!(uploads, 2, "{asked:#?}");
+            assert_eq!(asked.last().map(String::as_str), Some("PUT /v2/platform/manifests/1.5.0"));
+        }
+    }
+}
