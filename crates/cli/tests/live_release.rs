@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clearway_sources::release::{self, Manifest, ReleaseLimits, Selection};
 use clearway_testbed::{cluster, registry, wait_until};
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -72,8 +72,8 @@ async fn an_api_server_takes_the_sample_releases_in_the_order_of_their_stages() 
     let client = cluster.client().await.unwrap();
     let apply = PatchParams::apply("test").force();
     for version in ["1.4.2", "1.4.3", "1.5.2"] {
-        let path = format!("{}/../../examples/releases/{version}", env!("CARGO_MANIFEST_DIR"));
-        let fetched = release::directory(Path::new(&path), &ReleaseLimits::default()).unwrap();
+        let directory = format!("{}/../../examples/releases/{version}", env!("CARGO_MANIFEST_DIR"));
+        let fetched = release::directory(Path::new(&directory), &ReleaseLimits::default()).unwrap();
         let payload = fetched.payload(&Selection::default(), &ReleaseLimits::default()).unwrap();
         for stage in payload.stages() {
             for manifest in stage.lanes.iter().flat_map(|lane| &lane.manifests) {
@@ -90,7 +90,7 @@ async fn an_api_server_takes_the_sample_releases_in_the_order_of_their_stages() 
                     plural: definition.plural.clone(),
                 };
                 let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-                let served = async || api.list(&Default::default()).await.is_ok();
+                let served = async || api.list(&ListParams::default()).await.is_ok();
                 wait_until(Duration::from_secs(30), "the custom kind is served", served).await.unwrap();
             }
         }
