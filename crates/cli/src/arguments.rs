@@ -7,6 +7,7 @@ mod graph;
 mod install;
 mod operator;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -24,6 +25,7 @@ pub(crate) use graph::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
 pub(crate) use promql::*;
+pub(crate) use release::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
+    /// Make, show and check releases: what a version is made of
+    #[command(subcommand)]
+    Release(Release),
     /// Explain the risks of graph-data, and test them before they are published
     #[command(subcommand)]
     Risk(Risk),

@@ -16,6 +16,7 @@ mod manual;
 mod operator;
 mod output;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Install(options) => install::run(&options),
         Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
+        Command::Release(command) => release::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),

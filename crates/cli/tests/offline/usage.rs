@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 37] = [
+const COMMANDS: [(&str, bool); 41] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -33,6 +33,10 @@ const COMMANDS: [(&str, bool); 37] = [
     ("promql query", true),
     ("promql check", true),
     ("promql test", true),
+    ("release", false),
+    ("release pack", true),
+    ("release show", true),
+    ("release verify", true),
     ("risk", false),
     ("risk explain", true),
     ("risk test", true),
