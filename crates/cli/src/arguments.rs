@@ -7,6 +7,7 @@ mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +21,7 @@ pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
+pub(crate) use upgrade::*;
 
 /// Is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -62,6 +64,9 @@ pub(crate) enum Command {
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
+    /// Update a cluster or an add-on: what is recommended, asking for it, following it
+    #[command(after_help = UPGRADE_EXAMPLES)]
+    Upgrade(Box<Upgrade>),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

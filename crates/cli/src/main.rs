@@ -17,6 +17,7 @@ mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
+        Command::Upgrade(options) => upgrade::run(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     };

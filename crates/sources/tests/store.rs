@@ -97,6 +97,11 @@ async fn keeps_the_halves_apart(store: &impl Store) {
     assert_eq!(patched["metadata"]["generation"], 2);
     let patched = store.patch(&key(&made), Part::Status, &json!({"status": {"replicas": 2}})).await.unwrap();
     assert_eq!((&patched["status"]["replicas"], &patched["metadata"]["generation"]), (&json!(2), &json!(2)));
+    let careful = |version: &Value| json!({"metadata": {"resourceVersion": version}, "spec": {"replicas": 2}});
+    let late = store.patch(&key(&made), Part::Main, &careful(&made["metadata"]["resourceVersion"])).await;
+    assert!(matches!(late, Err(StoreError::Conflict { .. })), "{late:?}");
+    let now = store.get(&key(&made)).await.unwrap().unwrap();
+    store.patch(&key(&made), Part::Main, &careful(&now["metadata"]["resourceVersion"])).await.unwrap();
     let applied = store.apply(&deployment(3), &OURS).await.unwrap();
     assert_eq!((&applied["status"]["replicas"], &applied["spec"]["replicas"]), (&json!(2), &json!(3)));
 }
