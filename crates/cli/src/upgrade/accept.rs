@@ -17,7 +17,7 @@ use crate::output::{self, printable};
 /// The annotation of a CRD that says which channel it is of.
 const CHANNEL: &str = "clearway.dev/channel";
 /// How often it is tried anew if somebody else changes the object at the same time.
-const TRIES: usize = 5;
+const TRIES: usize = 20;
 /// The longest name and reason that the CRD takes.
 const LONGEST: (usize, usize) = (256, 4096);
 

@@ -149,17 +149,21 @@ impl Told<'_> {
                 }
             })
             .collect();
-        let version = hop.to.to_string();
-        let first = if hop.provisional {
-            None
-        } else {
-            known(self.status).into_iter().find(|known| known.release.version == version)
-        };
-        let (basis, recommended) = match first {
-            Some(known) => ("object", known.recommended),
-            None => ("graph", statement(&risks)),
+        let graph = statement(&risks);
+        let (basis, recommended) = match self.said(&hop, &risks) {
+            Some(said) => ("object", said),
+            None => ("graph", graph),
         };
         Hop { from: hop.from, to: hop.to, provisional: hop.provisional, basis, recommended, risks }
+    }
+
+    /// What the object says about an update from here; nothing if the graph has risks by now that it does not know of.
+    fn said(&self, hop: &HopAssessment, risks: &[HopRisk]) -> Option<Statement> {
+        let version = hop.to.to_string();
+        let known =
+            known(self.status).into_iter().find(|known| !hop.provisional && known.release.version == version)?;
+        let covers = |risk: &HopRisk| known.risks.contains(&risk.name.as_str());
+        (!known.is_recommended() || risks.iter().all(covers)).then_some(known.recommended)
     }
 
     /// Whether a risk applies, if what the object says about an update that carries the same one settles it.
@@ -258,7 +262,7 @@ fn hop_text(number: usize, hop: &Hop) -> String {
 
 /// What a plan rests on, and what to do first; on standard error.
 fn advise(plan: &Plan<'_>, subject: &Subject) {
-    let way = plan.ways.iter().find(|way| way.status == plan.status);
+    let way = plan.ways.iter().rev().find(|way| way.status == plan.status);
     let Some((way, first)) = way.and_then(|way| Some((way, way.hops.first()?))) else { return };
     if way.hops.len() > 1 || way.hops.iter().any(|hop| hop.recommended.status == Word::Unknown) {
         anstream::eprintln!(

@@ -10,7 +10,9 @@ use crate::output::printable;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Statement {
     pub(super) status: Word,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 36] = [
     ("", false),
     ("assess", true),
     ("demo", false),
@@ -38,6 +38,12 @@ const COMMANDS: [(&str, bool); 30] = [
     ("status lint", true),
     ("status wait", true),
     ("status explain", true),
+    ("upgrade", true),
+    ("upgrade channel", true),
+    ("upgrade accept", true),
+    ("upgrade status", true),
+    ("upgrade history", true),
+    ("upgrade plan", true),
 ];
 
 fn run(line: &str) -> Answer {
