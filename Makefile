@@ -27,6 +27,10 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 	@testbed/install
 	@cargo run --quiet --locked --package clearway-testbed --bin cluster
 
+.PHONY: crds
+crds: ## Write the CRDs of both channels, as the Rust types have them
+	@cargo xtask crds
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)
 	@tools/fuzz

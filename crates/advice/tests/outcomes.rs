@@ -1,4 +1,4 @@
-//! The outcome table: every rule type over everything that can come back (U2, U3, U10, U16, U18, U19).
+//! What rules come to, case by case (U2, U3, U10, U16, U18, U19); `table.rs` has every type over everything.
 
 mod common;
 

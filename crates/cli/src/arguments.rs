@@ -1,7 +1,9 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod assess;
+mod demo;
 mod graph;
+mod operator;
 mod promql;
 mod risk;
 mod serve;
@@ -12,10 +14,12 @@ mod upgrade;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
+pub(crate) use demo::*;
 pub(crate) use graph::*;
+pub(crate) use operator::*;
 pub(crate) use promql::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
@@ -42,6 +46,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what Clearway does, on sample objects and a sample product, with nothing to set up
+    #[command(after_help = DEMO_EXAMPLES)]
     Demo(Demo),
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
@@ -49,6 +54,9 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Keep the cluster's advice current, and carry out the updates that are asked for
+    #[command(after_help = OPERATOR_EXAMPLES)]
+    Operator(Box<Operator>),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
@@ -80,17 +88,6 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-}
-
-/// Options of `clearway demo`.
-#[derive(Debug, Args)]
-pub(crate) struct Demo {
-    /// Keep the sample objects and graph-data in this directory, to try the commands on them
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// End at the end, and do not go on serving; so it is anyway when nobody is at a terminal
-    #[arg(long)]
-    pub(crate) once: bool,
 }
 
 /// How data is printed.

@@ -1,7 +1,7 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
 pub(crate) mod cluster;
-mod kept;
+pub(crate) mod kept;
 pub(crate) mod live;
 mod objects;
 

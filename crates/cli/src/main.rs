@@ -11,6 +11,7 @@ mod graph;
 mod junit;
 mod log;
 mod manual;
+mod operator;
 mod output;
 mod promql;
 mod risk;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Assess(options) => assess::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Graph(command) => graph::run(&command),
+        Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),

@@ -17,6 +17,7 @@
 )]
 
 mod conditional;
+mod definitions;
 mod kind;
 mod object;
 mod read;
@@ -27,6 +28,7 @@ mod spec;
 mod status;
 
 pub use conditional::{ConditionalUpdate, ConditionalUpdateRisk, EVALUATING, RECOMMENDED};
+pub use definitions::{bundle_version, crds};
 pub use kind::{Kind, SINGLETON};
 pub use object::{ReadError, VersionObject};
 pub use read::Remark;

@@ -6,9 +6,15 @@
 pub mod api;
 pub mod ask;
 mod conditions;
+pub mod driver;
+pub mod hands;
 pub mod history;
 pub mod kept;
 pub mod knowledge;
+pub mod lease;
+pub mod metrics;
+pub mod metrics_store;
+pub mod operator;
 pub mod recommendations;
 pub mod reconciler;
 pub mod shape;

@@ -66,6 +66,8 @@ pub enum Input {
     Work(Work),
     /// What came of storing a status.
     Stored(Result<Box<Value>, StoreError>),
+    /// A status was not stored because somebody else had changed the object; this is what it is now.
+    Overtaken(Box<Value>),
     /// Nothing but time.
     Tick,
 }
@@ -130,8 +132,24 @@ pub struct Reconciler {
     /// Not before this time after a failure to store.
     store_again: Option<Timestamp>,
     stored_at: Option<Timestamp>,
+    /// Until when a status that differs is held back.
+    held_until: Option<Timestamp>,
+    /// When the update service answered last.
+    retrieved_at: Option<Timestamp>,
+    counts: Counts,
     said: BTreeSet<String>,
     kept: Option<Kept>,
+}
+
+/// What was done since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Queries that gave an answer.
+    pub answered: u64,
+    /// Queries that failed.
+    pub failed: u64,
+    /// Statuses that were stored.
+    pub stored: u64,
 }
 
 /// Where asking the update service stands.
@@ -170,6 +188,9 @@ impl Reconciler {
             storing: false,
             store_again: None,
             stored_at: None,
+            held_until: None,
+            retrieved_at: None,
+            counts: Counts::default(),
             said: BTreeSet::new(),
             kept: None,
         }
@@ -194,9 +215,22 @@ impl Reconciler {
     pub fn next(&self) -> Option<Timestamp> {
         self.object.as_ref()?;
         let fetch = if self.feed.asking.is_some() { None } else { self.feed.next };
-        let held = [self.feed.asking, self.round_since].into_iter().flatten().map(|since| since.plus(PATIENCE));
-        let slow = self.stored_at.filter(|_| matches!(self.work, Work::Applying { .. })).map(|at| at.plus(PROGRESS));
-        [fetch, self.rounds.next(), self.store_again, slow].into_iter().flatten().chain(held).min()
+        [fetch, self.rounds.next(), self.store_again, self.held_until].into_iter().flatten().min()
+    }
+
+    /// The object as it was stored last.
+    pub fn raw(&self) -> Option<&Value> {
+        self.raw.as_deref()
+    }
+
+    /// When the update service answered last.
+    pub fn retrieved_at(&self) -> Option<Timestamp> {
+        self.retrieved_at
+    }
+
+    /// What was done since the start.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// What is being done about an update.
@@ -228,6 +262,7 @@ impl Reconciler {
             }
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now),
             Input::Evidence { query, result } => {
+                *(if result.is_ok() { &mut self.counts.answered } else { &mut self.counts.failed }) += 1;
                 self.rounds.answered(&query, result, now);
             }
             Input::Looked(objects) => {
@@ -244,13 +279,18 @@ impl Reconciler {
             Input::Stored(Ok(raw)) => {
                 (self.storing, self.store_again) = (false, None);
                 self.stored_at = Some(now);
+                self.counts.stored += 1;
+                self.read(raw, now);
+            }
+            Input::Overtaken(raw) => {
+                self.storing = false;
+                // Two who write in turn must not do nothing else.
+                self.store_again = Some(now.plus(Duration::from_secs(1)));
                 self.read(raw, now);
             }
             Input::Stored(Err(error)) => {
                 self.storing = false;
-                // Whoever changed the object made it be read again; everything else needs time.
-                let patience = if matches!(error, StoreError::Conflict { .. }) { 1 } else { 10 };
-                self.store_again = Some(now.plus(Duration::from_secs(patience)));
+                self.store_again = Some(now.plus(Duration::from_secs(10)));
                 self.say(
                     Weight::Warning,
                     "StatusNotStored",
@@ -296,12 +336,20 @@ impl Reconciler {
 
     /// Tells the rounds what is to be asked.
     fn want(&mut self, now: Timestamp) {
-        let Some(knowledge) = &self.knowledge else { return self.rounds.want([], now) };
-        if !self.settings.has_metrics {
+        let Some(knowledge) = self.knowledge.as_ref().filter(|_| self.settings.has_metrics) else {
             return self.rounds.want([], now);
+        };
+        let id = self.feed.ask.as_ref().map(|ask| ask.id.as_str()).filter(|_| self.settings.shared_store);
+        match id {
+            Some(id) => {
+                let questions = knowledge.plan.questions_for(id);
+                self.rounds.want(questions.iter().map(|question| question.text()), now);
+            }
+            None => {
+                let questions = knowledge.plan.questions();
+                self.rounds.want(questions.iter().map(|question| question.text()), now);
+            }
         }
-        let questions = knowledge.plan.questions();
-        self.rounds.want(questions.iter().map(|question| question.text()), now);
     }
 
     /// Asks the update service when it is time.
@@ -342,6 +390,7 @@ impl Reconciler {
         self.feed.tried = true;
         match outcome {
             Ok(fetched) => {
+                self.retrieved_at = Some(now);
                 self.feed.failures = 0;
                 self.feed.trouble = None;
                 self.feed.next = Some(now.plus(self.settings.fetch_interval()));
@@ -445,10 +494,12 @@ impl Reconciler {
 
     /// Stores the status if it differs from what the object has.
     fn store(&mut self, object: &VersionObject, invalid: &[String], now: Timestamp, effects: &mut Vec<Effect>) {
+        self.held_until = self.held(object, now);
         let Some(raw) = &self.raw else { return };
-        if self.storing || self.store_again.is_some_and(|again| again > now) || self.is_held(object, now) {
+        if self.storing || self.held_until.is_some() || self.store_again.is_some_and(|again| again > now) {
             return;
         }
+        self.store_again = None;
         let evidence = status::evidence(&self.rounds, self.objects.as_ref(), &object.spec, &self.settings);
         let retrieval = match (&self.feed.trouble, self.feed.tried) {
             (Some(trouble), _) => Retrieval::Trouble { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
@@ -476,19 +527,20 @@ impl Reconciler {
         effects.push(Effect::Store(next));
     }
 
-    /// Whether a status would be out of date in a moment.
-    fn is_held(&self, object: &VersionObject, now: Timestamp) -> bool {
-        let recent = |since: &Timestamp| now.since(*since) < PATIENCE;
-        // A first look at everything becomes one status, not one for each answer.
-        let looking = self.feed.asking.as_ref().is_some_and(recent) && !self.feed.tried
-            || self.round_since.as_ref().is_some_and(recent) && self.rounds.is_open();
-        let progress = match &self.work {
-            Work::Applying { .. } => self.stored_at.is_some_and(|at| now.since(at) < PROGRESS),
-            Work::Idle => false,
+    /// Until when to wait with a status, because it would be out of date in a moment.
+    fn held(&self, object: &VersionObject, now: Timestamp) -> Option<Timestamp> {
+        let moving = object.status.as_ref().is_some_and(is_moving);
+        let later = |since: Option<Timestamp>, by: Duration| since.map(|since| since.plus(by)).filter(|end| *end > now);
+        match &self.work {
+            Work::Applying { .. } => later(self.stored_at, PROGRESS),
+            // A first look at everything becomes one status, not one for each answer.
+            Work::Idle if !moving => {
+                let asking = self.feed.asking.filter(|_| !self.feed.tried);
+                later(asking, PATIENCE).max(later(self.round_since, PATIENCE))
+            }
             // What an update waits for is never held up.
-            _ => return false,
-        };
-        (looking && object.status.as_ref().is_none_or(|status| !is_moving(status))) || progress
+            _ => None,
+        }
     }
 
     fn keep(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -496,7 +548,7 @@ impl Reconciler {
         if self.rounds.is_open() || self.feed.trouble.is_some() {
             return;
         }
-        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), self.rounds.export());
+        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), &self.rounds.export());
         if self.kept.as_ref().is_none_or(|before| before.is_worth_replacing(&kept, now, self.settings.advice.max_age)) {
             self.kept = Some(kept.clone());
             effects.push(Effect::Keep(Box::new(kept)));

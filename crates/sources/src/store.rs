@@ -165,7 +165,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Makes an object say what is given, and leaves alone what others say in it.
     fn apply(&self, object: &Value, how: &Apply<'_>) -> impl Future<Output = Result<Value, StoreError>> + Send;
 
-    /// Merges a patch into one half of an object; if it names a `resourceVersion`, only if the object still has that.
+    /// Merges a patch into one half of an object.
     fn patch(&self, key: &Key, part: Part, patch: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
 
     /// Replaces the status of an object, if nobody changed the object since it was read.

@@ -90,6 +90,6 @@ impl Resource {
 fn shown(found: &Found) -> String {
     listed(found.iter().map(|(name, holds)| match holds {
         Ok(holds) => format!("{name} {holds}"),
-        Err(failure) => format!("{name} {}", failure.message),
+        Err(failure) => format!("{name}: {}", failure.message),
     }))
 }

@@ -17,7 +17,7 @@ use super::cluster::About;
 use crate::output;
 
 /// A snapshot, and what it goes by.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     snapshot: Snapshot,
     name: String,
     objects: Objects,
@@ -34,7 +34,11 @@ pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     for diagnostic in &loaded.diagnostics {
         anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
     }
-    let snapshot = loaded.snapshot;
+    Ok(of(loaded.snapshot, &shown.to_string(), name, shared_store))
+}
+
+/// A snapshot as evidence: the place it stands in, and the file there with its series.
+pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
     let mut objects = Objects::new(snapshot.taken_at, shown.to_string(), false);
     for (kind, part) in &snapshot.objects {
         let Part::Collected(found) = part else { continue };
@@ -48,7 +52,7 @@ pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
             }
         }
     }
-    Ok(Kept { snapshot, name, objects, shared_store })
+    Kept { snapshot, name, objects, shared_store }
 }
 
 impl Kept {

@@ -1,13 +1,11 @@
 //! Evidence from a Prometheus: every distinct query of the graph's rules is asked once, a few at a time.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
-use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, Recorded};
-use clearway_advice::{Plan, reproduce};
+use clearway_advice::Plan;
+use clearway_advice::evidence::{Record, Recorded};
 use clearway_core::Timestamp;
 use clearway_sources::clock;
-use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusError, PrometheusOptions};
+use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use futures::StreamExt as _;
 
 use crate::arguments::{Assess, ClusterAccess, Trust};
@@ -56,46 +54,9 @@ pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) ->
 
 async fn record(prometheus: &Prometheus, query: &str, at: Option<Timestamp>) -> (String, Record) {
     // Without a time it is asked as of the moment it answers: a sample of this second is not in the future for it.
-    let answer = prometheus.instant(query, at).await;
-    let asked_at = at.unwrap_or_else(clock::now);
-    let source = prometheus.shown().trim_end_matches("/api/v1/query").to_owned();
-    let shown_at = at.unwrap_or_else(|| asked_at.plus(Duration::from_secs(1)));
-    let reproduce = Some(reproduce::curl(query, &source, shown_at));
-    let record = match answer {
-        Ok(answer) => Record::Answered(Observation {
-            value: answer.value,
-            observed_at: asked_at,
-            source,
-            reproduce,
-            warnings: Vec::new(),
-        }),
-        Err(error) => Record::Failed(Failure {
-            class: class(&error),
-            message: error.to_string(),
-            observed_at: Some(asked_at),
-            source: Some(source),
-            reproduce,
-        }),
+    let record = match prometheus.observe(query, at, clock::now).await {
+        Ok(observation) => Record::Answered(observation),
+        Err(failure) => Record::Failed(failure),
     };
     (query.to_owned(), record)
-}
-
-fn class(error: &PrometheusError) -> FailureClass {
-    match error {
-        PrometheusError::Timeout { .. } => FailureClass::Timeout,
-        PrometheusError::PartialResponse { .. } => FailureClass::Partial,
-        PrometheusError::TooLarge { .. } => FailureClass::Budget,
-        PrometheusError::Refused { status: 401 | 403, .. } | PrometheusError::Credentials { .. } => {
-            FailureClass::Unauthorized
-        }
-        PrometheusError::Refused { error_type, .. } if error_type == "timeout" => FailureClass::Timeout,
-        PrometheusError::Refused { error_type, .. } if matches!(error_type.as_str(), "execution" | "bad_data") => {
-            FailureClass::Evaluation
-        }
-        PrometheusError::Address { .. }
-        | PrometheusError::Http(_)
-        | PrometheusError::Unreachable { .. }
-        | PrometheusError::NotAnAnswer { .. }
-        | PrometheusError::Refused { .. } => FailureClass::Unreachable,
-    }
 }

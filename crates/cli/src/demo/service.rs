@@ -13,7 +13,7 @@ use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service};
 
-use super::{CHANNEL, heading};
+use super::heading;
 
 /// Where the service is by default: the demo takes another port if somebody has this one.
 const USUAL: &str = "127.0.0.1:8080";
@@ -21,7 +21,7 @@ const USUAL: &str = "127.0.0.1:8080";
 /// Serves a graph-data directory, asks it one question, and tells which others are worth asking.
 ///
 /// With `stay`, and somebody at a terminal, it goes on until Ctrl-C.
-pub(super) fn serve(out: &mut impl Write, graph_data: &Path, stay: bool) -> Result<()> {
+pub(super) fn serve(out: &mut impl Write, graph_data: &Path, channel: &str, stay: bool) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let socket = TcpListener::bind(USUAL).or_else(|_| TcpListener::bind("127.0.0.1:0"))?;
@@ -30,10 +30,10 @@ pub(super) fn serve(out: &mut impl Write, graph_data: &Path, stay: bool) -> Resu
         running.looked(0).await;
         let base = format!("http://{}{}", running.address(), running.service().prefix());
         writeln!(out, "\n{}", heading("And to clusters?   (clearway serve --graph-data DIR)"))?;
-        ask(out, &base).await?;
+        ask(out, &base, channel).await?;
         writeln!(out, "\nTry, in another terminal:\n")?;
-        writeln!(out, "  curl -i '{base}/graph?channel={CHANNEL}'")?;
-        writeln!(out, "  clearway graph paths 1.4.0 1.5.2 --channel {CHANNEL} --graph {base}")?;
+        writeln!(out, "  curl -i '{base}/graph?channel={channel}'")?;
+        writeln!(out, "  clearway graph paths 1.4.0 1.5.2 --channel {channel} --graph {base}")?;
         if let Some(address) = running.status_address() {
             writeln!(out, "  curl http://{address}/metrics")?;
         }
@@ -67,14 +67,14 @@ fn config(graph_data: &Path) -> Config {
 }
 
 /// Asks the service as a cluster does, over the network.
-async fn ask(out: &mut impl Write, base: &str) -> Result<()> {
+async fn ask(out: &mut impl Write, base: &str, channel: &str) -> Result<()> {
     let service = Service::new(base, &HttpOptions::default())?;
-    let Answer::Body { bytes, validator, .. } = service.answer(CHANNEL, &Arch::default(), None).await? else {
+    let Answer::Body { bytes, validator, .. } = service.answer(channel, &Arch::default(), None).await? else {
         bail!("the service answered that nothing changed, to a first question");
     };
     let graph = wire::read(&bytes, &Limits::default()).graph.context("the service's answer is no graph")?;
     let conditional: usize = graph.conditional().iter().map(|group| group.edges.len()).sum();
-    writeln!(out, "GET {base}/graph?channel={CHANNEL}\n")?;
+    writeln!(out, "GET {base}/graph?channel={channel}\n")?;
     writeln!(
         out,
         "  {} bytes: {} releases, {} updates for everybody, {conditional} for clusters that their risks do not match",
@@ -82,7 +82,7 @@ async fn ask(out: &mut impl Write, base: &str) -> Result<()> {
         graph.nodes().len(),
         graph.edges().len()
     )?;
-    let again = service.answer(CHANNEL, &Arch::default(), validator.as_ref()).await?;
+    let again = service.answer(channel, &Arch::default(), validator.as_ref()).await?;
     let unchanged = if matches!(again, Answer::NotModified { .. }) { "304, not one byte of body" } else { "all of it" };
     writeln!(out, "  asked again with its ETag: {unchanged}")?;
     Ok(())

@@ -16,7 +16,7 @@ fn assess(place: &Place, more: &[&str]) -> Answer {
     place.run(&[&always[..], more].concat())
 }
 
-const METRICS: [&str; 2] = ["--series", "kept/cluster/metrics.prom"];
+const METRICS: [&str; 2] = ["--series", "kept/cluster/series.snap"];
 
 #[test]
 fn every_update_gets_an_answer_and_the_exit_code_sums_them_up() {

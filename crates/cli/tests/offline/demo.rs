@@ -1,10 +1,49 @@
 //! `clearway demo`: needs nothing, says the same every time, and its commands work.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
+use clearway_advice::evidence::Question;
+use clearway_advice::{Plan, Settings};
+use clearway_core::Limits;
+use clearway_sources::graph_data;
+use clearway_sources::prometheus::windows;
+use clearway_sources::snapshot::{self, ClusterFacts};
 use snapbox::{assert_data_eq, file};
 
 use super::Place;
+
+/// The samples as they stand in the repository.
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+/// The sentences of the story, as it tells them; paragraphs in the order of the risks' names.
+const STORY: [&str; 4] = [
+    "  Recommended: False
+  Reason: MultipleReasons
+  Message:
+    On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
+
+    Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
+
+    vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
+",
+    "  Recommended: Unknown
+  Reason: PromQLError
+  Message: Unable to evaluate PromQL to determine if the cluster is impacted by ExampleReason. https://example.com/ExampleReason",
+    "  Version: 4.6.30
+  Image: quay.io/openshift-release-dev/ocp-release@sha256:476588ee99a28f39410372175925672e9a37f0cd1272e17ed2454d7f5cafff90
+  Recommended: False
+  Reason: ThanosDNSUnmarshalError
+  Message: The monitoring operator goes Degraded=True when the user monitoring workflow is enabled due to DNS changes. https://access.redhat.com/solutions/6092191
+",
+    "Recommended updates:
+
+  VERSION  IMAGE
+  4.6.43   quay.io/openshift-release-dev/ocp-release@sha256:2b8efb25c1c9d7a713ae74b8918457280f9cc0c66d475e78d3676810d568b534
+  4.6.42   quay.io/openshift-release-dev/ocp-release@sha256:59e2e85f5d1bcb4440765c310b6261387ffc3f16ed55ca0a79012367e15b558b
+",
+];
 
 #[test]
 fn the_demo_is_the_same_every_time() {
@@ -44,5 +83,113 @@ fn the_printed_commands_work_on_the_kept_files() {
             let first = shown.lines().next().unwrap();
             assert!(demo.out.contains(first), "{first}");
         }
+    }
+}
+
+/// U5, U10, U11, U14.
+#[test]
+fn the_story_is_told_in_its_own_words() {
+    let place = Place::new();
+    let answer = place.run(&["demo", "story"]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    for sentence in STORY {
+        assert!(answer.out.contains(sentence), "{sentence:?} in {}", answer.out);
+    }
+    assert_data_eq!(&answer.out, file!["golden/demo-story.txt"].raw());
+    assert_eq!(place.run(&["demo", "story", "--once"]), answer);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "it leaves nothing behind");
+    // The one that is recommended although it carries a risk, and how the conditions of all are worded.
+    assert_eq!(place.run(&["demo", "story", "--keep", "kept"]).code, 0);
+    let json = place.run(&["assess", "--graph", "kept/graph-data", "--snapshot", "kept/cluster", "-o", "json"]).json();
+    let updates = json["updates"].as_array().unwrap();
+    let update = |version: &str| updates.iter().find(|update| update["version"] == version).unwrap();
+    assert_eq!(
+        update("4.6.40")["recommended"]["message"],
+        "The update is recommended, because none of the conditional update risks apply to this cluster."
+    );
+    for update in updates.iter().filter(|update| update["conditional"] == true) {
+        let evaluating = &update["evaluating"];
+        assert_eq!(evaluating["status"], "True");
+        assert_eq!(evaluating["message"], "Periodically evaluating risks associated with this update.");
+    }
+}
+
+#[test]
+fn the_commands_of_the_proofs_work_on_the_kept_files() {
+    let place = Place::new();
+    for scenario in ["tour", "story"] {
+        let demo = place.run(&["demo", scenario, "--once", "--keep", "it's kept"]);
+        assert_eq!(demo.code, 0, "{demo:?}");
+        let checks = demo.out.lines().filter_map(|line| line.trim().strip_prefix("check    "));
+        let asked = demo.out.lines().filter_map(|line| line.split_once("   (clearway assess "));
+        let asked = asked.map(|(_, rest)| format!("clearway assess {}", rest.trim_end_matches(')')));
+        let commands: Vec<String> = checks.map(str::to_owned).chain(asked).collect();
+        assert!(commands.len() > 5, "{commands:?}");
+        for command in commands {
+            let line = command.replacen("clearway", env!("CARGO_BIN_EXE_clearway"), 1);
+            let output =
+                std::process::Command::new("sh").arg("-c").arg(line).current_dir(place.path()).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{command}: {output:?}");
+        }
+        fs::remove_dir_all(place.path().join("it's kept")).unwrap();
+    }
+}
+
+#[test]
+fn the_scenarios_are_listed() {
+    let place = Place::new();
+    let list = place.run(&["demo", "--list"]);
+    assert_eq!((list.code, list.err.as_str()), (0, ""));
+    let names: Vec<&str> = list.out.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["tour", "story"]);
+    let help = place.run(&["demo", "--help"]).out;
+    for name in names {
+        assert!(help.contains(&format!("- {name}:")), "{help}");
+    }
+    let unknown = place.run(&["demo", "stroy"]);
+    assert!(unknown.code == 3 && unknown.err.contains("'story'"), "{unknown:?}");
+}
+
+/// Files by their names below a directory.
+fn files_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut files, mut open) = (BTreeMap::new(), vec![directory.to_owned()]);
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn the_samples_are_those_of_the_repository_and_the_snapshots_what_collecting_writes() {
+    let place = Place::new();
+    for (scenario, home) in [("tour", Path::new(EXAMPLES).to_owned()), ("story", Path::new(EXAMPLES).join("story"))] {
+        assert_eq!(place.run(&["demo", scenario, "--once", "--keep", scenario]).code, 0);
+        let kept = place.path().join(scenario);
+        let mut graph_data = files_in(&home.join("graph-data"));
+        graph_data.retain(|name, _| name != "README.md" && !name.starts_with("risk-tests/"));
+        assert_eq!(files_in(&kept.join("graph-data")), graph_data, "{scenario}");
+        let cluster = files_in(&home.join("cluster"));
+        assert_eq!(files_in(&kept.join("cluster")), cluster, "{scenario}");
+
+        let loaded = snapshot::read(&home.join("cluster"), &Limits::default()).unwrap();
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+        let snapshot = loaded.snapshot;
+        assert_eq!(snapshot::to_files(&snapshot).unwrap(), cluster, "{scenario}");
+        let ClusterFacts { version, arch, channel, .. } = snapshot.cluster;
+        let inputs = graph_data::directory(&home.join("graph-data"), &Limits::default()).unwrap();
+        let revision = clearway_graph::load(&inputs, &Limits::default()).revision.unwrap();
+        let graph = revision.graph(&channel.unwrap(), &arch.unwrap());
+        let plan = Plan::new(&graph, &version.unwrap(), &Settings::default()).unwrap();
+        let queries = plan.questions().into_iter().map(Question::query);
+        let wanted = windows(queries, snapshot.taken_at.as_seconds() * 1_000);
+        assert_eq!(snapshot.series.known().unwrap().windows, wanted, "{scenario}");
     }
 }

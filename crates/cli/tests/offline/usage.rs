@@ -7,10 +7,10 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 36] = [
+const COMMANDS: [(&str, bool); 37] = [
     ("", false),
     ("assess", true),
-    ("demo", false),
+    ("demo", true),
     ("completions", true),
     ("man", true),
     ("graph", false),
@@ -23,6 +23,7 @@ const COMMANDS: [(&str, bool); 36] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("operator", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),

@@ -1,13 +1,15 @@
 //! A Prometheus, or what speaks its HTTP API (Thanos, Mimir, `VictoriaMetrics`), as a source of values.
 //!
 //! Start at [`Prometheus::new`]; [`Prometheus::instant`] asks for the value of a query, [`Prometheus::series_of`]
-//! gathers the raw samples that queries look at. One call is one question: rounds and retries are the caller's (U9).
+//! gathers the raw samples that queries look at, and [`Prometheus::observe`] gives a value as evidence. One call is one
+//! question: rounds and retries are the caller's (U9).
 //!
 //! An answer is whole or it is none (U3): warnings, by which Thanos says that a store behind it did not answer, are a
 //! failure, and so is a body that is cut, too large, or something else. Remarks (`infos`) are handed on.
 
 mod collect;
 mod error;
+mod observe;
 mod window;
 
 use std::fs;

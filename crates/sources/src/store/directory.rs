@@ -189,8 +189,8 @@ impl Store for StateDirectory {
     async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
         self.change(key, true, |before| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
-            let seen = &patch["metadata"]["resourceVersion"];
-            if !seen.is_null() && *seen != after["metadata"]["resourceVersion"] {
+            let expected = &patch["metadata"]["resourceVersion"];
+            if !expected.is_null() && after["metadata"]["resourceVersion"] != *expected {
                 return Err(StoreError::Conflict { why: format!("{key} was changed meanwhile") });
             }
             let mut patch = patch.clone();

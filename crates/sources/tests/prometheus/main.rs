@@ -3,6 +3,7 @@
 
 mod faults;
 mod real;
+mod rounds;
 mod server;
 mod tls;
 

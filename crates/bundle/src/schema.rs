@@ -1,0 +1,139 @@
+//! What an installed CRD makes of an object, told without asking the API server (U15).
+//!
+//! [`Schema::of_crd`] reads the schema of one version of any CRD; [`Schema::pruned`] gives the object that would be stored, and
+//! [`Schema::validate`] says why one would be refused. Both follow the API server to the letter where they follow it at all,
+//! oddities included; what they do not follow (a pattern or rule in a dialect that is not understood here, a format that is
+//! not known) is listed as unchecked, and never taken for accepted or refused.
+//!
+//! Schemas of strangers are read within limits, and evaluating them is bounded by the size of the object.
+
+mod check;
+mod formats;
+mod node;
+mod pattern;
+mod prune;
+mod rules;
+mod uri;
+
+use std::fmt;
+
+use serde_json::Value;
+
+use node::Node;
+
+/// The schema of one version of a CRD.
+#[derive(Debug)]
+pub struct Schema {
+    root: Node,
+    unchecked: Vec<Unchecked>,
+}
+
+/// Why an object would be refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    /// Where, such as `status.history[2].image`.
+    pub path: String,
+    /// The keyword of the schema that is broken, such as `required` or `maxLength`.
+    pub rule: &'static str,
+    /// What is wrong, in words for people.
+    pub message: String,
+}
+
+/// Something the API server would look at that is not looked at here.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unchecked {
+    /// The field; `[]` stands for any element and `{}` for any key.
+    pub path: String,
+    /// What is not looked at, and why.
+    pub what: String,
+}
+
+/// What came of a validation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Why the object would be refused; empty if nothing was found.
+    pub violations: Vec<Violation>,
+    /// What was not looked at.
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// Why a CRD has no schema to go by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// The CRD has no such version.
+    #[error("the CRD has no version `{0}`")]
+    NoVersion(String),
+    /// The version has no schema.
+    #[error("version `{0}` of the CRD has no schema")]
+    NoSchema(String),
+    /// The schema is nested deeper, or has more parts, than is read.
+    #[error("the schema is larger than is read: {0}")]
+    TooLarge(&'static str),
+}
+
+impl Schema {
+    /// Reads the schema of a version of a CRD, as the API server hands it out.
+    pub fn of_crd(crd: &Value, version: &str) -> Result<Self, SchemaError> {
+        let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+        let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
+        let found = versions.into_iter().flatten().find(named);
+        let found = found.ok_or_else(|| SchemaError::NoVersion(version.to_owned()))?;
+        let schema = found.pointer("/schema/openAPIV3Schema").filter(|schema| schema.is_object());
+        Schema::read(schema.ok_or_else(|| SchemaError::NoSchema(version.to_owned()))?)
+    }
+
+    /// Reads a schema.
+    pub fn read(schema: &Value) -> Result<Self, SchemaError> {
+        let mut unchecked = Vec::new();
+        let root = node::read(schema, &mut unchecked)?;
+        unchecked.sort();
+        Ok(Schema { root, unchecked })
+    }
+
+    /// The object that would be stored: without fields the schema does not describe, without nulls where none may be, and
+    /// with defaults where something is missing.
+    #[must_use]
+    pub fn pruned(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        prune::prune(&mut object, &self.root);
+        object
+    }
+
+    /// Why an object would be refused on being created; a pruned one, as from [`Schema::pruned`]. Rules about the transition
+    /// from an earlier object are not looked at.
+    pub fn validate(&self, object: &Value) -> Report {
+        let mut report = Report { violations: Vec::new(), unchecked: self.unchecked.clone() };
+        check::check(&self.root, object, &mut report.violations);
+        // The API server does not evaluate rules on objects that the schema refuses either.
+        if report.violations.is_empty() {
+            rules::check(&self.root, object, &mut report);
+        }
+        report.violations.sort();
+        report
+    }
+
+    /// What is never looked at.
+    pub fn unchecked(&self) -> &[Unchecked] {
+        &self.unchecked
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.what)
+    }
+}
+
+/// The place of a field within an object.
+fn field(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests;

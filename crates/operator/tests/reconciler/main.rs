@@ -1,0 +1,6 @@
+//! What happens to an object, told in inputs and effects, with a clock that only the tests move.
+
+mod advice;
+mod rest;
+mod update;
+mod world;

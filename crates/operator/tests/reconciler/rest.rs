@@ -1,0 +1,44 @@
+//! At rest nothing is written.
+
+use std::time::Duration;
+
+use crate::world::{World, graph, risk};
+
+#[test]
+fn an_hour_without_news_is_an_hour_without_writes() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")]), ("1.2.0", vec![risk("Beta", "b")])]));
+    world.metrics.extend([("a", Some(1.0)), ("b", None)]);
+    world.start();
+    world.pass(Duration::from_secs(10));
+    let before = world.log.len();
+    world.pass(Duration::from_mins(60));
+    let writes: Vec<_> = world.log[before..]
+        .iter()
+        .filter(|entry| !entry.starts_with("fetch") && !entry.starts_with("evaluate"))
+        .collect();
+    assert_eq!(writes, Vec::<&String>::new());
+    assert!(world.log.len() - before < 60, "and without much else: {:?}", &world.log[before..]);
+}
+
+#[test]
+fn a_day_without_news_keeps_what_is_known_young_with_few_writes() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    world.start();
+    world.log.clear();
+    world.pass(Duration::from_hours(24));
+    assert_eq!(world.count("store"), 0);
+    let kept = world.count("keep");
+    assert!((6..=24).contains(&kept), "{kept}");
+}
+
+#[test]
+fn conflicts_are_tried_again_and_nothing_is_lost() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    world.conflicts = 5;
+    world.start();
+    world.pass(Duration::from_secs(30));
+    assert_eq!(world.available(), ["1.1.0", "1.0.1"]);
+    assert_eq!(world.count("tell StatusNotStored"), 1, "said once, not five times: {:?}", world.log);
+}

@@ -1,0 +1,303 @@
+//! A world for a reconciler: an object that is stored, a service, a metrics store, and a clock, all of which obey.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clearway_advice::evidence::{Failure, FailureClass, Observation};
+use clearway_conditions::reason;
+use clearway_core::Timestamp;
+use clearway_operator::ask::{Ask, Trouble};
+use clearway_operator::kept::Kept;
+use clearway_operator::knowledge::Knowledge;
+use clearway_operator::reconciler::{Effect, Fetched, Input, Reconciler, Settings};
+use clearway_operator::work::{Order, Prepared, Progress, Work};
+use clearway_promql::Labels;
+use clearway_promql::eval::{self, Sample};
+use clearway_sources::service::Validator;
+use clearway_sources::store::StoreError;
+use serde_json::{Value, json};
+
+pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
+
+/// What the update service does.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Service {
+    Answers,
+    Away,
+    Forgets,
+    /// Does not answer at all.
+    Hangs,
+}
+
+/// Everything around a reconciler.
+pub(crate) struct World {
+    pub(crate) now: Timestamp,
+    pub(crate) reconciler: Reconciler,
+    pub(crate) object: Value,
+    pub(crate) graph: Value,
+    pub(crate) service: Service,
+    /// By query: its value, or nothing if it fails.
+    pub(crate) metrics: BTreeMap<&'static str, Option<f64>>,
+    /// Whether queries are answered at all.
+    pub(crate) answering: bool,
+    pub(crate) conflicts: usize,
+    pub(crate) log: Vec<String>,
+    pub(crate) kept: Option<Kept>,
+    /// What preparing a release comes to.
+    pub(crate) prepared: Result<Prepared, String>,
+    /// Whether applying ends.
+    pub(crate) applies: bool,
+    settings: Settings,
+    version: u64,
+}
+
+pub(crate) fn risk(name: &str, query: &str) -> Value {
+    json!({
+        "name": name, "url": format!("https://example.com/{name}"), "message": format!("{name} is bad."),
+        "matchingRules": [{"type": "PromQL", "promql": {"promql": query}}],
+    })
+}
+
+/// A graph from 1.0.0: one update without risks, and one with each list of risks.
+pub(crate) fn graph(conditional: &[(&str, Vec<Value>)]) -> Value {
+    let node = |version: &str| json!({"version": version, "payload": format!("example.com/r@{version}"), "metadata": {"url": format!("https://example.com/{version}"), "io.openshift.upgrades.graph.release.channels": "stable-1,fast-1"}});
+    let mut nodes = vec![node("1.0.0"), node("1.0.1")];
+    nodes.extend(conditional.iter().map(|(version, _)| node(version)));
+    let edges: Vec<Value> = conditional
+        .iter()
+        .map(|(version, risks)| json!({"edges": [{"from": "1.0.0", "to": version}], "risks": risks}))
+        .collect();
+    json!({"nodes": nodes, "edges": [[0, 1]], "conditionalEdges": edges})
+}
+
+pub(crate) fn cluster_version() -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": {"name": "version", "generation": 1, "resourceVersion": "1"},
+        "spec": {"clusterID": ID, "channel": "stable-1", "upstream": "https://updates.example.com"},
+        "status": {
+            "desired": {"version": "1.0.0", "image": "example.com/r@1.0.0"}, "observedGeneration": 1, "versionHash": "",
+            "availableUpdates": null,
+            "history": [{"state": "Completed", "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z", "version": "1.0.0", "image": "example.com/r@1.0.0", "verified": true}],
+        },
+    })
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings { has_metrics: true, ..Settings::new("amd64".parse().unwrap()) }
+}
+
+impl World {
+    pub(crate) fn new(graph: Value) -> Self {
+        World {
+            now: "2026-05-04T09:00:00Z".parse().unwrap(),
+            reconciler: Reconciler::new(settings()),
+            object: cluster_version(),
+            graph,
+            service: Service::Answers,
+            metrics: BTreeMap::new(),
+            answering: true,
+            conflicts: 0,
+            log: Vec::new(),
+            kept: None,
+            prepared: Ok(Prepared {
+                version: "1.0.1".into(),
+                hash: "h".into(),
+                verified: true,
+                overridden: Vec::new(),
+                objects: 3,
+            }),
+            applies: true,
+            settings: settings(),
+            version: 1,
+        }
+    }
+
+    /// Lets the reconciler see the object, and carries out what it wants until it wants nothing.
+    pub(crate) fn start(&mut self) {
+        let object = self.object.clone();
+        self.input(Input::Object(Box::new(object)));
+    }
+
+    /// Another process takes over, with what was kept.
+    pub(crate) fn restart(&mut self) {
+        self.reconciler = Reconciler::new(self.settings.clone());
+        if let Some(kept) = self.kept.clone() {
+            self.input(Input::Remembered(Box::new(kept)));
+        }
+        self.start();
+    }
+
+    pub(crate) fn input(&mut self, input: Input) {
+        let mut inputs = vec![input];
+        for _ in 0..1000 {
+            let Some(input) = inputs.pop() else { return };
+            let effects = self.reconciler.step(input, self.now);
+            let outcomes: Vec<Input> = effects.into_iter().flat_map(|effect| self.carry_out(effect)).collect();
+            inputs.splice(0..0, outcomes.into_iter().rev());
+        }
+        panic!("it never rests: {:?}", self.log);
+    }
+
+    /// Lets time pass; every step that is due is made at its time.
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let end = self.now.plus(time);
+        for _ in 0..10_000 {
+            match self.reconciler.next() {
+                Some(next) if next <= end => {
+                    self.now = self.now.max(next);
+                    self.input(Input::Tick);
+                    if self.reconciler.next().is_some_and(|again| again <= self.now) {
+                        self.now = self.now.plus(Duration::from_secs(1));
+                    }
+                }
+                _ => {
+                    self.now = end;
+                    return;
+                }
+            }
+        }
+        panic!("it never rests: {:?}", self.log);
+    }
+
+    /// What an administrator changes.
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut Value)) {
+        edit(&mut self.object);
+        self.version += 1;
+        self.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.object["metadata"]["generation"] = json!(self.object["metadata"]["generation"].as_i64().unwrap() + 1);
+        self.start();
+    }
+
+    pub(crate) fn ask_for(&mut self, desired: Value) {
+        self.edit(|object| object["spec"]["desiredUpdate"] = desired);
+    }
+
+    pub(crate) fn count(&self, what: &str) -> usize {
+        self.log.iter().filter(|entry| entry.starts_with(what)).count()
+    }
+
+    pub(crate) fn available(&self) -> Vec<String> {
+        let list = self.object["status"]["availableUpdates"].as_array().cloned().unwrap_or_default();
+        list.iter().map(|release| release["version"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The status, reason and message of a condition of a conditional update.
+    pub(crate) fn recommended(&self, version: &str) -> (String, String, String) {
+        let list = self.object["status"]["conditionalUpdates"].as_array().unwrap();
+        let update = list.iter().find(|update| update["release"]["version"] == version).expect(version);
+        find(&update["conditions"], "Recommended")
+    }
+
+    pub(crate) fn condition(&self, type_: &str) -> (String, String, String) {
+        find(&self.object["status"]["conditions"], type_)
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Vec<Input> {
+        match effect {
+            Effect::Fetch { ask, known } => {
+                self.log.push("fetch".into());
+                self.fetch(ask, known.as_ref()).into_iter().collect()
+            }
+            Effect::Evaluate(round) => {
+                self.log.push(format!("evaluate {}", round.queries.len()));
+                if !self.answering {
+                    return Vec::new();
+                }
+                round.queries.into_iter().map(|query| Input::Evidence { result: self.value(&query), query }).collect()
+            }
+            Effect::Look(_) => Vec::new(),
+            Effect::Store(object) => {
+                self.log.push("store".into());
+                if self.conflicts > 0 {
+                    self.conflicts -= 1;
+                    return vec![Input::Stored(Err(StoreError::Away { why: "no answer".into() }))];
+                }
+                self.version += 1;
+                self.object = *object;
+                self.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                vec![Input::Stored(Ok(Box::new(self.object.clone())))]
+            }
+            Effect::Prepare(order) => {
+                self.log.push(format!("prepare {}", order.release.image));
+                vec![Input::Work(self.prepare(order))]
+            }
+            Effect::Apply(order, prepared) => {
+                self.log.push(format!("apply {}", order.release.image));
+                let progress = Progress {
+                    done: 1,
+                    total: 3,
+                    waiting_on: vec!["Deployment shop/web".into()],
+                    failures: Vec::new(),
+                };
+                let mut works =
+                    vec![Input::Work(Work::Applying { order: order.clone(), prepared: prepared.clone(), progress })];
+                if self.applies {
+                    works.push(Input::Work(Work::Done { order, prepared, at: self.now }));
+                }
+                works
+            }
+            Effect::Stop => {
+                self.log.push("stop".into());
+                Vec::new()
+            }
+            Effect::Tell(event) => {
+                self.log.push(format!("tell {} {}", event.reason, event.message));
+                Vec::new()
+            }
+            Effect::Keep(kept) => {
+                self.log.push("keep".into());
+                self.kept = Some(*kept);
+                Vec::new()
+            }
+        }
+    }
+
+    fn prepare(&self, order: Order) -> Work {
+        match &self.prepared {
+            Ok(prepared) => Work::Accepted { order, prepared: prepared.clone() },
+            Err(why) => Work::NotAccepted { order, step: clearway_operator::work::Step::Retrieve, why: why.clone() },
+        }
+    }
+
+    fn fetch(&self, ask: Ask, known: Option<&Validator>) -> Option<Input> {
+        let trouble =
+            |reason, passing| Trouble { reason, message: "Unable to retrieve available updates: no".into(), passing };
+        let body = self.graph.to_string();
+        let tag = format!("\"{}\"", body.len());
+        let outcome = match self.service {
+            Service::Hangs => return None,
+            Service::Away => Err(trouble(reason!("RemoteFailed"), true)),
+            Service::Forgets => Err(trouble(reason!("VersionNotFound"), false)),
+            Service::Answers if known.is_some_and(|known| known.as_str() == tag) => Ok(Fetched::NotModified),
+            Service::Answers => {
+                let knowledge = Knowledge::read(body.as_bytes(), &ask.version, self.now, &self.settings.advice);
+                knowledge
+                    .map(|knowledge| Fetched::Knowledge(Box::new(knowledge), Validator::new(&tag)))
+                    .map_err(|error| Trouble::of_answer(&error, &ask))
+            }
+        };
+        Some(Input::Fetched { ask, outcome })
+    }
+
+    fn value(&self, query: &str) -> Result<Observation<eval::Value>, Failure> {
+        match self.metrics.get(query).copied().flatten() {
+            Some(value) => Ok(Observation {
+                value: eval::Value::Vector(vec![Sample { labels: Labels::default(), value }]),
+                observed_at: self.now,
+                source: "https://prometheus.example.com".into(),
+                reproduce: None,
+                warnings: Vec::new(),
+            }),
+            None => Err(Failure::new(FailureClass::Unreachable, "connection refused")),
+        }
+    }
+}
+
+fn find(conditions: &Value, type_: &str) -> (String, String, String) {
+    let list = conditions.as_array().unwrap();
+    let found =
+        list.iter().find(|condition| condition["type"] == type_).unwrap_or_else(|| panic!("no {type_}: {conditions}"));
+    let word = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+    (word("status"), word("reason"), word("message"))
+}
