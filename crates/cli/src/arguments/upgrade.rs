@@ -92,8 +92,8 @@ pub(crate) struct UpgradeAccess {
     /// Work on the add-on with this name (`ComponentVersion`), in place of the platform (`ClusterVersion`)
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) component: Option<String>,
-    /// Work on this state directory, in place of a cluster; so does the variable `CLEARWAY_STATE`
-    #[arg(long, value_name = "DIR", global = true)]
+    /// Work on this state directory, in place of a cluster
+    #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE", global = true)]
     pub(crate) state: Option<PathBuf>,
     /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE", global = true)]

@@ -1,7 +1,6 @@
 //! Where the object is: a cluster, or the state directory of the embedded mode. Never one in place of the other.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use clearway_sources::kubernetes::{Cluster, ClusterError, Connection};
@@ -9,38 +8,30 @@ use clearway_sources::store::{ClusterStore, StateDirectory};
 
 use crate::arguments::UpgradeAccess;
 
-/// The variable that names a state directory.
-const STATE: &str = "CLEARWAY_STATE";
-
 /// A store of one kind or the other.
 pub(super) enum Place {
     Cluster(Box<ClusterStore>),
     Directory(StateDirectory),
 }
 
-/// Opens what the options and the environment name.
+/// Opens what the options name.
 pub(super) async fn open(access: &UpgradeAccess) -> Result<Place> {
-    let told = env::var_os(STATE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cluster = access.kubeconfig.is_some() || access.context.is_some();
-    match (&access.state, &told) {
-        (Some(_), _) if cluster => {
-            bail!("--state names a directory and --kubeconfig or --context a cluster: name one of them")
+    if let Some(path) = &access.state {
+        if access.kubeconfig.is_some() || access.context.is_some() {
+            bail!(
+                "--state (or CLEARWAY_STATE) names the directory {}, and --kubeconfig or --context a cluster: name one of them",
+                path.display()
+            );
         }
-        (None, Some(path)) if cluster => bail!(
-            "{STATE} names the directory {} and --kubeconfig or --context a cluster: unset the variable to work on the cluster",
-            path.display()
+        return directory(path);
+    }
+    let connection = Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone() };
+    match Cluster::connect(&connection).await {
+        Ok(cluster) => Ok(Place::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
+        Err(ClusterError::Config { why }) => bail!(
+            "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"
         ),
-        (Some(path), _) | (None, Some(path)) => directory(path),
-        (None, None) => {
-            let connection = Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone() };
-            match Cluster::connect(&connection).await {
-                Ok(cluster) => Ok(Place::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
-                Err(ClusterError::Config { why }) => bail!(
-                    "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"
-                ),
-                Err(error) => Err(error.into()),
-            }
-        }
+        Err(error) => Err(error.into()),
     }
 }
 

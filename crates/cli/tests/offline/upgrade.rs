@@ -304,18 +304,17 @@ fn a_directory_and_a_cluster_are_never_mixed_up() {
     let both = state.run(&["--kubeconfig", "x"]);
     assert!(both.code == 3 && both.err.contains("name one of them"), "{both:?}");
     let with = |variable: &str, arguments: &[&str]| {
-        let mut command = state.place.command(arguments);
-        super::answer(command.env("CLEARWAY_STATE", variable).output().unwrap())
+        super::answer(state.place.command(arguments).env("CLEARWAY_STATE", variable).output().unwrap())
     };
     assert_eq!(with("state", &["upgrade"]).code, 0);
     let both = with("state", &["upgrade", "status", "--context", "x"]);
-    assert!(both.code == 3 && both.err.contains("unset the variable"), "{both:?}");
-    for (variable, arguments) in [("nowhere", &["upgrade"][..]), ("", &["upgrade", "--state", "nowhere"])] {
+    assert!(both.code == 3 && both.err.contains("(or CLEARWAY_STATE) names the directory state"), "{both:?}");
+    for (variable, arguments) in [("nowhere", &["upgrade"][..]), ("state", &["upgrade", "--state", "nowhere"])] {
         let wrong = with(variable, arguments);
         assert_eq!(wrong.err, "error: nowhere is no state directory: it has no `objects` in it\n");
         assert!(!state.place.path().join("nowhere").exists(), "and none is made");
     }
-    let neither = with("", &["upgrade"]);
+    let neither = state.place.run(&["upgrade"]);
     assert!(neither.code == 3 && neither.err.contains("no cluster to talk to"), "{neither:?}");
 }
 
