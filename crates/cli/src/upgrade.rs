@@ -25,7 +25,8 @@
 //! plan               object, from, to, channel, status, ways[] {name: shortest|fewestRisks, status,
 //!                    hops[] {from, to, provisional, basis: object|graph, recommended: statement,
 //!                            risks[] {name, url, message, verdict}}}, exact
-//! --watch            a line per event: {event: progress|trouble, time, ...} and last {event: end, time, state, headline}
+//! --watch            a line per event: {event: requested, time, and what upgrade --to has}, {event: progress, time, state,
+//!                    headline, message, advice[]}, {event: trouble, time, why}, and last {event: end, and what progress has}
 //! ```
 
 mod accept;
@@ -48,9 +49,9 @@ use anyhow::{Context as _, Result, bail};
 use clearway_sources::store::Store;
 use tokio::runtime::Builder;
 
-use crate::arguments::{Upgrade, UpgradeCommand, UpgradeRequest};
+use crate::arguments::{Upgrade, UpgradeCommand, UpgradePlan, UpgradeRequest};
 use crate::exit::Exit;
-use object::Subject;
+use object::{Found, Subject};
 use place::Place;
 
 /// Runs the command.
@@ -65,27 +66,28 @@ pub(crate) fn run(options: &Upgrade) -> Result<Exit> {
     }
     let subject = Subject::of(&options.access);
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    if let Some(UpgradeCommand::Plan(plan)) = &options.command {
-        // Opening the graph waits by itself, so nothing else may be waiting around it.
-        let found = runtime.block_on(async {
-            match place::open(&options.access).await? {
-                Place::Cluster(store) => subject.fetch(&*store).await,
-                Place::Directory(store) => subject.fetch(&store).await,
-            }
-        })?;
-        return plan::run(plan, &subject, &found, options.access.format);
-    }
-    runtime.block_on(async {
+    let next = runtime.block_on(async {
         match place::open(&options.access).await? {
             Place::Cluster(store) => act(&*store, &subject, options).await,
             Place::Directory(store) => act(&store, &subject, options).await,
         }
-    })
+    })?;
+    match next {
+        Next::End(exit) => Ok(exit),
+        Next::Plan(plan, found) => plan::run(plan, &subject, &found, options.access.format),
+    }
 }
 
-async fn act<S: Store>(store: &S, subject: &Subject, options: &Upgrade) -> Result<Exit> {
+/// What is left to do without a store.
+enum Next<'o> {
+    End(Exit),
+    /// Opening the graph waits by itself, so nothing else may be waiting around it.
+    Plan(&'o UpgradePlan, Box<Found>),
+}
+
+async fn act<'o, S: Store>(store: &S, subject: &Subject, options: &'o Upgrade) -> Result<Next<'o>> {
     let format = options.access.format;
-    match &options.command {
+    let exit = match &options.command {
         None if options.request.clear => request::clear(store, subject, format).await,
         None if is_target(&options.request) => request::update(store, subject, &options.request, format).await,
         None => list::run(&subject.fetch(store).await?, subject, options.request.include_not_recommended, format),
@@ -93,8 +95,9 @@ async fn act<S: Store>(store: &S, subject: &Subject, options: &Upgrade) -> Resul
         Some(UpgradeCommand::Accept(accept)) => accept::run(store, subject, accept, format).await,
         Some(UpgradeCommand::Status(status)) => status::run(store, subject, status, format).await,
         Some(UpgradeCommand::History(history)) => history::run(&subject.fetch(store).await?, history, format),
-        Some(UpgradeCommand::Plan(_)) => bail!("a plan is made without waiting"),
-    }
+        Some(UpgradeCommand::Plan(plan)) => return Ok(Next::Plan(plan, Box::new(subject.fetch(store).await?))),
+    };
+    exit.map(Next::End)
 }
 
 fn is_target(request: &UpgradeRequest) -> bool {

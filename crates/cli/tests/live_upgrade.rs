@@ -1,5 +1,6 @@
 //! `clearway upgrade` on a real API server, with Clearway's own CRDs of both channels and with somebody else's.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -190,6 +191,28 @@ async fn writers_of_the_status_do_not_matter() {
     let stored = lab.stored().await;
     assert_eq!(stored["status"]["versionHash"], written.load(Ordering::Relaxed).to_string());
     assert_eq!(stored["status"]["availableUpdates"].as_array().unwrap().len(), 2, "the rest of it is as it was");
+
+    // Nobody carries it out here, so following it goes on; while the server is away that is said.
+    let mut watch = command(lab.cluster.kubeconfig(), &["status", "--watch", "--timeout", "10s"]);
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(watch.stderr.take().unwrap());
+    let said = tokio::task::spawn_blocking(move || {
+        let mut first = String::new();
+        said.read_line(&mut first).unwrap();
+        (first, said)
+    });
+    let (first, mut said) = said.await.unwrap();
+    assert!(first.contains("not taken up the latest spec yet; 4.6.42 is asked for"), "{first}");
+    lab.cluster.apiserver().kill();
+    let (rest, output) = tokio::task::spawn_blocking(move || {
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        (rest, watch.wait_with_output().unwrap())
+    })
+    .await
+    .unwrap();
+    assert!(rest.contains("cannot look at the moment: ") && rest.contains("not yet: 10s passed"), "{rest}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 /// V1, V2: risks are accepted by name where that is kept, and nothing is written where it is not.

@@ -115,7 +115,9 @@ impl Change {
         if !add.is_empty() && (reason.is_empty() || reason.len() > LONGEST.1) {
             bail!("say why with --reason TEXT (1 to {} letters): it is recorded in the history", LONGEST.1);
         }
-        add.iter_mut().for_each(|risk| reason.clone_into(&mut risk.reason));
+        for risk in &mut add {
+            reason.clone_into(&mut risk.reason);
+        }
         Ok(Change { add, remove })
     }
 

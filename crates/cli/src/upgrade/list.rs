@@ -110,7 +110,7 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
 }
 
 /// What to do about updates that cannot be retrieved.
-pub(super) fn remedy(reason: &str, command: &str) -> Option<String> {
+fn remedy(reason: &str, command: &str) -> Option<String> {
     Some(match reason {
         "NoUpstream" | "InvalidURI" => "Set spec.upstream to the URL of an update service.".to_owned(),
         "NoChannel" => format!("Set a channel with `{command} channel NAME`."),

@@ -54,7 +54,7 @@ fn status() -> Status {
     }
 }
 
-fn with(status: Status, condition: serde_json::Value) -> Status {
+fn with(status: Status, condition: &serde_json::Value) -> Status {
     Status { conditions: Conditions::read(&json!([condition])).0, ..status }
 }
 
@@ -218,11 +218,11 @@ fn what_cannot_be_known_is_not_no() {
     let wait = "no recommended updates, specify --to-image to continue with the update or wait for new updates to be available.";
     assert_eq!((exit, text.as_str()), (Exit::No, wait));
     let away = json!({"type": "RetrievedUpdates", "status": "False", "reason": "RemoteFailed", "message": "away"});
-    let away = with(nothing, away);
+    let away = with(nothing, &away);
     for choice in [to(&away, "1.9.0", NOTHING), choose(&away, Wanted::Latest, RISKY, CLUSTER)] {
         let (exit, text) = refusal(choice);
-        let want = "cannot refresh available updates:\n  Reason: RemoteFailed\n  Message: away\n\nspecify --to-image to continue with the update.";
-        assert_eq!((exit, text.as_str()), (Exit::Unknown, want));
+        let text_of_all = "cannot refresh available updates:\n  Reason: RemoteFailed\n  Message: away\n\nspecify --to-image to continue with the update.";
+        assert_eq!((exit, text.as_str()), (Exit::Unknown, text_of_all));
     }
     // What is listed all the same may be taken.
     let old = Status { conditions: away.conditions, ..status() };
@@ -232,7 +232,7 @@ fn what_cannot_be_known_is_not_no() {
 #[test]
 fn another_minor_that_the_operator_may_not_accept_is_told() {
     let held = json!({"type": "Upgradeable", "status": "False", "reason": "AdminAck", "message": "Acknowledge it."});
-    let status = with(status(), held);
+    let status = with(status(), &held);
     let warned = target(to(&status, "1.5.3", NOTHING)).warnings;
     assert!(warned[0].contains("Upgradeable=False AdminAck: Acknowledge it."), "{warned:?}");
     assert!(target(to(&status, "1.4.3", NOTHING)).warnings.is_empty());

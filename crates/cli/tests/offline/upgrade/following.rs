@@ -68,7 +68,7 @@ fn report(state: &State, change: impl FnOnce(&mut Value)) {
     });
 }
 
-fn ask(state: &State, spec: Value) {
+fn ask(state: &State, spec: &Value) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let store = StateDirectory::open(&state.place.path().join("state")).unwrap();
@@ -131,7 +131,7 @@ fn a_failure_is_believed_after_a_while_and_a_wrong_spec_at_once() {
     let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch"]);
     watch.until("not taken up");
     report(&state, |object| {
-        super::set(object, condition("Invalid", "True", "InvalidClusterVersion", "no such version"))
+        super::set(object, condition("Invalid", "True", "InvalidClusterVersion", "no such version"));
     });
     let end = watch.end();
     assert_eq!(end.code, 1, "{end:?}");
@@ -159,7 +159,7 @@ fn following_ends_when_the_clock_the_person_or_another_request_says_so() {
         let state = State::cluster(STORY);
         let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch"]);
         watch.until("not taken up");
-        ask(&state, spec);
+        ask(&state, &spec);
         let end = watch.end();
         assert!(end.code == 1 && end.err.contains(said), "{end:?}");
     }
