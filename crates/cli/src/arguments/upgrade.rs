@@ -16,12 +16,12 @@ Examples:
   clearway upgrade --to 4.7.4 --allow-not-recommended
   clearway upgrade --to-image registry.example.com/release@sha256:2b8e... --allow-explicit-upgrade
   clearway upgrade --clear                            take a request back
-  clearway upgrade --state demo                       the state directory of the embedded mode, in place of a cluster
-  clearway upgrade --component mesh                   an add-on (ComponentVersion), in place of the platform
+  clearway upgrade --state demo                       a state directory in place of a cluster
+  clearway upgrade --component mesh                   an add-on in place of the platform
 
-Exit code 0: shown, asked for, or there already; 1: not asked for, because it is not recommended or something speaks
-against it; 2: not known (what is recommended, or whether this is); 3: could not run. With --watch 0: completed; 1:
-failed; 2: not yet.";
+Exit code 0: shown, asked for, or there already; 1: not asked for, because it is not recommended or
+something speaks against it; 2: not known (what is recommended, or whether this is); 3: could not run.
+With --watch 0: completed; 1: failed; 2: not yet.";
 
 /// Options of `clearway upgrade`.
 #[derive(Debug, Args)]

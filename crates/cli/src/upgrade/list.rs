@@ -180,7 +180,7 @@ fn text(found: &Found, subject: &Subject, updates: &[Known<'_>], all: bool) -> S
         }
         some => Some(hint(some)),
     });
-    blocks.join("\n\n") + "\n"
+    if blocks.is_empty() { String::new() } else { blocks.join("\n\n") + "\n" }
 }
 
 /// What is there, as far as the history can tell where nothing else says it.

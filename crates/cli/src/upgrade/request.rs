@@ -78,6 +78,9 @@ pub(super) async fn update<S: Store>(
         anstream::println!("{}", follow::event("requested", &data));
     } else {
         output::print_data(format, &data, || format!("Requested update to {shown}{again}"))?;
+        if options.following.watch && format == DataFormat::Yaml {
+            anstream::println!("---");
+        }
     }
     if options.following.watch {
         let wanted = stored["spec"]["desiredUpdate"].clone();

@@ -82,8 +82,14 @@ pub(super) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun
         (None, None) => unmatched(status, wanted, allowed, &updates, noun)?,
     };
     if let Choice::Update(target) = &mut choice {
-        if is_by_tag(&target.image) {
+        if matches!(wanted, Wanted::Image(image) if is_by_tag(image)) {
             target.warnings.push(BY_TAG.to_owned());
+        }
+        if !target.again
+            && let Some((reason, message)) = not_retrieved(status)
+        {
+            let (reason, message) = (printable(reason), clean(message));
+            target.warnings.push(format!("What is known about updates may be out of date: {reason}: {message}"));
         }
         target.warnings.extend(another_minor(status, &target.version));
         if allowed.force {
@@ -179,7 +185,6 @@ fn unmatched(
     let explicit = |version: String, image: &str, warning: String| {
         Ok(Choice::Update(Target { version, image: image.to_owned(), again: false, warnings: vec![warning] }))
     };
-    let retrieved = status.conditions.get("RetrievedUpdates").filter(|condition| condition.status != Word::True);
     let possible = possible(updates, allowed);
     let next = match wanted {
         Wanted::Image(image) if allowed.explicit => {
@@ -211,8 +216,8 @@ fn unmatched(
             }
         }
     };
-    if let Some(condition) = retrieved {
-        let said = reason_and_message(condition.reason, condition.message);
+    if let Some((reason, message)) = not_retrieved(status) {
+        let said = reason_and_message(reason, message);
         let text = format!("cannot refresh available updates:\n{said}\n\nspecify {next}.");
         return Err(Refusal { exit: Exit::Unknown, text });
     }
@@ -223,12 +228,20 @@ fn unmatched(
             let version = printable(&status.desired.version);
             return Ok(Choice::AlreadyThere(format!("{noun} is already at the latest available version {version}")));
         }
-        let unknown = updates.iter().all(|known| known.recommended.status == Word::Unknown);
+        let of = |status: Word| -> Vec<String> {
+            let some = updates.iter().filter(|known| known.recommended.status == status);
+            some.map(|known| printable(&known.release.version)).collect()
+        };
+        let (bad, unknown) = (of(Word::False), of(Word::Unknown));
+        let exit = if bad.is_empty() { Exit::Unknown } else { Exit::No };
+        let said = [("not recommended", bad), ("not known to be recommended", unknown)];
+        let said = said.iter().filter(|(_, versions)| !versions.is_empty());
+        let said: Vec<String> = said.map(|(words, versions)| format!("{words}: {}", versions.join(", "))).collect();
         let text = format!(
-            "{nothing}; {} not recommended. specify --allow-not-recommended to take the newest of them, or wait for new updates to be available.",
-            others(updates)
+            "{nothing} ({}). specify --allow-not-recommended to take the newest of these, or wait for new updates to be available.",
+            said.join("; ")
         );
-        return Err(Refusal { exit: if unknown { Exit::Unknown } else { Exit::No }, text });
+        return Err(Refusal { exit, text });
     }
     if possible.is_empty() {
         return Err(no(format!("{nothing}, specify {next} or wait for new updates to be available.")));
@@ -244,11 +257,13 @@ fn possible(updates: &[Known<'_>], allowed: Allowed) -> String {
     if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
-/// The versions that are not recommended, as they begin a sentence.
-fn others(updates: &[Known<'_>]) -> String {
-    let others = updates.iter().filter(|known| !known.is_recommended());
-    let names: Vec<String> = others.map(|known| printable(&known.release.version)).collect();
-    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
+/// Why what is known about updates is not what the update service says now, as reason and message; nothing if it is.
+fn not_retrieved(status: &Status) -> Option<(&str, &str)> {
+    match status.conditions.get("RetrievedUpdates") {
+        Some(condition) if condition.status == Word::True => None,
+        Some(condition) => Some((condition.reason, condition.message)),
+        None => Some(("NotRetrieved", "No operator has said whether updates were retrieved.")),
+    }
 }
 
 /// `Upgradeable=False` speaks of another minor version only; whoever asks for one should know before the operator says so.

@@ -55,7 +55,9 @@ fn status() -> Status {
 }
 
 fn with(status: Status, condition: &serde_json::Value) -> Status {
-    Status { conditions: Conditions::read(&json!([condition])).0, ..status }
+    let retrieved = json!({"type": "RetrievedUpdates", "status": "True"});
+    // Of two conditions of one type the first is read.
+    Status { conditions: Conditions::read(&json!([condition, retrieved])).0, ..status }
 }
 
 const NOTHING: Allowed = Allowed { not_recommended: false, explicit: false, force: false };
@@ -199,7 +201,10 @@ fn the_latest_is_the_newest_that_is_allowed() {
     status.available_updates.clear();
     status.conditional_updates.truncate(3);
     let (exit, text) = refusal(latest(&status, NOTHING));
-    assert!(exit == Exit::No && text.contains("1.5.2, 1.5.1, 1.5.0 are not recommended"), "{text}");
+    assert!(
+        exit == Exit::No && text.contains("(not recommended: 1.5.0; not known to be recommended: 1.5.2, 1.5.1)"),
+        "{text}"
+    );
     let newest = target(latest(&status, RISKY));
     assert_eq!((newest.version.as_str(), newest.warnings.len()), ("1.5.2", 1));
     status.conditional_updates.remove(0);
@@ -225,8 +230,12 @@ fn what_cannot_be_known_is_not_no() {
         assert_eq!((exit, text.as_str()), (Exit::Unknown, text_of_all));
     }
     // What is listed all the same may be taken.
-    let old = Status { conditions: away.conditions, ..status() };
-    assert_eq!(target(to(&old, "1.4.3", NOTHING)).version, "1.4.3");
+    let old = target(to(&Status { conditions: away.conditions, ..status() }, "1.4.3", NOTHING));
+    assert_eq!(old.version, "1.4.3");
+    assert_eq!(old.warnings, ["What is known about updates may be out of date: RemoteFailed: away"]);
+    let untold = Status { desired: release("1.4.2", '2'), ..Status::default() };
+    let (exit, text) = refusal(choose(&untold, Wanted::Latest, NOTHING, CLUSTER));
+    assert!(exit == Exit::Unknown && text.contains("NotRetrieved"), "it is not the latest by lack of news: {text}");
 }
 
 #[test]
