@@ -2,6 +2,7 @@
 
 mod assess;
 mod demo;
+mod fleet;
 mod graph;
 mod operator;
 mod promql;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
 pub(crate) use demo::*;
+pub(crate) use fleet::*;
 pub(crate) use graph::*;
 pub(crate) use operator::*;
 pub(crate) use promql::*;
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Tell how many clusters stand under a graph, and what a change of it does to them
+    #[command(subcommand)]
+    Fleet(Fleet),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
@@ -60,7 +65,7 @@ pub(crate) enum Command {
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
-    /// Test the risks of graph-data before they are published
+    /// Explain the risks of graph-data, and test them before they are published
     #[command(subcommand)]
     Risk(Risk),
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process

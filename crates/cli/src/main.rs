@@ -7,6 +7,7 @@ mod assess;
 mod demo;
 mod exit;
 mod findings;
+mod fleet;
 mod graph;
 mod junit;
 mod log;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Assess(options) => assess::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Fleet(command) => fleet::run(&command),
         Command::Graph(command) => graph::run(&command),
         Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),

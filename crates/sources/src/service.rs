@@ -208,7 +208,7 @@ impl Service {
         known: Option<&Validator>,
     ) -> Result<Answer, ServiceError> {
         let mut url = self.graph.clone();
-        url.query_pairs_mut().append_pair("arch", arch.as_str()).append_pair("channel", channel).extend_pairs(about);
+        url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str()).extend_pairs(about);
         let mut request = self.client.get(url.clone()).header(ACCEPT, "application/json");
         if let Some(known) = known {
             request = request.header(IF_NONE_MATCH, known.as_str());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
-use super::{DataFormat, OfArch, Trust, parse_duration};
+use super::{DataFormat, OfArch, Registries, Trust, parse_duration};
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
@@ -228,6 +228,8 @@ pub(crate) struct UpgradePlan {
     pub(crate) graph: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: Trust,
+    #[command(flatten)]
+    pub(crate) registries: Registries,
     #[command(flatten)]
     pub(crate) arch: OfArch,
 }

@@ -82,7 +82,7 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
     let graph = options.graph.clone().or_else(|| spec.upstream.as_ref().map(Into::into));
     let graph = graph.with_context(|| format!("{} has no upstream: name the graph with --graph", subject.key()))?;
     let arch = options.arch.arch.clone().or_else(|| multi(status, &graph));
-    let source = GraphSource { graph, rev: None, trust: options.trust.clone() };
+    let source = GraphSource { graph, rev: None, trust: options.trust.clone(), registries: options.registries.clone() };
     let view = source::view(&source, Some(channel), arch.as_ref())?;
     let found_ways = match paths(&view.graph, &from, &to) {
         Ok(found) => found,

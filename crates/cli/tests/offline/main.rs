@@ -4,6 +4,7 @@ mod assess;
 mod bad_input;
 mod demo;
 mod explain;
+mod fleet;
 mod graph;
 mod graph_lint;
 mod graph_sources;

@@ -7,12 +7,15 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 37] = [
+const COMMANDS: [(&str, bool); 41] = [
     ("", false),
     ("assess", true),
     ("demo", true),
     ("completions", true),
     ("man", true),
+    ("fleet", false),
+    ("fleet assess", true),
+    ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
     ("graph show", true),
@@ -29,6 +32,7 @@ const COMMANDS: [(&str, bool); 37] = [
     ("promql check", true),
     ("promql test", true),
     ("risk", false),
+    ("risk explain", true),
     ("risk test", true),
     ("serve", true),
     ("snapshot", false),

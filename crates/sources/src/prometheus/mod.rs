@@ -26,7 +26,8 @@ use reqwest::{Response, StatusCode, Url};
 
 pub use collect::{CollectLimits, Collected, LeftOut};
 pub use error::{Measure, PrometheusError};
-pub use window::{LOOKBACK, Window, windows};
+pub(crate) use window::Need;
+pub use window::{LOOKBACK, Needs, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
 
