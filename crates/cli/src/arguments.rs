@@ -12,6 +12,7 @@ mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
+pub(crate) use upgrade::*;
 
 /// Is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -88,6 +90,9 @@ pub(crate) enum Command {
     /// Take the operator out of a cluster again; the CRDs and what they hold stay unless asked
     #[command(after_help = UNINSTALL_EXAMPLES)]
     Uninstall(Uninstall),
+    /// Update a cluster or an add-on: what is recommended, asking for it, following it
+    #[command(after_help = UPGRADE_EXAMPLES)]
+    Upgrade(Box<Upgrade>),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

@@ -21,6 +21,7 @@ mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
         Command::Uninstall(options) => install::uninstall(&options),
+        Command::Upgrade(options) => upgrade::run(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     };

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 41] = [
+const COMMANDS: [(&str, bool); 47] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -49,6 +49,12 @@ const COMMANDS: [(&str, bool); 41] = [
     ("status lint", true),
     ("status wait", true),
     ("status explain", true),
+    ("upgrade", true),
+    ("upgrade channel", true),
+    ("upgrade accept", true),
+    ("upgrade status", true),
+    ("upgrade history", true),
+    ("upgrade plan", true),
 ];
 
 fn run(line: &str) -> Answer {
