@@ -41,20 +41,15 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     runtime.block_on(async {
-        match &options.state {
-            Some(directory) => {
-                let state = StateDirectory::open(directory)?;
-                let feed = MetricsStore::Directory(state.metrics());
-                let metrics = prometheus(options)?.unwrap_or(feed);
-                work(options, state, Some(metrics)).await
-            }
-            None => {
-                let connection =
-                    Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
-                let cluster = Cluster::connect(&connection).await?;
-                work(options, ClusterStore::new(cluster, NAME), prometheus(options)?).await
-            }
+        if let Some(directory) = &options.state {
+            let state = StateDirectory::open(directory)?;
+            let feed = MetricsStore::Directory(state.metrics());
+            let metrics = prometheus(options)?.unwrap_or(feed);
+            return work(options, state, Some(metrics)).await;
         }
+        let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+        let cluster = Cluster::connect(&connection).await?;
+        work(options, ClusterStore::new(cluster, NAME), prometheus(options)?).await
     })
 }
 
