@@ -1,6 +1,8 @@
 //! Brings a release about: stage after stage, the components of a stage side by side, then what is no longer in it goes.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use clearway_core::Timestamp;
 use clearway_sources::release::{Payload, Stage};
@@ -72,7 +74,7 @@ impl<'a, S: Store> Course<'a, S> {
             !self.hands.task.unmanaged.contains(&identity(manifest))
         };
         let mut to = from;
-        let lanes: Vec<std::ops::Range<usize>> = stage
+        let lanes: Vec<Range<usize>> = stage
             .lanes
             .iter()
             .map(|lane| {
@@ -82,7 +84,7 @@ impl<'a, S: Store> Course<'a, S> {
             })
             .collect();
         self.ledger().now_at = from..to;
-        while let Some(rest) = self.rest() {
+        while let Some(rest) = self.rest(&lanes) {
             tokio::time::sleep(rest).await;
             let lanes = lanes.iter().map(|lane| self.lane(stage, lane.clone()).boxed());
             side_by_side(self.hands.settings.side_by_side, lanes).await;
@@ -91,7 +93,7 @@ impl<'a, S: Store> Course<'a, S> {
     }
 
     /// Goes through the objects of a component in their order, up to the first that cannot be applied.
-    async fn lane(&self, stage: &Stage<'_>, lane: std::ops::Range<usize>) {
+    async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
         for place in lane {
             let Some(work) = self.take(place) else { break };
             let (manifest, id, standing, times) = match work {
@@ -158,9 +160,9 @@ impl<'a, S: Store> Course<'a, S> {
     }
 
     /// How long until something of the stage is due.
-    fn rest(&self) -> Option<std::time::Duration> {
+    fn rest(&self, lanes: &[Range<usize>]) -> Option<Duration> {
         self.tell();
-        self.ledger().rest()
+        self.ledger().rest(lanes)
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger<'a>> {

@@ -1,5 +1,6 @@
 //! What is known of each object of a release while it is being brought about, and what that comes to.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use clearway_conditions::ObjectId;
@@ -72,7 +73,7 @@ pub(super) struct Trouble {
 pub(super) struct Ledger<'p> {
     pub(super) items: Vec<Item<'p>>,
     /// The objects of the stage that is being carried out, by place.
-    pub(super) now_at: std::ops::Range<usize>,
+    pub(super) now_at: Range<usize>,
     /// What is being removed, or cannot be.
     pub(super) removing: Vec<String>,
     pub(super) removal_failures: Vec<Failure>,
@@ -159,10 +160,16 @@ impl Ledger<'_> {
         }
     }
 
-    /// How long until something of this stage is due; nothing if all of it is done.
-    pub(super) fn rest(&self) -> Option<Duration> {
-        let stage = self.items.get(self.now_at.clone()).unwrap_or_default();
-        let due = stage.iter().filter(|item| !item.is_done()).map(|item| item.due).min()?;
+    /// How long until something in these lanes is due; nothing if all of it is done. What stands behind an object that is
+    /// still to be applied waits for it.
+    pub(super) fn rest(&self, lanes: &[Range<usize>]) -> Option<Duration> {
+        let next = |lane: &Range<usize>| {
+            let lane = self.items.get(lane.clone()).unwrap_or_default();
+            let open = lane.iter().position(|item| matches!(item.standing, Standing::Open));
+            let reached = open.map_or(lane.len(), |open| open + 1);
+            lane.iter().take(reached).filter(|item| !item.is_done()).map(|item| item.due).min()
+        };
+        let due = lanes.iter().filter_map(next).min()?;
         Some(due.saturating_duration_since(Instant::now()))
     }
 }

@@ -134,7 +134,7 @@ async fn an_object_of_another_owner_is_never_taken_over() {
 #[tokio::test(start_paused = true)]
 async fn what_does_not_become_healthy_is_waited_for_and_named() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    world.change(|inner| drop(inner.sick.insert("Deployment shop/web".to_owned())));
+    world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
     let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let (settings, begun) = (settings(), tokio::time::Instant::now());
     let mut update = start(&world, &settings, &task);
@@ -178,7 +178,7 @@ async fn what_the_server_refuses_is_said_in_its_words_and_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_away_is_a_failure_only_when_it_stays_away() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    world.change(|inner| drop(inner.sick.insert("Deployment shop/web".to_owned())));
+    world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
     let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     update.progress("the second stage", |progress| progress.done == 3).await;
@@ -196,10 +196,11 @@ async fn a_server_that_is_away_is_a_failure_only_when_it_stays_away() {
 #[tokio::test(start_paused = true)]
 async fn what_is_deleted_while_it_is_waited_for_is_applied_again() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    world.change(|inner| drop(inner.sick.insert("Deployment shop/web".to_owned())));
+    world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
     let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     update.progress("the second stage", |progress| progress.done == 3).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     world.state.delete(&key(&shop()[2].1), "").await.unwrap();
     world.change(|inner| inner.sick.clear());
     update.done().await;

@@ -74,7 +74,7 @@ async fn an_update_interrupted_a_hundred_times_comes_to_the_same() {
     let (mut dice, mut interrupted, mut ended) = (Dice(7), 0, 0);
     while interrupted < 100 {
         // About as many requests as the whole update takes: some of the runs get to its end, and begin again.
-        world.stop_after(i64::try_from(dice.below(330)).unwrap());
+        world.stop_after(i64::try_from(dice.below(170)).unwrap());
         let settings = settings();
         let (report, _heard) = watch::channel(Work::Idle);
         let carried = async {
@@ -109,7 +109,7 @@ async fn a_worker_is_stopped_and_goes_on() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     let [one, two] = releases("work");
     update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0"))).await;
-    world.change(|inner| drop(inner.sick.insert("Deployment work-shop/w3".to_owned())));
+    world.change(|inner| inner.sick.extend(["Deployment work-shop/w3".to_owned()]));
     let task = task(order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0"));
     let (mut worker, mut heard) = Worker::new(world.clone(), settings());
     worker.prepare(task.clone());

@@ -159,7 +159,7 @@ pub(crate) fn start<S: Store>(store: &S, settings: &Settings, task: &Task) -> St
 impl Started {
     /// Waits until something is said.
     pub(crate) async fn until(&mut self, what: &str, wanted: impl Fn(&Work) -> bool) -> Work {
-        let limit = Duration::from_hours(2);
+        let limit = Duration::from_mins(30);
         let found = tokio::time::timeout(limit, self.heard.wait_for(|work| wanted(work))).await;
         let found = found.map(|found| found.expect("it goes on").clone()).ok();
         found.unwrap_or_else(|| panic!("{what} was never said; last: {:?}", *self.heard.borrow()))
