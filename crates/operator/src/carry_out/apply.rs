@@ -70,9 +70,8 @@ pub(super) struct Course<'a, S> {
 impl<'a, S: Store> Course<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
-        let managed = |manifest: &&&clearway_sources::release::Manifest| {
-            !self.hands.task.unmanaged.contains(&identity(manifest))
-        };
+        let managed =
+            |manifest: &&&clearway_sources::release::Manifest| !self.hands.task.unmanaged.contains(&identity(manifest));
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes
@@ -109,7 +108,11 @@ impl<'a, S: Store> Course<'a, S> {
                     Ok(left) => Ok(left),
                     Err((given, error)) => {
                         let failure = failure(&id, &manifest.file, &error);
-                        self.put(place, Standing::Given(given), Some(Hindered { failure, passing: error.is_passing() }));
+                        self.put(
+                            place,
+                            Standing::Given(given),
+                            Some(Hindered { failure, passing: error.is_passing() }),
+                        );
                         continue;
                     }
                 },
@@ -173,8 +176,7 @@ impl<'a, S: Store> Course<'a, S> {
     pub(super) fn tell(&self) {
         let Settings { pace, clock, .. } = self.hands.settings;
         let progress: Progress = self.ledger().progress(pace, clock.now());
-        let work =
-            Work::Applying { order: self.hands.task.order.clone(), prepared: self.prepared.clone(), progress };
+        let work = Work::Applying { order: self.hands.task.order.clone(), prepared: self.prepared.clone(), progress };
         self.report.send_if_modified(|said| {
             let news = *said != work;
             if news {
@@ -196,6 +198,13 @@ impl<'a, S: Store> Course<'a, S> {
 
 /// An object whose turn it is, or is not.
 enum Taken<'p> {
-    Due { manifest: &'p clearway_sources::release::Manifest, id: clearway_conditions::ObjectId, standing: Standing, times: u32 },
-    NotDue { applied: bool },
+    Due {
+        manifest: &'p clearway_sources::release::Manifest,
+        id: clearway_conditions::ObjectId,
+        standing: Standing,
+        times: u32,
+    },
+    NotDue {
+        applied: bool,
+    },
 }

@@ -176,5 +176,9 @@ impl Ledger<'_> {
 
 /// A sentence that is not too long for a status.
 pub(super) fn told(text: &str) -> String {
-    if text.chars().count() <= LONGEST { text.to_owned() } else { text.chars().take(LONGEST - 1).chain(['…']).collect() }
+    if text.chars().count() <= LONGEST {
+        text.to_owned()
+    } else {
+        text.chars().take(LONGEST - 1).chain(['…']).collect()
+    }
 }

@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_named() {
-        let said = json!({"spec": {"size": "1", "new": {"a": 1}, "gone": null, "list": [{"x": 1}]}, "status": {"y": 1}});
+        let said =
+            json!({"spec": {"size": "1", "new": {"a": 1}, "gone": null, "list": [{"x": 1}]}, "status": {"y": 1}});
         for (answer, want) in [
             (said.clone(), None),
             (json!({"spec": {"size": "2", "new": {"a": 1, "b": 2}, "list": [{"x": 1}]}}), None),

@@ -126,12 +126,17 @@ mod tests {
     #[test]
     fn a_copied_label_makes_nothing_ours() {
         let owner = Owner::new("ClusterVersion", "version");
-        let object = |owner: &str, managers: Value| json!({"metadata": {"labels": {OWNER: owner}, "managedFields": managers}});
+        let object =
+            |owner: &str, managers: Value| json!({"metadata": {"labels": {OWNER: owner}, "managedFields": managers}});
         for (object, made, other) in [
             (object("ClusterVersion.version", json!([{"manager": "clearway-operator"}])), true, None),
             (object("ClusterVersion.version", Value::Null), true, None),
             (object("ClusterVersion.version", json!([{"manager": "kube-controller-manager"}])), false, None),
-            (object("ComponentVersion.x", json!([{"manager": "clearway-operator"}])), false, Some("ComponentVersion.x")),
+            (
+                object("ComponentVersion.x", json!([{"manager": "clearway-operator"}])),
+                false,
+                Some("ComponentVersion.x"),
+            ),
             (json!({"metadata": {}}), false, None),
         ] {
             assert_eq!((owner.made(&object), owner.other(&object)), (made, other), "{object}");

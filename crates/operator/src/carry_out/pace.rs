@@ -49,8 +49,7 @@ impl Pace {
 
     /// The rest after so many failures in a row; `jitter` is a number from 0 to 1.
     pub(super) fn retry(&self, failures: u32, passing: bool, jitter: f64) -> Duration {
-        let (first, most) =
-            if passing { (self.retry, self.retry_most) } else { (self.refused, self.refused_most) };
+        let (first, most) = if passing { (self.retry, self.retry_most) } else { (self.refused, self.refused_most) };
         let rest = first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1).min(16))).min(most);
         rest.mul_f64(0.75 + jitter.clamp(0.0, 1.0) / 2.0)
     }

@@ -43,7 +43,8 @@ pub async fn orphans<S: Store>(
     stay.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
     let kinds = store.kinds().await.map_err(|error| (None, error))?;
     let mut seen = BTreeSet::new();
-    let kinds = kinds.into_iter().filter(|kind| is_kept_there(kind) && seen.insert((kind.group.clone(), kind.kind.clone())));
+    let kinds =
+        kinds.into_iter().filter(|kind| is_kept_there(kind) && seen.insert((kind.group.clone(), kind.kind.clone())));
     let selector = task.owner.selector();
     let lists = kinds.map(|kind| {
         let selector = &selector;
@@ -55,8 +56,7 @@ pub async fn orphans<S: Store>(
         };
         list.boxed()
     });
-    let lists: Result<Vec<Vec<Value>>, _> =
-        side_by_side(settings.side_by_side, lists).await.into_iter().collect();
+    let lists: Result<Vec<Vec<Value>>, _> = side_by_side(settings.side_by_side, lists).await.into_iter().collect();
     let mut found: Vec<(Turn, ObjectId, Value)> = lists?
         .into_iter()
         .flatten()
@@ -138,7 +138,8 @@ impl<S: Store> Course<'_, S> {
         }
         self.removing(&[], Vec::new());
         for (id, why) in kept {
-            self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in the release, but is kept: {why}")).await;
+            self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in the release, but is kept: {why}"))
+                .await;
         }
     }
 
@@ -148,9 +149,9 @@ impl<S: Store> Course<'_, S> {
         while let Some(due) = leaving.iter().map(|one| one.due).min() {
             tokio::time::sleep_until(due).await;
             let now = Instant::now();
-            let outcomes = leaving.iter().map(|one| {
-                async move { if one.due <= now { Some(self.see_out(one).await) } else { None } }.boxed()
-            });
+            let outcomes = leaving
+                .iter()
+                .map(|one| async move { if one.due <= now { Some(self.see_out(one).await) } else { None } }.boxed());
             let outcomes = side_by_side(self.hands.settings.side_by_side, outcomes).await;
             let mut left = Vec::new();
             for (mut one, outcome) in leaving.into_iter().zip(outcomes) {
@@ -254,7 +255,11 @@ impl Leaving {
         let spec = &object["spec"];
         let version = spec["versions"].as_array().and_then(|all| all.iter().find(|one| one["served"] == true));
         let definition = version.and_then(|version| {
-            Some(Kind { group: word(&spec["group"])?, version: word(&version["name"])?, kind: word(&spec["names"]["kind"])? })
+            Some(Kind {
+                group: word(&spec["group"])?,
+                version: word(&version["name"])?,
+                kind: word(&spec["names"]["kind"])?,
+            })
         });
         let (id, uid) = (identity_of(&key), uid(object).to_owned());
         Some(Leaving { key, id, uid, definition, since: now, due: Instant::now(), looks: 0, trouble: None })

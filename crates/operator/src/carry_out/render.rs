@@ -94,7 +94,9 @@ pub fn write_rendered(path: &Path, rendered: &Rendered, prune: Option<&[ObjectId
     fs::create_dir_all(path).map_err(failed(path))?;
     let list = path.join(RENDERED);
     let before: BTreeSet<String> = match fs::read_to_string(&list) {
-        Ok(text) => text.lines().filter(|name| !name.contains(['/', '\\']) && *name != "..").map(str::to_owned).collect(),
+        Ok(text) => {
+            text.lines().filter(|name| !name.contains(['/', '\\']) && *name != "..").map(str::to_owned).collect()
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if fs::read_dir(path).map_err(failed(path))?.next().is_some() {
                 return Err(RenderError::Occupied { path: path.to_owned() });

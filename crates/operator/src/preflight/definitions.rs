@@ -22,7 +22,9 @@ impl Check for Definitions {
             let name = &manifest.id.name;
             if manifest.deletes() {
                 let stored = texts(&live["status"]["storedVersions"]).join(", ");
-                let message = format!("{name} is deleted by this release, and every object of it (stored in {stored}) goes with it.");
+                let message = format!(
+                    "{name} is deleted by this release, and every object of it (stored in {stored}) goes with it."
+                );
                 found.push(Finding::blocking(self, message));
                 continue;
             }
@@ -32,8 +34,10 @@ impl Check for Definitions {
                 wanted.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
             };
             let known = versions(&manifest.object, false);
-            let lost: Vec<&str> =
-                texts(&live["status"]["storedVersions"]).into_iter().filter(|stored| !known.contains(*stored)).collect();
+            let lost: Vec<&str> = texts(&live["status"]["storedVersions"])
+                .into_iter()
+                .filter(|stored| !known.contains(*stored))
+                .collect();
             if !lost.is_empty() {
                 let message = format!(
                     "{name} has objects that may be stored in {}, which the new definition does not have; they would be lost. Store them in another version first, and take the old one out of status.storedVersions.",

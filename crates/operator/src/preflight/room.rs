@@ -61,7 +61,9 @@ impl Check for Room {
             if let Some(nodes) = view.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
                 let fitting: Vec<&Value> = nodes.iter().filter(|node| takes(node, pod(then))).collect();
                 if fitting.is_empty() {
-                    let message = format!("{id} has pods for which no node is schedulable: none has the labels of its nodeSelector and only taints it tolerates.");
+                    let message = format!(
+                        "{id} has pods for which no node is schedulable: none has the labels of its nodeSelector and only taints it tolerates."
+                    );
                     found.push(Finding::blocking(self, message));
                 } else if needs_room(id, then) && view.objects.contains_key(id) {
                     found.extend(self.no_room(view, id, then, &fitting));
@@ -90,7 +92,9 @@ impl Room {
                     free.entry(resource).and_modify(|free| *free -= amount);
                 }
             }
-            wants.iter().all(|(resource, amount)| *amount <= 0.0 || free.get(resource).is_some_and(|free| free >= amount))
+            wants
+                .iter()
+                .all(|(resource, amount)| *amount <= 0.0 || free.get(resource).is_some_and(|free| free >= amount))
         };
         let fitting = nodes.iter().filter(has_room).count();
         // The pods of a DaemonSet have no other node to go to.
@@ -98,7 +102,11 @@ impl Room {
         (fitting < needed).then(|| {
             let message = format!(
                 "{id} may take no pod down (maxUnavailable is 0), and {} room for one more; its roll-out would wait.",
-                if id.kind == "DaemonSet" { format!("{} of {needed} nodes have no", needed - fitting) } else { "no node has".to_owned() }
+                if id.kind == "DaemonSet" {
+                    format!("{} of {needed} nodes have no", needed - fitting)
+                } else {
+                    "no node has".to_owned()
+                }
             );
             Finding::blocking(self, message)
         })
@@ -115,10 +123,14 @@ impl Room {
             let wanted = budget["spec"]["selector"]["matchLabels"].as_object();
             budget["metadata"]["namespace"] == id.namespace.as_str()
                 && budget["status"]["disruptionsAllowed"] == 0
-                && wanted.is_some_and(|wanted| !wanted.is_empty() && wanted.iter().all(|(name, value)| labels[name] == *value))
+                && wanted.is_some_and(|wanted| {
+                    !wanted.is_empty() && wanted.iter().all(|(name, value)| labels[name] == *value)
+                })
         })?;
         let name = budget["metadata"]["name"].as_str().unwrap_or_default();
-        let message = format!("{id} is protected by the disruption budget {name}, which allows no disruption now; a roll-out takes pods down all the same.");
+        let message = format!(
+            "{id} is protected by the disruption budget {name}, which allows no disruption now; a roll-out takes pods down all the same."
+        );
         Some(Finding::warning(self, message))
     }
 }
@@ -159,13 +171,15 @@ fn unavailable(id: &ObjectId, workload: &Value) -> i64 {
 /// Whether pods may go to a node: its labels, and taints that are not tolerated.
 fn takes(node: &Value, pod: &Value) -> bool {
     let labels = &node["metadata"]["labels"];
-    let selected = pod["nodeSelector"].as_object().is_none_or(|wanted| wanted.iter().all(|(name, value)| labels[name] == *value));
+    let selected =
+        pod["nodeSelector"].as_object().is_none_or(|wanted| wanted.iter().all(|(name, value)| labels[name] == *value));
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let tolerations = list(&pod["tolerations"]);
     let tolerated = |taint: &Value| {
         tolerations.iter().any(|one| {
             let any_key = one["key"].as_str().is_none_or(str::is_empty) && one["operator"] == "Exists";
-            let same_value = one["operator"] == "Exists" || one["value"].as_str().unwrap_or_default() == taint["value"].as_str().unwrap_or_default();
+            let same_value = one["operator"] == "Exists"
+                || one["value"].as_str().unwrap_or_default() == taint["value"].as_str().unwrap_or_default();
             let same_effect = one["effect"].as_str().is_none_or(str::is_empty) || one["effect"] == taint["effect"];
             (any_key || one["key"] == taint["key"] && same_value) && same_effect
         })

@@ -44,7 +44,8 @@ fn found(release: &[Value], live: &[Value], more: impl FnOnce(&mut View<'_>)) ->
     let now: Timestamp = "2026-05-04T09:00:00Z".parse().unwrap();
     let mut view = View::empty(&task, &payload, now);
     view.objects = live.iter().map(|object| (id(object), object.clone())).collect();
-    view.workloads = release.iter().filter(|one| room::is_workload(&id(one))).map(|one| (id(one), one.clone())).collect();
+    view.workloads =
+        release.iter().filter(|one| room::is_workload(&id(one))).map(|one| (id(one), one.clone())).collect();
     more(&mut view);
     findings(&view).into_iter().map(|finding| (finding.severity, finding.to_string())).collect()
 }
@@ -88,11 +89,15 @@ fn what_is_unwell_is_told_and_what_has_failed_is_blocking() {
     let mut rolling = deployment("a", json!({}));
     rolling["status"]["availableReplicas"] = json!(1);
     let mut failed = deployment("a", json!({}));
-    failed["status"]["conditions"][1] = json!({"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too late"});
+    failed["status"]["conditions"][1] =
+        json!({"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too late"});
     let mut theirs = failed.clone();
     theirs["metadata"]["labels"] = json!({});
     for (live, want) in [
-        (rolling, Some((Severity::Warning, "Preflight Health: Deployment shop/web is not healthy yet: Available: 1/2"))),
+        (
+            rolling,
+            Some((Severity::Warning, "Preflight Health: Deployment shop/web is not healthy yet: Available: 1/2")),
+        ),
         (failed, Some((Severity::Blocking, "Preflight Health: Deployment shop/web has failed: too late"))),
         (theirs, None),
     ] {
@@ -121,7 +126,10 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
         (next(&[("v1alpha1", false), ("v1", true)]), vec![(Severity::Warning, "no longer served in v1alpha1")]),
         (
             next(&[("v1", true)]),
-            vec![(Severity::Blocking, "may be stored in v1alpha1, which"), (Severity::Warning, "no longer served in v1alpha1")],
+            vec![
+                (Severity::Blocking, "may be stored in v1alpha1, which"),
+                (Severity::Warning, "no longer served in v1alpha1"),
+            ],
         ),
         (
             definition(&[("v1alpha1", true), ("v1", true)], &[], "Cluster"),
@@ -140,15 +148,16 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
 #[test]
 fn a_roll_out_needs_room_where_it_may_take_no_pod_down() {
     let strategy = |unavailable: Value| json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": unavailable, "maxSurge": 1}}});
-    let pod = |node: &str, cpu: &str, phase: &str| {
-        json!({"spec": {"nodeName": node, "containers": [{"resources": {"requests": {"cpu": cpu}}}]}, "status": {"phase": phase}})
-    };
+    let pod = |node: &str, cpu: &str, phase: &str| json!({"spec": {"nodeName": node, "containers": [{"resources": {"requests": {"cpu": cpu}}}]}, "status": {"phase": phase}});
     let live = deployment("a", strategy(json!(0)));
     let full = vec![pod("one", "800m", "Running"), pod("two", "1", "Running")];
     let free = vec![pod("one", "800m", "Running"), pod("two", "1", "Succeeded")];
     let two = || vec![node("one", "1", json!({})), node("two", "1", json!({}))];
     let cordoned = vec![node("one", "1", json!({})), node("two", "1", json!({"unschedulable": true}))];
-    let tainted = vec![node("one", "1", json!({})), node("two", "1", json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}))];
+    let tainted = vec![
+        node("one", "1", json!({})),
+        node("two", "1", json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]})),
+    ];
     for (what, release, nodes, pods, blocked) in [
         ("full", deployment("b", strategy(json!(0))), two(), full.clone(), true),
         ("room", deployment("b", strategy(json!(0))), two(), free.clone(), false),
@@ -163,7 +172,8 @@ fn a_roll_out_needs_room_where_it_may_take_no_pod_down() {
         let found = found(&[release], std::slice::from_ref(&live), |view| {
             (view.nodes, view.pods) = (Some(nodes), Some(pods));
         });
-        let said = found.iter().any(|(severity, text)| *severity == Severity::Blocking && text.contains("room for one more"));
+        let said =
+            found.iter().any(|(severity, text)| *severity == Severity::Blocking && text.contains("room for one more"));
         assert_eq!(said, blocked, "{what}: {found:?}");
     }
 }
@@ -173,20 +183,26 @@ fn a_workload_that_no_node_takes_is_blocking() {
     let mut gold = deployment("b", json!({}));
     gold["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "gold"});
     let found = found(&[gold], &[], |view| view.nodes = Some(vec![node("one", "1", json!({}))]));
-    assert!(matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("no node is schedulable")), "{found:?}");
+    assert!(
+        matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("no node is schedulable")),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn a_used_up_disruption_budget_is_told() {
-    let budget = |allowed: u32, namespace: &str, app: &str| {
-        json!({"metadata": {"name": "web", "namespace": namespace}, "spec": {"selector": {"matchLabels": {"app": app}}}, "status": {"disruptionsAllowed": allowed}})
-    };
+    let budget = |allowed: u32, namespace: &str, app: &str| json!({"metadata": {"name": "web", "namespace": namespace}, "spec": {"selector": {"matchLabels": {"app": app}}}, "status": {"disruptionsAllowed": allowed}});
     let one = json!({"strategy": {"rollingUpdate": {"maxUnavailable": 1}}});
     let (live, release) = (deployment("a", one.clone()), deployment("b", one));
-    for (budget, told) in
-        [(budget(0, "shop", "web"), true), (budget(1, "shop", "web"), false), (budget(0, "other", "web"), false), (budget(0, "shop", "x"), false)]
-    {
-        let found = found(std::slice::from_ref(&release), std::slice::from_ref(&live), |view| view.budgets = Some(vec![budget.clone()]));
+    for (budget, told) in [
+        (budget(0, "shop", "web"), true),
+        (budget(1, "shop", "web"), false),
+        (budget(0, "other", "web"), false),
+        (budget(0, "shop", "x"), false),
+    ] {
+        let found = found(std::slice::from_ref(&release), std::slice::from_ref(&live), |view| {
+            view.budgets = Some(vec![budget.clone()])
+        });
         assert_eq!(found.len(), usize::from(told), "{budget}: {found:?}");
     }
 }

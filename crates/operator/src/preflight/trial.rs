@@ -22,7 +22,9 @@ impl Check for DryRun {
                 StoreError::Refused { why } => Some(Finding::blocking(self, format!("{id} ({file}): {why}"))),
                 StoreError::Forbidden { why } => Some(Finding::blocking(self, format!("{id} ({file}): {why}"))),
                 StoreError::NoSuchKind { .. } => {
-                    let message = format!("{id} ({file}): the cluster does not serve this kind, and the release does not define it.");
+                    let message = format!(
+                        "{id} ({file}): the cluster does not serve this kind, and the release does not define it."
+                    );
                     Some(Finding::blocking(self, message))
                 }
                 StoreError::Away { .. } | StoreError::Missing { .. } | StoreError::Conflict { .. } => None,

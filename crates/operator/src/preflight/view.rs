@@ -113,8 +113,7 @@ impl<'a> View<'a> {
         let owned = kinds.iter().map(|kind| {
             async move { seen(store.list(kind, selector).await, || format!("what there is of {kind}")) }.boxed()
         });
-        let named =
-            keys.iter().map(|key| async move { seen(store.get(key).await, || key.to_string()) }.boxed());
+        let named = keys.iter().map(|key| async move { seen(store.get(key).await, || key.to_string()) }.boxed());
         let mut found = Vec::new();
         for outcome in side_by_side(most, owned).await {
             outcome?.map_or_else(|why| self.unseen.push(why), |objects| found.extend(objects));

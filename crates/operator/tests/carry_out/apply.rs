@@ -9,8 +9,8 @@ use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::world::{
-    OURS, World, annotated, config, custom, definition, deployment, key, namespace, order, release, settings, start, task,
-    update,
+    OURS, World, annotated, config, custom, definition, deployment, key, namespace, order, release, settings, start,
+    task, update,
 };
 
 const OTHERS: Apply<'_> = Apply { manager: "somebody", force: true, dry_run: false };
@@ -73,7 +73,8 @@ async fn what_others_said_and_what_is_not_to_be_touched_stays() {
     for object in [&theirs, &config("shop", "unmanaged", "as it was"), &scaled, &config("shop", "old", "1")] {
         world.state.apply(object, &OTHERS).await.unwrap();
     }
-    let create_only = |value: &str| annotated(config("shop", "mine", value), "release.openshift.io/create-only", "true");
+    let create_only =
+        |value: &str| annotated(config("shop", "mine", value), "release.openshift.io/create-only", "true");
     let manifests = [
         ("0000_30_a_01", create_only("1")),
         ("0000_30_a_02", annotated(config("shop", "fresh", "1"), "release.openshift.io/create-only", "true")),
@@ -121,7 +122,10 @@ async fn an_object_of_another_owner_is_never_taken_over() {
     assert_eq!(progress.total, 7);
     let log = world.log();
     assert!(log.contains(&"apply ConfigMap shop/cache".to_owned()), "a sibling goes on: {log:?}");
-    assert!(!log.iter().any(|entry| entry.contains("web") || entry.contains("Thing")), "what depends on it waits: {log:?}");
+    assert!(
+        !log.iter().any(|entry| entry.contains("web") || entry.contains("Thing")),
+        "what depends on it waits: {log:?}"
+    );
     assert_eq!(world.everything().await["ConfigMap shop/settings"], "theirs");
 
     // A change of mind: the other one lets go.
@@ -157,7 +161,8 @@ async fn what_does_not_become_healthy_is_waited_for_and_named() {
 #[tokio::test(start_paused = true)]
 async fn what_the_server_refuses_is_said_in_its_words_and_tried_again() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    let why = "the API server refuses configmaps shop/cache: admission webhook \"policy\" denied the request".to_owned();
+    let why =
+        "the API server refuses configmaps shop/cache: admission webhook \"policy\" denied the request".to_owned();
     world.change(|inner| {
         inner.refusals.insert("ConfigMap shop/cache".to_owned(), StoreError::Refused { why: why.clone() });
     });

@@ -40,10 +40,8 @@ async fn what_is_refused_always_is_refused_at_its_step() {
         order
     };
     let wrong = format!("sha256:{}", "0".repeat(64));
-    let image = |image: &str| Order {
-        release: Release { image: image.to_owned(), ..Release::default() },
-        force: false,
-    };
+    let image =
+        |image: &str| Order { release: Release { image: image.to_owned(), ..Release::default() }, force: false };
     for (order, want) in [
         (order(&good, "1.0.0"), Ok("1.0.0")),
         (order(&good, ""), Ok("1.0.0")),
@@ -51,7 +49,10 @@ async fn what_is_refused_always_is_refused_at_its_step() {
         (pinned("1.0.0", &wrong), Err((Step::Retrieve, "it is another release, or was changed"))),
         (
             order(&good, "1.0.1"),
-            Err((Step::VerifyVersion, "release image version 1.0.0 does not match the expected upstream version 1.0.1")),
+            Err((
+                Step::VerifyVersion,
+                "release image version 1.0.0 does not match the expected upstream version 1.0.1",
+            )),
         ),
         (order(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
         (order(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),

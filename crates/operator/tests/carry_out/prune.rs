@@ -44,8 +44,7 @@ async fn what_the_new_release_no_longer_has_goes_definitions_and_namespaces_last
     for object in [&other, &config("shop", "unlabelled", "theirs")] {
         world.state.apply(object, &OTHERS).await.unwrap();
     }
-    let said =
-        update(&world, &settings(), &task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"))).await;
+    let said = update(&world, &settings(), &task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"))).await;
     assert!(matches!(said.last(), Some(Work::Done { .. })));
     let log = world.log();
     let gone = deleted(&log);
@@ -71,8 +70,12 @@ async fn what_holds_somebody_elses_things_is_kept_and_told() {
     assert_eq!(
         left,
         [
-            "ConfigMap gone/theirs", "ConfigMap shop/stays", "CustomResourceDefinition things.example.com",
-            "Namespace gone", "Namespace shop", "Thing shop/theirs",
+            "ConfigMap gone/theirs",
+            "ConfigMap shop/stays",
+            "CustomResourceDefinition things.example.com",
+            "Namespace gone",
+            "Namespace shop",
+            "Thing shop/theirs",
         ]
     );
     let told: Vec<String> = {
@@ -115,7 +118,8 @@ async fn what_does_not_go_is_waited_for_and_named() {
     update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     // Held by a finalizer: deletion began and does not end.
     let held = key(&config("shop", "goes", "1"));
-    let deletion = json!({"metadata": {"deletionTimestamp": "2026-05-04T09:00:00Z", "finalizers": ["example.com/hold"]}});
+    let deletion =
+        json!({"metadata": {"deletionTimestamp": "2026-05-04T09:00:00Z", "finalizers": ["example.com/hold"]}});
     world.state.patch(&held, Part::Main, &deletion).await.unwrap();
     let second = task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"));
     let mut update = start(&world, &settings(), &second);

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 
 use crate::interrupted::{Dice, named, releases};
 use crate::world::{
-    annotated, config, custom, definition, deployment, key, namespace, order, real_settings, release, start, task, update,
+    annotated, config, custom, definition, deployment, key, namespace, order, real_settings, release, start, task,
+    update,
 };
 
 const OTHERS: Apply<'_> = Apply { manager: "somebody", force: true, dry_run: false };
@@ -93,7 +94,10 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
     assert!(is_done(&said), "{:?}", said.last());
     let web = store.get(&key(&two[4].1)).await.unwrap().unwrap();
     assert_eq!(web["spec"]["template"]["spec"]["containers"][0]["image"], "example.com/web:2");
-    assert_eq!((&web["status"]["updatedReplicas"], &web["metadata"]["annotations"]["team"]), (&json!(1), &json!("blue")));
+    assert_eq!(
+        (&web["status"]["updatedReplicas"], &web["metadata"]["annotations"]["team"]),
+        (&json!(1), &json!("blue"))
+    );
     let configs = Kind::new("v1", "ConfigMap");
     assert_eq!(names(&store, &configs, &name).await, ["once", "settings"].map(str::to_owned).into());
     let value = async |name: &Value| store.get(&key(name)).await.unwrap().unwrap()["data"]["value"].clone();
@@ -102,7 +106,8 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
     assert_eq!(value(&foreign).await, "theirs");
     let thing = store.get(&key(&two[6].1)).await.unwrap().unwrap();
     assert_eq!(thing["spec"]["size"], 2);
-    let boxes = Key::cluster_wide(Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"), format!("boxs.{group}"));
+    let boxes =
+        Key::cluster_wide(Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"), format!("boxs.{group}"));
     assert_eq!(store.get(&boxes).await, Ok(None));
     assert_eq!(names(&store, &slices, &name).await.len(), 1);
 }
@@ -149,11 +154,7 @@ async fn what_the_api_server_refuses_is_found_before_and_said_while_it_lasts() {
     let mut wrong = config(&name, "wrong", "1");
     wrong["metadata"]["labels"] = json!({"team": "not a label!"});
     let unknown = custom(&format!("{name}.example.com"), "Nothing", &name, "one", 1);
-    let manifests = [
-        ("0000_30_a_01", wrong),
-        ("0000_30_b_01", config(&name, "good", "1")),
-        ("0000_50_c_01", unknown),
-    ];
+    let manifests = [("0000_30_a_01", wrong), ("0000_30_b_01", config(&name, "good", "1")), ("0000_50_c_01", unknown)];
     let task = owned(task(order(&release(root.path(), "1.0.0", &manifests), "1.0.0")), &name);
     let mut update = start(&store, &settings, &task);
     let progress = update.progress("the refusal", |progress| progress.done == 1 && !progress.failures.is_empty()).await;
@@ -175,7 +176,8 @@ async fn an_api_server_that_restarts_half_way_is_waited_for() {
     manifests.push(("0000_10_base_01-definition".to_owned(), definition("example.com", "Thing", &["v1"])));
     for number in 0..60 {
         manifests.push((format!("0000_30_a_{number:02}"), config("shop", &format!("c{number}"), "1")));
-        manifests.push((format!("0000_50_b_{number:02}"), custom("example.com", "Thing", "shop", &format!("t{number}"), 1)));
+        manifests
+            .push((format!("0000_50_b_{number:02}"), custom("example.com", "Thing", "shop", &format!("t{number}"), 1)));
     }
     let settings = Settings { side_by_side: 1, ..real_settings() };
     let task = task(order(&release(root.path(), "1.0.0", &named(&manifests)), "1.0.0"));

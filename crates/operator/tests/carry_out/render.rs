@@ -21,7 +21,10 @@ fn names(directory: &std::path::Path) -> Vec<String> {
 async fn files_are_in_order_and_those_of_another_release_go() {
     let (world, root, settings) = (World::new(), tempfile::tempdir().unwrap(), settings());
     let [one, mut two] = releases("render");
-    two.push(("0000_70_old_00".to_owned(), annotated(config("render-shop", "old", ""), "release.openshift.io/delete", "true")));
+    two.push((
+        "0000_70_old_00".to_owned(),
+        annotated(config("render-shop", "old", ""), "release.openshift.io/delete", "true"),
+    ));
     let paths = [release(root.path(), "1.0.0", &named(&one)), release(root.path(), "2.0.0", &named(&two))];
     let owner = Owner::new("ClusterVersion", "version");
     let out = root.path().join("out");

@@ -171,8 +171,7 @@ impl Started {
 
     /// What is said of how far it is, once that is so.
     pub(crate) async fn progress(&mut self, what: &str, wanted: impl Fn(&Progress) -> bool) -> Progress {
-        let work =
-            self.until(what, |work| matches!(work, Work::Applying { progress, .. } if wanted(progress))).await;
+        let work = self.until(what, |work| matches!(work, Work::Applying { progress, .. } if wanted(progress))).await;
         let Work::Applying { progress, .. } = work else { unreachable!() };
         progress
     }
@@ -249,10 +248,7 @@ impl World {
     }
 
     /// Whether the request is made, and whether it is answered.
-    async fn request<T>(
-        &self,
-        made: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    async fn request<T>(&self, made: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         // Others may go first.
         tokio::task::yield_now().await;
         if self.inner.lock().unwrap().away {
