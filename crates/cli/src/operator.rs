@@ -21,7 +21,7 @@ use clearway_server::{ListenOptions, Listener, Metrics, Probed, Status};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions};
+use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use clearway_sources::release::Key;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
@@ -30,6 +30,7 @@ use tokio::sync::watch;
 
 use crate::arguments::Operator;
 use crate::exit::Exit;
+use crate::graph::registry;
 use crate::log;
 
 /// The name in events and of the lease.
@@ -139,15 +140,12 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
 
 /// What updates are carried out with.
 fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
-    let registry = Registry::new(RegistryOptions {
-        ca_file: options.ca_file.clone(),
-        plain_http: if options.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
-        credentials: options.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
-        ..RegistryOptions::default()
-    })?;
+    let access = registry::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    let registry = Registry::new(access)?;
     let cache = match &options.cache {
-        Some(cache) => Cache::directory(cache.clone())
-            .with_context(|| format!("cannot keep anything in {}", cache.display()))?,
+        Some(cache) => {
+            Cache::directory(cache.clone()).with_context(|| format!("cannot keep anything in {}", cache.display()))?
+        }
         None => Cache::none(),
     };
     let mut keys = Vec::new();
