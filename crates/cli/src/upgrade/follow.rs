@@ -36,6 +36,7 @@ struct Watch<'a> {
     /// Since when it has been bad.
     bad: Option<Timestamp>,
     shown: Option<(String, Timestamp)>,
+    /// Why nothing can be seen at the moment.
     trouble: Option<String>,
 }
 
@@ -83,7 +84,10 @@ pub(super) async fn run<S: Store>(
                     }
                 }
                 Some(Seen::Gone { .. }) => return Err(subject.missing()),
-                Some(Seen::Trouble { error }) => watch.troubled(&error.to_string())?,
+                Some(Seen::Trouble { error }) => {
+                    watch.trouble = Some(printable(&error.to_string()));
+                    watch.show(clock::now())?;
+                }
                 None => anyhow::bail!("nothing more can be seen of {key}"),
             },
             _ = tick.tick() => {
@@ -131,23 +135,10 @@ impl Watch<'_> {
         end.map(|exit| self.end(exit)).transpose()
     }
 
-    /// Nothing can be seen at the moment; that is told once.
-    fn troubled(&mut self, why: &str) -> Result<()> {
-        let why = printable(why);
-        if self.trouble.as_ref() != Some(&why) {
-            self.line.clear();
-            match self.format {
-                DataFormat::Json => emit("trouble", &json!({"why": why}))?,
-                _ => anstream::eprintln!("cannot look at the moment: {why}"),
-            }
-            self.trouble = Some(why);
-        }
-        Ok(())
-    }
-
     fn look_at_the_clock(&mut self) -> Result<Option<Exit>> {
         let now = clock::now();
         if let Some(since) = self.bad
+            && self.trouble.is_none()
             && now.since(since) >= self.options.patience
         {
             self.line.clear();
@@ -168,27 +159,26 @@ impl Watch<'_> {
 
     /// Says how far it is, if that is new or long ago.
     fn show(&mut self, now: Timestamp) -> Result<()> {
-        let text = match &self.seen {
-            Some(Standing { headline, message, .. }) if message.is_empty() => headline.clone(),
-            Some(Standing { headline, message, .. }) => format!("{headline}: {}", message.replace('\n', " ")),
-            None => format!("nothing was seen of {} yet", self.subject.key()),
+        let text = match (&self.trouble, &self.seen) {
+            (Some(why), _) => format!("cannot look at the moment: {why}"),
+            (None, Some(Standing { headline, message, .. })) if message.is_empty() => headline.clone(),
+            (None, Some(Standing { headline, message, .. })) => format!("{headline}: {}", message.replace('\n', " ")),
+            // The first word waits for a moment: mostly there is something to say then.
+            (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
+            (None, None) => format!("nothing was seen of {} yet", self.subject.key()),
         };
         if self.format == DataFormat::Table && self.line.is_live() {
             self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
         }
         let news = self.shown.as_ref().is_none_or(|(shown, _)| *shown != text);
         let quiet = self.shown.as_ref().is_some_and(|(_, at)| now.since(*at) >= HEARTBEAT);
-        // The first word waits for a moment: mostly there is something to say then.
-        if self.seen.is_none() && now.since(self.started) < 2 * TICK {
-            return Ok(());
-        }
         if !news && (!quiet || self.line.is_live()) {
             return Ok(());
         }
         self.line.clear();
         match (self.format, &self.seen) {
-            (DataFormat::Json, Some(standing)) => emit("progress", &as_json(standing))?,
-            (DataFormat::Json, None) => emit("trouble", &json!({"why": text}))?,
+            (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
+            (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
             (DataFormat::Table | DataFormat::Yaml, _) => anstream::eprintln!("{text}"),
         }
         self.shown = Some((text, now));
