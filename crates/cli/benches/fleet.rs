@@ -7,7 +7,7 @@
 //!
 //! `cargo bench --bench fleet` writes the snapshots into a temporary directory, runs the program and its peer in turns, and
 //! ends with exit code 1 above a bound; the medians count. The graph is that of `GRAPH_DATA` with the updates in
-//! `candidate-4.14` from 4.13.19, or generated and as large. Without `--bench`, a few snapshots show that all is well.
+//! `candidate-4.14` from 4.13.19, or an answer with as many updates and about as many risks. Without `--bench`, a few snapshots show that all is well.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,20 +15,22 @@ use std::hint::black_box;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clearway_advice::{Plan, Settings};
 use clearway_core::{Digest, Limits, Timestamp, Version};
-use clearway_graph::{Inputs, load};
+use clearway_graph::{Graph, load, wire};
 use clearway_promql::ast::MatchOp;
 use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Query, Selector};
 use clearway_sources::graph_data;
 use clearway_sources::prometheus::windows;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, SeriesEvidence, Snapshot};
+use serde_json::{Value, json};
 
-#[path = "../../graph/examples/generate/data.rs"]
-mod data;
+#[path = "../../promql/tests/evaluation/risks.rs"]
+mod risks;
 
 const MANY: usize = 10_000;
 const FEW: usize = 1_000;
@@ -40,9 +42,13 @@ const MOST_TIMES: f64 = 5.0;
 const MOST_GROWTH: f64 = 11.0;
 const MOST_MEMORY: u64 = 500 << 10;
 
+/// Updates of the generated graph.
+const UPDATES: usize = 118;
+
 /// The graph, and where its clusters are.
 struct Case {
-    graph: PathBuf,
+    path: PathBuf,
+    graph: Graph,
     channel: &'static str,
     version: &'static str,
 }
@@ -104,25 +110,38 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 fn case(scratch: &Path) -> Case {
-    if let Some(given) = std::env::var_os("GRAPH_DATA") {
-        return Case { graph: given.into(), channel: "candidate-4.14", version: "4.13.19" };
+    if let Some(path) = std::env::var_os("GRAPH_DATA").map(PathBuf::from) {
+        let inputs = graph_data::directory(&path, &Limits::default()).unwrap();
+        let revision = load(&inputs, &Limits::default()).revision.unwrap();
+        let channel = "candidate-4.14";
+        let graph = revision.graph(channel, &"amd64".parse().unwrap());
+        return Case { path, graph, channel, version: "4.13.19" };
     }
-    let graph = scratch.join("graph-data");
-    for (path, text) in data::files(0) {
-        let path = graph.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    Case { graph, channel: "candidate-10.14", version: "10.13.19" }
+    let node = |patch: usize| json!({"version": format!("1.0.{patch}"), "payload": format!("example.com/p@{patch}")});
+    let edge = |patch: usize| json!({"from": "1.0.0", "to": format!("1.0.{patch}")});
+    let risk = |(number, query): (usize, &&str)| {
+        json!({
+            "name": format!("Risk{number}"), "url": "https://example.com", "message": "It happens.",
+            "matchingRules": [{"type": "PromQL", "promql": {"promql": query}}],
+        })
+    };
+    let answer = json!({
+        "nodes": (0..=UPDATES).map(node).collect::<Vec<_>>(),
+        "conditionalEdges": [{
+            "edges": (1..=UPDATES).map(edge).collect::<Vec<_>>(),
+            "risks": risks::RISKS.iter().enumerate().map(risk).collect::<Vec<_>>(),
+        }],
+    });
+    let (path, text) = (scratch.join("graph.json"), answer.to_string());
+    fs::write(&path, &text).unwrap();
+    let graph = wire::read(text.as_bytes(), &Limits::default()).graph.unwrap();
+    Case { path, graph, channel: "stable", version: "1.0.0" }
 }
 
 /// The distinct queries of the risks.
 fn questions(case: &Case) -> Vec<Query> {
-    let inputs: Inputs = graph_data::directory(&case.graph, &Limits::default()).unwrap();
-    let revision = load(&inputs, &Limits::default()).revision.unwrap();
     let version: Version = case.version.parse().unwrap();
-    let graph = revision.graph(case.channel, &"amd64".parse().unwrap());
-    let plan = Plan::new(&graph, &version, &Settings::default()).unwrap();
+    let plan = Plan::new(&case.graph, &version, &Settings::default()).unwrap();
     println!("{} updates, {} risks", plan.targets().len(), plan.risks().len());
     plan.questions().into_iter().map(|question| question.query().clone()).collect()
 }
@@ -197,24 +216,36 @@ fn assess(case: &Case, snapshots: &Path, clusters: usize) -> (Duration, u64) {
     let begin = Instant::now();
     let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
         .args(["fleet", "assess", "--threads", "1", "-o", "json", "--graph"])
-        .arg(&case.graph)
+        .arg(&case.path)
         .arg("--snapshots")
         .arg(snapshots)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
     let mut child = child.unwrap();
-    let mut text = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut text).unwrap();
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let exit = child.wait().unwrap();
-    let elapsed = begin.elapsed();
-    let told: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(told["summary"]["clusters"], clusters, "{exit}");
+    let mut output = child.stdout.take().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let (text, elapsed, highest) = thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let mut text = Vec::new();
+            output.read_to_end(&mut text).unwrap();
+            text
+        });
+        // The high-water mark only rises, so that the last look before the end has it but for a moment.
+        let mut highest = 0;
+        while child.try_wait().unwrap().is_none() {
+            let seen = fs::read_to_string(&status).unwrap_or_default();
+            let mark = seen.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            highest = mark.map_or(highest, |mark| mark.trim().trim_end_matches("kB").trim().parse().unwrap());
+            thread::sleep(Duration::from_millis(2));
+        }
+        let elapsed = begin.elapsed();
+        (reader.join().unwrap(), elapsed, highest)
+    });
+    let told: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(told["summary"]["clusters"], clusters);
     assert_eq!(told["summary"]["refused"], 0);
     let risks = told["risks"].as_array().unwrap();
-    let known = risks.iter().filter(|risk| risk["match"] != 0 || risk["noMatch"] != 0).count();
-    assert!(known > 0, "some risks are evaluated");
-    let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
-    (elapsed, mark.trim().trim_end_matches("kB").trim().parse().unwrap())
+    assert!(risks.iter().any(|risk| risk["match"] != 0 || risk["noMatch"] != 0), "some risks are evaluated");
+    (elapsed, highest)
 }

@@ -4,8 +4,10 @@ mod assess;
 mod demo;
 mod fleet;
 mod graph;
+mod install;
 mod operator;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -21,8 +23,10 @@ pub(crate) use assess::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
 pub(crate) use graph::*;
+pub(crate) use install::*;
 pub(crate) use operator::*;
 pub(crate) use promql::*;
+pub(crate) use release::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
@@ -59,12 +63,18 @@ pub(crate) enum Command {
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Bring the operator into a cluster: its CRDs, its rights, and what runs
+    #[command(after_help = INSTALL_EXAMPLES)]
+    Install(Install),
     /// Keep the cluster's advice current, and carry out the updates that are asked for
     #[command(after_help = OPERATOR_EXAMPLES)]
     Operator(Box<Operator>),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
+    /// Make, show and check releases: what a version is made of
+    #[command(subcommand)]
+    Release(Release),
     /// Explain the risks of graph-data, and test them before they are published
     #[command(subcommand)]
     Risk(Risk),
@@ -77,6 +87,9 @@ pub(crate) enum Command {
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
+    /// Take the operator out of a cluster again; the CRDs and what they hold stay unless asked
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(Uninstall),
     /// Update a cluster or an add-on: what is recommended, asking for it, following it
     #[command(after_help = UPGRADE_EXAMPLES)]
     Upgrade(Box<Upgrade>),

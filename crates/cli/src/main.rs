@@ -9,12 +9,14 @@ mod exit;
 mod findings;
 mod fleet;
 mod graph;
+mod install;
 mod junit;
 mod log;
 mod manual;
 mod operator;
 mod output;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
@@ -46,12 +48,15 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Fleet(command) => fleet::run(&command),
         Command::Graph(command) => graph::run(&command),
+        Command::Install(options) => install::run(&options),
         Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
+        Command::Release(command) => release::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
+        Command::Uninstall(options) => install::uninstall(&options),
         Command::Upgrade(options) => upgrade::run(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),

@@ -1,20 +1,23 @@
 //! The cluster's half: the objects an administrator reads and writes, and what keeps them current.
 //!
 //! Start at [`api`]: ClusterVersion and ComponentVersion, which share one spec and one status. What happens to one of
-//! them is a state machine without effects, [`reconciler`]; the modules beside it are the functions it is made of.
+//! them is a state machine without effects, [`reconciler`]; the modules beside it are the functions it is made of. The
+//! effects of an update are in [`carry_out`], and what is looked at before one in [`preflight`].
 
 pub mod api;
 pub mod ask;
+pub mod carry_out;
 mod conditions;
 pub mod driver;
-pub mod hands;
 pub mod history;
+pub mod install;
 pub mod kept;
 pub mod knowledge;
 pub mod lease;
 pub mod metrics;
 pub mod metrics_store;
 pub mod operator;
+pub mod preflight;
 pub mod recommendations;
 pub mod reconciler;
 pub mod shape;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation};
+use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation, Question};
 use clearway_advice::rounds::{Round, Rounds};
 use clearway_core::Timestamp;
 use clearway_promql::eval;
@@ -340,15 +340,11 @@ impl Reconciler {
             return self.rounds.want([], now);
         };
         let id = self.feed.ask.as_ref().map(|ask| ask.id.as_str()).filter(|_| self.settings.shared_store);
-        match id {
-            Some(id) => {
-                let questions = knowledge.plan.questions_for(id);
-                self.rounds.want(questions.iter().map(|question| question.text()), now);
-            }
-            None => {
-                let questions = knowledge.plan.questions();
-                self.rounds.want(questions.iter().map(|question| question.text()), now);
-            }
+        if let Some(id) = id {
+            let questions = knowledge.plan.questions_for(id);
+            self.rounds.want(questions.iter().map(Question::text), now);
+        } else {
+            self.rounds.want(knowledge.plan.questions().into_iter().map(Question::text), now);
         }
     }
 

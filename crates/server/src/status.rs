@@ -19,7 +19,7 @@ pub trait Probed: Send + Sync + 'static {
     /// Why it is not ready; nothing if it is.
     fn not_ready(&self) -> Option<String>;
 
-    /// Its metrics as OpenMetrics text.
+    /// Its metrics, as `OpenMetrics` has them.
     fn metrics_text(&self) -> String;
 }
 

@@ -156,6 +156,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// All objects of a kind, in all namespaces, by namespace and name; with a label selector, those it selects.
     fn list(&self, kind: &Kind, labels: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
 
+    /// All objects of a kind in one namespace, by name; none of a kind that is not in namespaces.
+    fn list_in(&self, kind: &Kind, namespace: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
+
     /// Every kind whose objects can be listed here.
     fn kinds(&self) -> impl Future<Output = Result<Vec<Kind>, StoreError>> + Send;
 

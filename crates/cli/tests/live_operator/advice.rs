@@ -46,7 +46,7 @@ async fn the_story_is_told_in_the_status_with_few_writes() {
     ] {
         assert_eq!(condition(conditions, type_).0, want, "{type_}: {conditions}");
     }
-    let shown = available(&object).len() as f64;
+    let shown = u32::try_from(available(&object).len()).map(f64::from).unwrap();
     wait_until(SOON, "the metrics say the same", async || {
         operator.metric("cluster_version_available_updates").await == Some(shown)
     })

@@ -11,6 +11,7 @@ mod graph_sources;
 mod history;
 mod lint;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod show;

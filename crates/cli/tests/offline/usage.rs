@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 41] = [
+const COMMANDS: [(&str, bool); 47] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -26,11 +26,17 @@ const COMMANDS: [(&str, bool); 41] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("install", true),
+    ("uninstall", true),
     ("operator", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),
     ("promql test", true),
+    ("release", false),
+    ("release pack", true),
+    ("release show", true),
+    ("release verify", true),
     ("risk", false),
     ("risk explain", true),
     ("risk test", true),

@@ -3,8 +3,11 @@
 //! The `tar` crate would read a long name of any length into memory. So its raw entries are taken, and names that do not
 //! fit into a header are put together here, within a limit.
 
-use std::io::Read;
+use std::io::{self, Read};
 
+use clearway_core::Digest;
+
+use super::layer::Hasher;
 use super::unpack::Unpacked;
 
 /// Bytes of a name, and of the attributes of one file.
@@ -58,6 +61,44 @@ pub(super) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> 
     let outcome = entries(&mut archive, visit);
     // The limit is told apart here, because what the stream said is lost in the words of the archive's reader.
     if outcome.is_err() && archive.into_inner().exceeded { Err(Spoiled::TooLarge(limit)) } else { outcome }
+}
+
+/// The same, and compares the digest of all that comes out of the stream, if there is one to compare it with.
+pub(super) fn walk_checked(
+    stream: &mut dyn Read,
+    limit: u64,
+    diff_id: Option<&Digest>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Spoiled> {
+    let Some(diff_id) = diff_id else { return walk(stream, limit, visit) };
+    let unpacked = Unpacked::new(stream, limit).map_err(|error| Spoiled::Broken(error.to_string()))?;
+    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: Hasher::new(diff_id) });
+    let outcome = entries(&mut archive, visit);
+    let mut hashed = archive.into_inner();
+    let outcome = outcome.and_then(|()| {
+        // What follows the last entry has a part in the digest too.
+        io::copy(&mut hashed, &mut io::sink()).map_err(|error| Spoiled::Broken(error.to_string()))
+    });
+    match outcome {
+        Err(_) if hashed.stream.exceeded => Err(Spoiled::TooLarge(limit)),
+        Err(spoiled) => Err(spoiled),
+        Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
+        Ok(_) => Err(Spoiled::Broken(format!("it does not unpack to {diff_id}, as the image's configuration has it"))),
+    }
+}
+
+/// A stream that is hashed as it is read.
+struct Hashed<R: Read> {
+    stream: Unpacked<R>,
+    hasher: Hasher,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
 }
 
 fn entries<R: Read>(archive: &mut tar::Archive<R>, visit: &mut Visit<'_>) -> Result<(), Spoiled> {

@@ -14,7 +14,7 @@ use super::cache::Cache;
 use super::media::{Image as Layers, Manifest, Unread};
 use super::reference::Image;
 use super::registry::Registry;
-use super::tree::{Changes, Tree};
+use super::tree::{Changes, Tree, Wanted};
 use super::{OciError, Repository};
 
 /// Reads the graph-data of an image, and the digest that its name has now.
@@ -28,15 +28,15 @@ pub async fn graph_data(
     let digest = registry.digest(repository, image.at()).await?;
     let name = image.to_string();
     if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
-        return Ok((kept, digest));
+        return Ok((kept.into_iter().collect(), digest));
     }
     let layers = layers(registry, repository, &digest).await?;
     let at = format!("{repository}@{digest}");
     let mut tree = Tree::default();
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
-        let (unpacked, kept) = (registry.options.unpacked_bytes, limits.file_bytes);
-        let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, kept));
+        let (unpacked, wanted) = (registry.options.unpacked_bytes, Wanted::graph_data(limits.file_bytes));
+        let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
             Ok(changes) => tree.apply(changes),
             Err(Spoiled::NotAnArchive) => {}
@@ -49,7 +49,7 @@ pub async fn graph_data(
         }
     }
     let inputs = tree.graph_data().map_err(|why| OciError::NotGraphData { at, why })?;
-    if let Some(archive) = pack(&inputs) {
+    if let Some(archive) = pack(inputs.iter()) {
         cache.keep_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
@@ -76,28 +76,28 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
     Err(OciError::Unsupported { at, what: "an index that holds another index".to_owned() })
 }
 
-/// Graph-data as it is kept.
-fn pack(inputs: &Inputs) -> Option<Vec<u8>> {
+/// Files as they are kept.
+pub(super) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>) -> Option<Vec<u8>> {
     let mut builder = tar::Builder::new(Vec::new());
-    for (path, content) in inputs.iter() {
+    for (path, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(0o644);
-        builder.append_data(&mut header, path, content).ok()?;
+        builder.append_data(&mut header, path.as_ref(), content).ok()?;
     }
     builder.into_inner().ok()
 }
 
-fn unpack(bytes: &[u8]) -> Option<Inputs> {
-    let mut inputs = Inputs::new();
+pub(super) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
     let length = bytes.len() as u64;
     archive::walk(&mut &*bytes, length, &mut |entry| {
         let content = entry.content(length)?.ok_or(Spoiled::TooLarge(length))?;
-        inputs.insert(entry.path, content);
+        files.push((entry.path.to_owned(), content));
         Ok(Then::Continue)
     })
     .ok()?;
-    Some(inputs)
+    Some(files)
 }
 
 #[cfg(test)]
@@ -108,7 +108,8 @@ mod tests {
     fn what_is_kept_is_what_was_read() {
         let inputs: Inputs =
             [("version", "1.1.0\n"), ("channels/a.yaml", ""), ("raw/metadata.json", "{}")].into_iter().collect();
-        assert_eq!(unpack(&pack(&inputs).unwrap()), Some(inputs));
+        let kept = unpack(&pack(inputs.iter()).unwrap()).unwrap();
+        assert_eq!(kept.into_iter().collect::<Inputs>(), inputs);
         assert_eq!(unpack(b"nonsense"), None);
     }
 }

@@ -77,9 +77,10 @@ impl Registry {
             let why = "it wants the password sent to a host without TLS".to_owned();
             return Err(OciError::Protocol { at: at(), why }.into());
         }
+        let rights = if ask.sends.is_some() { "pull,push" } else { "pull" };
         url.query_pairs_mut()
             .extend_pairs(service.map(|service| ("service", service)))
-            .append_pair("scope", &format!("repository:{}:pull", ask.repository.path()));
+            .append_pair("scope", &format!("repository:{}:{rights}", ask.repository.path()));
         let mut request = self.client.get(url).timeout(self.options.timeout);
         if let Some(login) = login {
             request = request.basic_auth(&login.user, Some(&login.password));

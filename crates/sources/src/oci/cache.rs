@@ -19,6 +19,11 @@ const FORM: &str = "clearway-cache-1";
 /// Bytes of one file. No more are written, because images are read within smaller limits.
 const FILE_BYTES: u64 = 2 << 30;
 
+/// The directory of payloads.
+const PAYLOADS: &str = "payloads";
+/// How many files of payloads are kept: an update needs two releases, and each may have signatures.
+const MOST_PAYLOADS: usize = 16;
+
 /// A directory in which what was found behind digests is kept; or none. A clone is the same cache.
 #[derive(Debug, Clone, Default)]
 pub struct Cache {
@@ -49,7 +54,7 @@ impl Cache {
     /// Keeps entries in a directory, which is made if it is not there. Several processes may use it.
     pub fn directory(path: impl Into<PathBuf>) -> Result<Self, OciError> {
         let path = path.into();
-        for part in ["releases", "graph-data"] {
+        for part in ["releases", "graph-data", PAYLOADS] {
             fs::create_dir_all(path.join(part)).map_err(|error| OciError::Cache { path: path.clone(), error })?;
         }
         Ok(Cache { files: Some(Arc::new(Files { directory: path, trouble: Mutex::default() })) })
@@ -94,6 +99,22 @@ impl Cache {
         self.work(move |files| files.write(&file, &digest, &archive)).await;
     }
 
+    /// The archive of a release that was read for an architecture.
+    pub(super) async fn payload(&self, digest: &Digest, arch: &str) -> Option<Vec<u8>> {
+        let (file, digest) = (payload_file(digest, arch), digest.clone());
+        self.work(move |files| files.read(&file, &digest)).await.flatten()
+    }
+
+    /// Keeps the archive of a release. Of many, the last that were kept stay.
+    pub(super) async fn keep_payload(&self, digest: &Digest, arch: &str, archive: Vec<u8>) {
+        let (file, digest) = (payload_file(digest, arch), digest.clone());
+        let keep = move |files: &Files| {
+            files.write(&file, &digest, &archive);
+            files.forget_payloads();
+        };
+        self.work(keep).await;
+    }
+
     /// Works with files on a thread that may wait for them.
     async fn work<T: Send + 'static>(&self, work: impl FnOnce(&Files) -> T + Send + 'static) -> Option<T> {
         let files = Arc::clone(self.files.as_ref()?);
@@ -120,6 +141,21 @@ impl Files {
         (bytes == heading(digest, &rest).as_bytes()).then_some(rest)
     }
 
+    /// Takes the oldest payloads away, if there are too many.
+    fn forget_payloads(&self) {
+        let Ok(entries) = fs::read_dir(self.directory.join(PAYLOADS)) else { return };
+        let mut kept: Vec<_> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        kept.sort();
+        let many = kept.len().saturating_sub(MOST_PAYLOADS);
+        for (_, path) in kept.into_iter().take(many) {
+            // Somebody else may have been faster.
+            let _ = fs::remove_file(path);
+        }
+    }
+
     fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
         let path = self.directory.join(file);
         if let Err(error) = write_atomically(&path, &[heading(digest, content).as_bytes(), content].concat())
@@ -132,6 +168,10 @@ impl Files {
 
 fn release_file(digest: &Digest) -> PathBuf {
     Path::new("releases").join(format!("{}-{}.json", digest.algorithm().as_str(), digest.hex()))
+}
+
+fn payload_file(digest: &Digest, arch: &str) -> PathBuf {
+    Path::new(PAYLOADS).join(format!("{}-{}-{arch}", digest.algorithm().as_str(), digest.hex()))
 }
 
 fn graph_data_file(name: &str) -> PathBuf {
@@ -208,6 +248,21 @@ mod tests {
         // The file of one digest does not answer for another.
         fs::rename(&file, directory.path().join(release_file(&Digest::sha256(b"y")))).unwrap();
         assert_eq!(find(&cache, &Digest::sha256(b"y")).await, None);
+    }
+
+    #[tokio::test]
+    async fn of_many_payloads_the_last_ones_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::directory(directory.path()).unwrap();
+        let digests: Vec<Digest> = (0..MOST_PAYLOADS + 4).map(|number| Digest::sha256(&number.to_le_bytes())).collect();
+        for digest in &digests {
+            cache.keep_payload(digest, "any", digest.hex().as_bytes().to_vec()).await;
+        }
+        assert_eq!(fs::read_dir(directory.path().join(PAYLOADS)).unwrap().count(), MOST_PAYLOADS);
+        let (first, last) = (&digests[0], &digests[digests.len() - 1]);
+        assert_eq!(cache.payload(first, "any").await, None);
+        assert_eq!(cache.payload(last, "any").await, Some(last.hex().as_bytes().to_vec()));
+        assert_eq!(cache.payload(last, "amd64").await, None);
     }
 
     #[tokio::test]

@@ -43,6 +43,7 @@ impl Registry {
                 within: Some(self.options.timeout),
                 at: &at,
                 what: "repository",
+                sends: None,
             };
             let page = || async move {
                 let response = self.attempt(ask).await?;
@@ -130,7 +131,8 @@ impl Registry {
         at: &'a str,
     ) -> Result<Ask<'a>, OciError> {
         let url = self.url(repository, &format!("blobs/{digest}"))?;
-        Ok(Ask { repository, method: Method::GET, url, accept: None, within: None, at, what: "layer or configuration" })
+        let what = "layer or configuration";
+        Ok(Ask { repository, method: Method::GET, url, accept: None, within: None, at, what, sends: None })
     }
 
     async fn body(&self, repository: &Repository, reference: &At, at: &str) -> Result<Vec<u8>, OciError> {

@@ -92,6 +92,16 @@ pub enum OciError {
         /// What it is.
         what: String,
     },
+    /// There is no image for the architecture.
+    #[error("{at}: there is no image for {wanted}; there is one for: {has}")]
+    Architecture {
+        /// What was asked for.
+        at: String,
+        /// For which architecture.
+        wanted: String,
+        /// For which there are.
+        has: String,
+    },
     /// What is in the image is broken, although it is what its digest names.
     #[error("{at}: {why}; build the image again")]
     Broken {
@@ -124,6 +134,7 @@ impl OciError {
             OciError::Mismatch { .. } => "mismatch",
             OciError::TooLarge { .. } => "too_large",
             OciError::Unsupported { .. } => "unsupported",
+            OciError::Architecture { .. } => "architecture",
             OciError::Broken { .. } => "broken",
             OciError::NotGraphData { .. } => "not_graph_data",
         }

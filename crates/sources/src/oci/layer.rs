@@ -124,27 +124,27 @@ impl Read for Feed {
 }
 
 /// A digest that is computed as bytes pass.
-enum Hasher {
+pub(super) enum Hasher {
     Sha256(sha2::Sha256),
     Sha512(sha2::Sha512),
 }
 
 impl Hasher {
-    fn new(digest: &Digest) -> Self {
+    pub(super) fn new(digest: &Digest) -> Self {
         match digest.algorithm() {
             clearway_core::Algorithm::Sha256 => Hasher::Sha256(sha2::Sha256::new()),
             clearway_core::Algorithm::Sha512 => Hasher::Sha512(sha2::Sha512::new()),
         }
     }
 
-    fn update(&mut self, bytes: &[u8]) {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
         match self {
             Hasher::Sha256(hasher) => hasher.update(bytes),
             Hasher::Sha512(hasher) => hasher.update(bytes),
         }
     }
 
-    fn hex(self) -> String {
+    pub(super) fn hex(self) -> String {
         let hex = |bytes: &[u8]| {
             bytes.iter().fold(String::new(), |mut hex, byte| {
                 let _ = write!(hex, "{byte:02x}");

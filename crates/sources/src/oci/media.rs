@@ -8,7 +8,10 @@ use clearway_core::Digest;
 
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
+pub(super) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+pub(super) const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// What is asked for: without it, a registry may answer with schema 1, or with one image of a list.
@@ -125,6 +128,16 @@ impl Descriptor {
         let unknown = |platform: &Platform| platform.os == "unknown" && platform.architecture == "unknown";
         self.platform.as_ref().is_some_and(unknown)
             || self.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(ABOUT))
+    }
+
+    /// Whether it is the configuration of an image, and not that of an artifact.
+    pub(super) fn is_image_config(&self) -> bool {
+        [DOCKER_CONFIG, OCI_CONFIG].contains(&self.media_type.as_str())
+    }
+
+    /// The text of an annotation.
+    pub(super) fn annotation(&self, name: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(name).map(String::as_str)
     }
 
     /// Whether it can be an archive of files. Signatures, charts and modules of other programs cannot.

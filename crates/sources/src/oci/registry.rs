@@ -11,7 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::sync::Mutex;
 
@@ -94,6 +95,14 @@ pub(super) struct Ask<'a> {
     pub(super) at: &'a str,
     /// The kind of thing, if there is none.
     pub(super) what: &'static str,
+    /// What is sent, where something is to be written.
+    pub(super) sends: Option<&'a Sends>,
+}
+
+/// What is sent to a registry.
+pub(super) struct Sends {
+    pub(super) media_type: &'static str,
+    pub(super) bytes: Bytes,
 }
 
 impl Registry {
@@ -147,6 +156,9 @@ impl Registry {
         if let Some(authorization) = authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
+        if let Some(sends) = ask.sends {
+            request = request.header(CONTENT_TYPE, sends.media_type).body(sends.bytes.clone());
+        }
         request.send().await.map_err(|error| trouble(error, ask.at))
     }
 
@@ -186,7 +198,7 @@ impl<'a> Ask<'a> {
     ) -> Result<Self, OciError> {
         let url = registry.url(repository, &format!("manifests/{reference}"))?;
         let within = Some(registry.options.timeout);
-        Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image" })
+        Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image", sends: None })
     }
 
     pub(super) fn again(&self) -> Self {

@@ -14,12 +14,12 @@ use super::archive::{self, Kind, Spoiled, Then};
 use super::media::{Descriptor, Image, Manifest, Unread};
 use super::registry::Registry;
 use super::{OciError, Repository};
+use crate::release::Metadata;
 
 const METADATA: &str = "release-manifests/release-metadata";
 /// How an upper layer takes files of lower ones away.
 const REMOVED: [&str; 3] =
     [".wh.release-manifests", "release-manifests/.wh.release-metadata", "release-manifests/.wh..wh..opq"];
-const METADATA_KIND: &str = "cincinnati-metadata-v0";
 /// Bytes of the metadata. Those of real releases have some thousand.
 const METADATA_BYTES: u64 = 4 << 20;
 /// Where the metadata of a release says what it is built for.
@@ -276,29 +276,9 @@ fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
 
 /// Reads the metadata. Unlike in Cincinnati, a lower layer does not stand in for what cannot be read: it is older.
 fn read(bytes: &[u8]) -> Result<Release, Stop> {
-    #[derive(serde::Deserialize)]
-    struct Raw {
-        kind: String,
-        version: Version,
-        #[serde(default)]
-        previous: Option<Vec<String>>,
-        #[serde(default)]
-        next: Option<Vec<String>>,
-        #[serde(default)]
-        metadata: Option<BTreeMap<String, String>>,
-    }
-    let raw: Raw = serde_json::from_slice(bytes).map_err(|error| Stop::broken(format!("{METADATA}: {error}")))?;
-    if raw.kind != METADATA_KIND {
-        let kind = super::error::printable(&raw.kind);
-        return Err(Stop::broken(format!("{METADATA} is of kind `{kind}`, not `{METADATA_KIND}`")));
-    }
-    Ok(Release {
-        version: raw.version,
-        arch: None,
-        previous: raw.previous.unwrap_or_default(),
-        next: raw.next.unwrap_or_default(),
-        metadata: raw.metadata.unwrap_or_default(),
-    })
+    let Metadata { version, previous, next, metadata } =
+        Metadata::read(bytes).map_err(|error| Stop::broken(format!("{METADATA}: {error}")))?;
+    Ok(Release { version, arch: None, previous, next, metadata })
 }
 
 #[cfg(test)]

@@ -1,12 +1,43 @@
-//! The files of an image as its layers leave them, as far as they can be graph-data, and where in it that is.
+//! The files of an image as its layers leave them, as far as they are [`Wanted`]; and where in it graph-data is.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use clearway_core::Digest;
 use clearway_graph::Inputs;
 
 use super::archive::{self, Kind, Spoiled, Then};
 use crate::graph_data::{DIRECTORIES, name_parts};
+
+/// Which files of an image are kept, and how many.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Whether a file is.
+    pub(super) file: fn(&str) -> bool,
+    /// Whether something that is no file could stand where one is wanted.
+    pub(super) other: fn(&str) -> bool,
+    /// Whether files that are wanted can be gone with a path.
+    pub(super) gone: fn(&str) -> bool,
+    /// Bytes of all files of a layer.
+    pub(super) bytes: u64,
+    /// Files of a layer, and what it takes from lower ones.
+    pub(super) entries: usize,
+}
+
+impl Wanted {
+    /// What can be graph-data, wherever that is.
+    pub(super) fn graph_data(bytes: u64) -> Self {
+        Wanted {
+            file: can_be_graph_data,
+            other: |path| {
+                can_be_graph_data(path) || DIRECTORIES.contains(&path.rsplit_once('/').map_or(path, |(_, name)| name))
+            },
+            gone: |_| true,
+            bytes,
+            entries: usize::MAX,
+        }
+    }
+}
 
 /// One thing that a layer does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,23 +62,34 @@ pub(super) struct Tree {
 }
 
 impl Changes {
-    /// Reads a layer, keeping at most so many bytes of files.
-    pub(super) fn read(stream: &mut dyn Read, unpacked: u64, kept: u64) -> Result<Self, Spoiled> {
+    /// Reads a layer, keeping what is wanted. If its unpacked bytes have a digest, it is compared.
+    pub(super) fn read(
+        stream: &mut dyn Read,
+        unpacked: u64,
+        wanted: &Wanted,
+        diff_id: Option<&Digest>,
+    ) -> Result<Self, Spoiled> {
         let mut changes = Vec::new();
-        let mut left = kept;
-        archive::walk(stream, unpacked, &mut |entry| {
+        let mut left = wanted.bytes;
+        archive::walk_checked(stream, unpacked, diff_id, &mut |entry| {
             let (path, kind) = (entry.path, entry.kind);
             let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-            if name == ".wh..wh..opq" {
-                changes.push(Change::Empty(directory.to_owned()));
+            let change = if name == ".wh..wh..opq" {
+                (wanted.gone)(directory).then(|| Change::Empty(directory.to_owned()))
             } else if let Some(gone) = name.strip_prefix(".wh.") {
-                changes.push(Change::Remove(join(directory, gone)));
-            } else if kind == Kind::File && can_be_graph_data(path) {
-                let content = entry.content(left)?.ok_or(Spoiled::TooLarge(kept))?;
+                Some(join(directory, gone)).filter(|gone| (wanted.gone)(gone)).map(Change::Remove)
+            } else if kind == Kind::File && (wanted.file)(path) {
+                let content = entry.content(left)?.ok_or(Spoiled::TooLarge(wanted.bytes))?;
                 left = left.saturating_sub(content.len() as u64);
-                changes.push(Change::Put(path.to_owned(), Some(content)));
-            } else if kind == Kind::Other && (can_be_graph_data(path) || DIRECTORIES.contains(&name)) {
-                changes.push(Change::Put(path.to_owned(), None));
+                Some(Change::Put(path.to_owned(), Some(content)))
+            } else if kind == Kind::Other && (wanted.other)(path) {
+                Some(Change::Put(path.to_owned(), None))
+            } else {
+                None
+            };
+            changes.extend(change);
+            if changes.len() > wanted.entries {
+                return Err(Spoiled::Broken(format!("it has more than {} files of a release", wanted.entries)));
             }
             Ok(Then::Continue)
         })?;
@@ -98,6 +140,16 @@ impl Tree {
         for path in below {
             self.files.remove(&path);
         }
+    }
+
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Every path with the content of its file, or nothing for a link or a device.
+    pub(super) fn into_files(self) -> BTreeMap<String, Option<Vec<u8>>> {
+        self.files
     }
 
     /// The files of the one directory that is graph-data.
@@ -160,7 +212,8 @@ mod tests {
             header.set_size(content.len() as u64);
             builder.append_data(&mut header, name, content.as_bytes()).unwrap();
         }
-        Changes::read(&mut builder.into_inner().unwrap().as_slice(), 1 << 20, 1 << 10).unwrap()
+        let wanted = Wanted::graph_data(1 << 10);
+        Changes::read(&mut builder.into_inner().unwrap().as_slice(), 1 << 20, &wanted, None).unwrap()
     }
 
     /// The graph-data of some layers as `path=content`, or why there is none.
@@ -227,7 +280,10 @@ mod tests {
             builder.append_data(&mut header, name, &b"123456"[..]).unwrap();
         }
         let bytes = builder.into_inner().unwrap();
-        assert!(Changes::read(&mut bytes.as_slice(), 1 << 20, 12).is_ok());
-        assert_eq!(Changes::read(&mut bytes.as_slice(), 1 << 20, 11), Err(Spoiled::TooLarge(11)));
+        assert!(Changes::read(&mut bytes.as_slice(), 1 << 20, &Wanted::graph_data(12), None).is_ok());
+        assert_eq!(
+            Changes::read(&mut bytes.as_slice(), 1 << 20, &Wanted::graph_data(11), None),
+            Err(Spoiled::TooLarge(11))
+        );
     }
 }

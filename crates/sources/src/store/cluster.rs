@@ -58,6 +58,26 @@ impl ClusterStore {
         Ok(catalog)
     }
 
+    async fn pages(
+        &self,
+        kind: &Kind,
+        resource: &Resource,
+        namespace: Option<&str>,
+        labels: Option<&str>,
+    ) -> Result<Vec<Value>, StoreError> {
+        let (mut objects, mut token) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let page = self.cluster.list(resource, namespace, labels, token.as_deref()).await;
+            let page = page.map_err(|error| named(error, kind))?;
+            objects.extend(page.items);
+            token = page.next;
+            if token.is_none() {
+                return Ok(objects);
+            }
+        }
+        Err(StoreError::Away { why: format!("there are more than {} objects of {kind}", objects.len()) })
+    }
+
     async fn place(&self, object: &Value) -> Result<Resource, StoreError> {
         let key = Key::of(object)?;
         let resource = self.resource(&key.kind).await?;
@@ -90,18 +110,15 @@ impl Store for ClusterStore {
 
     async fn list(&self, kind: &Kind, labels: &str) -> Result<Vec<Value>, StoreError> {
         let resource = self.resource(kind).await?;
-        let labels = (!labels.is_empty()).then_some(labels);
-        let (mut objects, mut token) = (Vec::new(), None);
-        for _ in 0..PAGES {
-            let page = self.cluster.list(&resource, None, labels, token.as_deref()).await;
-            let page = page.map_err(|error| named(error, kind))?;
-            objects.extend(page.items);
-            token = page.next;
-            if token.is_none() {
-                return Ok(objects);
-            }
+        self.pages(kind, &resource, None, (!labels.is_empty()).then_some(labels)).await
+    }
+
+    async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
+        let resource = self.resource(kind).await?;
+        if !resource.namespaced {
+            return Ok(Vec::new());
         }
-        Err(StoreError::Away { why: format!("there are more than {} objects of {kind}", objects.len()) })
+        self.pages(kind, &resource, Some(namespace), None).await
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

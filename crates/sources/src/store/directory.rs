@@ -142,6 +142,12 @@ impl Store for StateDirectory {
         Ok(objects)
     }
 
+    async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
+        let mut objects = self.of_kind(kind)?;
+        objects.retain(|object| object["metadata"]["namespace"] == namespace);
+        Ok(objects)
+    }
+
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
         let mut kinds = BTreeSet::new();
         for group in entries(&self.root.join("objects"))? {

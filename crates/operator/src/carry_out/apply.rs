@@ -1,0 +1,210 @@
+//! Brings a release about: stage after stage, the components of a stage side by side, then what is no longer in it goes.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use clearway_core::Timestamp;
+use clearway_sources::release::{Payload, Stage};
+use clearway_sources::store::{Event, Store, Weight};
+use futures::FutureExt as _;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::ledger::{Item, Ledger, Standing};
+use super::one::{Hands, Hindered, Left, failure};
+use super::owner::identity;
+use super::{Settings, Task, side_by_side};
+use crate::work::{Prepared, Progress, Work};
+
+/// Brings a release about, and says when. It goes on until that is done; dropping it stops it where it is.
+pub async fn apply<S: Store>(
+    store: &S,
+    settings: &Settings,
+    task: &Task,
+    prepared: &Prepared,
+    payload: &Payload,
+    report: &watch::Sender<Work>,
+) -> Timestamp {
+    let stages = payload.stages();
+    let course = Course {
+        hands: Hands { store, settings, task, payload },
+        ledger: Mutex::new(Ledger {
+            items: items(&stages, task),
+            now_at: 0..0,
+            removing: Vec::new(),
+            removal_failures: Vec::new(),
+        }),
+        prepared,
+        report,
+    };
+    let mut from = 0;
+    for stage in &stages {
+        // Nothing of a later stage is written before this one is healthy.
+        from = course.stage(stage, from).await;
+    }
+    course.prune().await;
+    let at = settings.clock.now();
+    report.send_replace(Work::Done { order: task.order.clone(), prepared: prepared.clone(), at });
+    at
+}
+
+/// The objects of a release in the order of its stages, without those that are not touched.
+fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
+    let manifests = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.manifests);
+    manifests
+        .map(|manifest| (manifest, identity(manifest)))
+        .filter(|(_, id)| !task.unmanaged.contains(id))
+        .map(|(manifest, id)| Item { manifest, id, standing: Standing::Open, due: Instant::now(), trouble: None })
+        .collect()
+}
+
+/// An update on its way.
+pub(super) struct Course<'a, S> {
+    pub(super) hands: Hands<'a, S>,
+    ledger: Mutex<Ledger<'a>>,
+    prepared: &'a Prepared,
+    report: &'a watch::Sender<Work>,
+}
+
+impl<'a, S: Store> Course<'a, S> {
+    /// Carries out the stage whose objects begin at a place, and says where the next one begins.
+    async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
+        let managed =
+            |manifest: &&&clearway_sources::release::Manifest| !self.hands.task.unmanaged.contains(&identity(manifest));
+        let mut to = from;
+        let lanes: Vec<Range<usize>> = stage
+            .lanes
+            .iter()
+            .map(|lane| {
+                let begin = to;
+                to += lane.manifests.iter().filter(managed).count();
+                begin..to
+            })
+            .collect();
+        self.ledger().now_at = from..to;
+        while let Some(rest) = self.rest(&lanes) {
+            tokio::time::sleep(rest).await;
+            let lanes = lanes.iter().map(|lane| self.lane(stage, lane.clone()).boxed());
+            side_by_side(self.hands.settings.side_by_side, lanes).await;
+        }
+        to
+    }
+
+    /// Goes through the objects of a component in their order, up to the first that cannot be applied.
+    async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
+        for place in lane {
+            let Some(work) = self.take(place) else { break };
+            let (manifest, id, standing, times) = match work {
+                Taken::NotDue { applied: true } => continue,
+                Taken::NotDue { applied: false } => break,
+                Taken::Due { manifest, id, standing, times } => (manifest, id, standing, times),
+            };
+            let needed = stage.needs.contains(&manifest.id.group_kind());
+            let outcome = match standing {
+                Standing::Done => Ok(Left::Done),
+                Standing::Open => self.hands.bring(manifest, &id, needed, times).await,
+                Standing::Given(given) => match self.hands.look(manifest, &id, given).await {
+                    Ok(left) => Ok(left),
+                    Err((given, error)) => {
+                        let failure = failure(&id, &manifest.file, &error);
+                        self.put(
+                            place,
+                            Standing::Given(given),
+                            Some(Hindered { failure, passing: error.is_passing() }),
+                        );
+                        continue;
+                    }
+                },
+            };
+            match outcome {
+                Ok(Left::Done) => self.put(place, Standing::Done, None),
+                Ok(Left::Given(given)) => self.put(place, Standing::Given(given), None),
+                Ok(Left::Open) => {
+                    self.put(place, Standing::Open, None);
+                    break;
+                }
+                Err(hindered) => {
+                    self.put(place, Standing::Open, Some(hindered));
+                    break;
+                }
+            }
+        }
+    }
+
+    /// What is to be done about an object now.
+    fn take(&self, place: usize) -> Option<Taken<'a>> {
+        let mut ledger = self.ledger();
+        let item = ledger.items.get_mut(place)?;
+        let applied = !matches!(item.standing, Standing::Open);
+        if item.is_done() || item.due > Instant::now() {
+            return Some(Taken::NotDue { applied });
+        }
+        let standing = std::mem::replace(&mut item.standing, Standing::Open);
+        let times = item.trouble.as_ref().map_or(0, |trouble| trouble.times);
+        Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), standing, times })
+    }
+
+    fn put(&self, place: usize, standing: Standing, hindered: Option<Hindered>) {
+        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let mut ledger = self.ledger();
+        let Some(item) = ledger.items.get_mut(place) else { return };
+        match hindered {
+            Some(Hindered { failure, passing }) => item.fail(failure, passing, clock.now(), pace, *jitter),
+            None => {
+                item.trouble = None;
+                let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
+                item.due = Instant::now() + pace.look(looks);
+            }
+        }
+        item.standing = standing;
+        drop(ledger);
+        self.tell();
+    }
+
+    /// How long until something of the stage is due.
+    fn rest(&self, lanes: &[Range<usize>]) -> Option<Duration> {
+        self.tell();
+        self.ledger().rest(lanes)
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger<'a>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how far it is, if that is news.
+    pub(super) fn tell(&self) {
+        let Settings { pace, clock, .. } = self.hands.settings;
+        let progress: Progress = self.ledger().progress(pace, clock.now());
+        let work = Work::Applying { order: self.hands.task.order.clone(), prepared: self.prepared.clone(), progress };
+        self.report.send_if_modified(|said| {
+            let news = *said != work;
+            if news {
+                *said = work;
+            }
+            news
+        });
+    }
+
+    /// Tells the people who look after the cluster. Nobody relies on it being heard.
+    pub(super) async fn say(&self, weight: Weight, reason: &str, message: String) {
+        tracing::info!(reason, message, "update");
+        let event = Event { weight, reason: reason.to_owned(), message };
+        if let Err(error) = self.hands.store.tell(&self.hands.task.about, &event).await {
+            tracing::debug!(%error, "an event was not told");
+        }
+    }
+}
+
+/// An object whose turn it is, or is not.
+enum Taken<'p> {
+    Due {
+        manifest: &'p clearway_sources::release::Manifest,
+        id: clearway_conditions::ObjectId,
+        standing: Standing,
+        times: u32,
+    },
+    NotDue {
+        applied: bool,
+    },
+}

@@ -1,0 +1,239 @@
+//! What is done about one object of a release, and what is seen of it afterwards: a few requests each.
+
+use clearway_conditions::ObjectId;
+use clearway_conditions::health::{Basis, State, Verdict};
+use clearway_sources::release::{Manifest, Payload};
+use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::judge::{expected, judge, promises_conditions, with_its_pods};
+use super::ledger::{Given, told};
+use super::{MANAGER, Settings, Task};
+use crate::work::Failure;
+
+/// Looks at an object on its way before its pods are looked at too.
+const LOOKS: u32 = 2;
+/// How often a field that the API server does not keep is said again: it may not know the new schema of a kind yet.
+const SAY_AGAIN: u32 = 5;
+
+/// What a release is brought about with.
+pub(super) struct Hands<'a, S> {
+    pub(super) store: &'a S,
+    pub(super) settings: &'a Settings,
+    pub(super) task: &'a Task,
+    pub(super) payload: &'a Payload,
+}
+
+/// How an object was left.
+pub(super) enum Left {
+    /// There is nothing to wait for.
+    Done,
+    /// It is to be waited for.
+    Given(Box<Given>),
+    /// It has to be applied again: it is gone, or another one has its name.
+    Open,
+}
+
+/// Why nothing was done about an object.
+pub(super) struct Hindered {
+    pub(super) failure: Failure,
+    /// Whether that may end without anybody doing anything.
+    pub(super) passing: bool,
+}
+
+impl<S: Store> Hands<'_, S> {
+    /// Makes an object be as the release has it. `needed` says that an earlier stage defines its kind, `times` how often it
+    /// failed before.
+    pub(super) async fn bring(
+        &self,
+        manifest: &Manifest,
+        id: &ObjectId,
+        needed: bool,
+        times: u32,
+    ) -> Result<Left, Hindered> {
+        let hindered = |error: StoreError| {
+            let defined_soon = needed && matches!(error, StoreError::NoSuchKind { .. } | StoreError::Missing { .. });
+            let ending = matches!(&error, StoreError::Forbidden { why } if why.contains("being terminated"));
+            Hindered {
+                passing: error.is_passing() || defined_soon || ending,
+                failure: failure(id, &manifest.file, &error),
+            }
+        };
+        let key = key(manifest);
+        let live = match self.store.get(&key).await {
+            Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
+            live => live.map_err(hindered)?,
+        };
+        if manifest.create_only() && live.is_some() && !manifest.deletes() {
+            return Ok(Left::Done);
+        }
+        if let Some(other) = live.as_ref().and_then(|live| self.task.owner.other(live)) {
+            return Err(Hindered { failure: claimed(id, other), passing: false });
+        }
+        if manifest.deletes() {
+            let Some(live) = live else { return Ok(Left::Done) };
+            self.store.delete(&key, uid(&live)).await.map_err(hindered)?;
+            return Ok(self.given(None, Verdict::unknown("Deleted", "it was deleted just now"), None));
+        }
+        let said = self.task.owner.stamped(manifest);
+        let how = Apply { manager: MANAGER, force: !manifest.create_only(), dry_run: false };
+        let answer = self.store.apply(&said, &how).await.map_err(hindered)?;
+        if needed
+            && times < SAY_AGAIN
+            && let Some(path) = lost(&said, &answer)
+        {
+            let message = format!("{id}: the API server does not keep {path}");
+            return Err(Hindered { failure: Failure { reason: "FieldNotKept".to_owned(), message }, passing: true });
+        }
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        let same = live.is_some_and(|live| version(&live) == version(&answer));
+        let verdict = self.judge(manifest, id, &answer, None);
+        let Left::Given(given) = self.given(Some(&answer), verdict, (!same).then(Instant::now)) else {
+            return Ok(Left::Open);
+        };
+        Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
+    }
+
+    /// Looks at an object that was applied.
+    pub(super) async fn look(
+        &self,
+        manifest: &Manifest,
+        id: &ObjectId,
+        mut given: Box<Given>,
+    ) -> Result<Left, (Box<Given>, StoreError)> {
+        let live = match self.store.get(&key(manifest)).await {
+            Ok(live) => live,
+            Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
+            Err(error) => return Err((given, error)),
+        };
+        let now = self.settings.clock.now();
+        match (live, manifest.deletes()) {
+            (None, true) => Ok(Left::Done),
+            (None, false) if given.verdict.gone_is_done => Ok(Left::Done),
+            (None, false) => Ok(Left::Open),
+            (Some(live), true) => {
+                let verdict = judge(&live, None, None, now);
+                // Somebody made another one of the same name.
+                if verdict.state != State::Terminating {
+                    return Ok(Left::Open);
+                }
+                given.see(verdict, now);
+                Ok(Left::Given(given))
+            }
+            (Some(live), false) => {
+                let mut verdict = self.judge(manifest, id, &live, Some(&given));
+                if verdict.state == State::NotFound {
+                    return Ok(Left::Open);
+                }
+                if given.looks >= LOOKS || verdict.state == State::Failed {
+                    verdict = with_its_pods(self.store, &live, verdict, now).await;
+                }
+                given.see(verdict, now);
+                Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
+            }
+        }
+    }
+
+    fn judge(&self, manifest: &Manifest, id: &ObjectId, object: &Value, given: Option<&Given>) -> Verdict {
+        let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
+        let expected = match given {
+            Some(given) => given.expected.clone(),
+            None => Some(expected(object)),
+        };
+        judge(object, expected, promises_conditions(self.payload, id, version), self.settings.clock.now())
+    }
+
+    fn given(&self, answer: Option<&Value>, verdict: Verdict, changed: Option<Instant>) -> Left {
+        let now = self.settings.clock.now();
+        let expected = answer.map(expected);
+        Left::Given(Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0 }))
+    }
+
+    /// Whether it need not be waited for any longer. What a controller says without naming a generation may be about the
+    /// object as it was before, so it is believed a little later.
+    fn is_well(&self, given: &Given) -> bool {
+        let Verdict { state, proven, basis, .. } = &given.verdict;
+        let settled = *proven
+            || *basis == Basis::KindRule
+            || given.changed.is_none_or(|changed| changed.elapsed() >= self.settings.pace.settle);
+        matches!(state, State::Current | State::Suspended) && settled
+    }
+}
+
+/// What a store calls the object of a manifest.
+pub(crate) fn key(manifest: &Manifest) -> Key {
+    Key {
+        kind: Kind::new(&manifest.id.api_version, &manifest.id.kind),
+        namespace: manifest.id.namespace.clone().unwrap_or_default(),
+        name: manifest.id.name.clone(),
+    }
+}
+
+pub(super) fn uid(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
+/// That another owner has an object.
+fn claimed(id: &ObjectId, other: &str) -> Failure {
+    let message = format!(
+        "{id} belongs to {other} and is not taken over; take it out of one of the two releases, or remove its label {}",
+        super::OWNER
+    );
+    Failure { reason: "OwnedByAnother".to_owned(), message }
+}
+
+/// What a store said, as a failure.
+pub(super) fn failure(id: &ObjectId, file: &str, error: &StoreError) -> Failure {
+    let reason = match error {
+        StoreError::Away { .. } => "Unreachable",
+        StoreError::Forbidden { .. } => "Forbidden",
+        StoreError::NoSuchKind { .. } => "KindNotServed",
+        StoreError::Missing { .. } => "Missing",
+        StoreError::Conflict { .. } => "Conflict",
+        StoreError::Refused { .. } => "Refused",
+    };
+    let from = if file.is_empty() { String::new() } else { format!(" ({file})") };
+    Failure { reason: reason.to_owned(), message: told(&format!("{id}{from}: {error}")) }
+}
+
+/// The path of something that was said and is not in the answer.
+fn lost(said: &Value, answer: &Value) -> Option<String> {
+    match (said, answer) {
+        (Value::Object(said), Value::Object(answer)) => said.iter().find_map(|(name, said)| {
+            // What is null is no value, and a status is not what an apply is about.
+            if said.is_null() || name == "status" {
+                return None;
+            }
+            let inner = match answer.get(name) {
+                None => Some(String::new()),
+                Some(answer) => lost(said, answer),
+            };
+            inner.map(|inner| if inner.is_empty() { name.clone() } else { format!("{name}.{inner}") })
+        }),
+        (Value::Array(said), Value::Array(answer)) if said.len() == answer.len() => {
+            said.iter().zip(answer).find_map(|(said, answer)| lost(said, answer))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_kept_is_named() {
+        let said =
+            json!({"spec": {"size": "1", "new": {"a": 1}, "gone": null, "list": [{"x": 1}]}, "status": {"y": 1}});
+        for (answer, want) in [
+            (said.clone(), None),
+            (json!({"spec": {"size": "2", "new": {"a": 1, "b": 2}, "list": [{"x": 1}]}}), None),
+            (json!({"spec": {"size": "1", "list": [{"x": 1}]}}), Some("spec.new")),
+            (json!({"spec": {"size": "1", "new": {"a": 1}, "list": [{}]}}), Some("spec.list.x")),
+        ] {
+            assert_eq!(lost(&said, &answer).as_deref(), want);
+        }
+    }
+}

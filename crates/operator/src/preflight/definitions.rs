@@ -1,0 +1,73 @@
+//! Definitions of custom kinds that the release replaces: versions in which objects are stored, and versions that clients use.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Check, Finding, View};
+
+/// Objects that are stored in a version that nobody knows any more cannot be read.
+#[derive(Debug)]
+pub(super) struct Definitions;
+
+impl Check for Definitions {
+    fn name(&self) -> &'static str {
+        "Definitions"
+    }
+
+    fn findings(&self, view: &View<'_>) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for manifest in view.manifests().filter(|manifest| manifest.is_definition()) {
+            let Some(live) = view.live(manifest) else { continue };
+            let name = &manifest.id.name;
+            if manifest.deletes() {
+                let stored = texts(&live["status"]["storedVersions"]).join(", ");
+                let message = format!(
+                    "{name} is deleted by this release, and every object of it (stored in {stored}) goes with it."
+                );
+                found.push(Finding::blocking(self, message));
+                continue;
+            }
+            let versions = |definition: &Value, served: bool| -> BTreeSet<String> {
+                let all = definition["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
+                let wanted = all.iter().filter(|version| !served || version["served"] == true);
+                wanted.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
+            };
+            let known = versions(&manifest.object, false);
+            let lost: Vec<&str> = texts(&live["status"]["storedVersions"])
+                .into_iter()
+                .filter(|stored| !known.contains(*stored))
+                .collect();
+            if !lost.is_empty() {
+                let message = format!(
+                    "{name} has objects that may be stored in {}, which the new definition does not have; they would be lost. Store them in another version first, and take the old one out of status.storedVersions.",
+                    lost.join(", ")
+                );
+                found.push(Finding::blocking(self, message));
+            }
+            let ended: Vec<String> =
+                versions(live, true).difference(&versions(&manifest.object, true)).cloned().collect();
+            if !ended.is_empty() {
+                let message = format!("{name} is no longer served in {}; clients that use it fail.", ended.join(", "));
+                found.push(Finding::warning(self, message));
+            }
+            for (field, what) in [("/spec/scope", "scope"), ("/spec/names/kind", "kind")] {
+                let (before, after) = (live.pointer(field), manifest.object.pointer(field));
+                if before != after {
+                    let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("nothing").to_owned();
+                    let message = format!(
+                        "{name} would change its {what} from {} to {}, which an API server does not do.",
+                        word(before),
+                        word(after)
+                    );
+                    found.push(Finding::blocking(self, message));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str).collect()
+}

@@ -1,0 +1,9 @@
+//! Updates carried out: on a directory whose controllers are played, and on a real control plane.
+
+mod apply;
+mod interrupted;
+mod prepare;
+mod prune;
+mod real;
+mod render;
+mod world;

@@ -1,0 +1,195 @@
+//! What a release must be before anything is written, and what is recorded of what was waived.
+
+use std::fs;
+
+use clearway_operator::api::Release;
+use clearway_operator::carry_out::{OWNER, Settings, Veto};
+use clearway_operator::work::{Order, Prepared, Step, Work};
+use clearway_sources::oci::{Cache, Registry, RegistryOptions};
+use clearway_sources::release::{Files, Key, SIGNATURES, SigningKey, digest, directory, push};
+use clearway_sources::store::{Apply, Store as _};
+use rcgen::KeyPair;
+
+use crate::world::{World, config, order, real_settings, release, settings, start, task, update};
+
+fn shop() -> [(&'static str, serde_json::Value); 1] {
+    [("0000_30_shop_01-config", config("shop", "settings", "1"))]
+}
+
+/// What comes of an update: what was found, or where and why it is not accepted.
+async fn outcome(settings: &Settings, order: Order) -> Result<Prepared, (Step, String)> {
+    let mut update = start(&World::new(), settings, &task(order));
+    let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Done { .. });
+    match update.until("an outcome", end).await {
+        Work::Done { prepared, .. } => Ok(prepared),
+        Work::NotAccepted { step, why, .. } => Err((step, why)),
+        _ => unreachable!(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_always_is_refused_at_its_step() {
+    let root = tempfile::tempdir().unwrap();
+    let good = release(root.path(), "1.0.0", &shop());
+    let found = digest(&directory(&good, &settings().limits).unwrap().files);
+    let broken = release(root.path(), "1.1.0", &[]);
+    fs::write(broken.join("release-manifests/0000_30_a_b.yaml"), "kind: ConfigMap\n").unwrap();
+    let pinned = |version: &str, digest: &str| {
+        let mut order = order(&good, version);
+        order.release.image.push_str(&format!("@{digest}"));
+        order
+    };
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let image =
+        |image: &str| Order { release: Release { image: image.to_owned(), ..Release::default() }, force: false };
+    for (order, want) in [
+        (order(&good, "1.0.0"), Ok("1.0.0")),
+        (order(&good, ""), Ok("1.0.0")),
+        (pinned("1.0.0", &found.to_string()), Ok("1.0.0")),
+        (pinned("1.0.0", &wrong), Err((Step::Retrieve, "it is another release, or was changed"))),
+        (
+            order(&good, "1.0.1"),
+            Err((
+                Step::VerifyVersion,
+                "release image version 1.0.0 does not match the expected upstream version 1.0.1",
+            )),
+        ),
+        (order(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
+        (order(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
+        (image("example.com/release:latest"), Err((Step::Retrieve, "names no digest"))),
+        (image(&format!("example.com/release@{}", "sha256:1")), Err((Step::Retrieve, "sha256:1"))),
+        (image("not an image"), Err((Step::Retrieve, "does not name an image"))),
+    ] {
+        for force in [false, true] {
+            let order = Order { force, ..order.clone() };
+            if force && order.release.image.ends_with(":latest") {
+                continue; // Forced, it is asked for at the registry.
+            }
+            let outcome = outcome(&settings(), order.clone()).await;
+            match (&outcome, want) {
+                (Ok(prepared), Ok(version)) => {
+                    assert_eq!(prepared.version, version);
+                    assert_eq!(prepared.hash, found.hex());
+                }
+                (Err((step, why)), Err((at, words))) => {
+                    assert_eq!(*step, at, "{order:?}: {why}");
+                    assert!(why.contains(words), "{order:?}: {why}");
+                }
+                _ => panic!("{order:?}: {outcome:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_keys_one_must_have_signed_it_unless_it_is_forced() {
+    let root = tempfile::tempdir().unwrap();
+    let path = release(root.path(), "1.0.0", &shop());
+    let pair = KeyPair::generate().unwrap();
+    let keys = Key::read("release.pub", pair.public_key_pem().as_bytes()).unwrap();
+    let settings = Settings { keys, ..settings() };
+    let order = order(&path, "1.0.0");
+    let refused = outcome(&settings, order.clone()).await.unwrap_err();
+    assert_eq!(refused, (Step::Retrieve, "the release cannot be verified: nobody signed it".to_owned()));
+
+    let forced = outcome(&settings, Order { force: true, ..order.clone() }).await.unwrap();
+    assert!(!forced.verified);
+    assert_eq!(
+        forced.overridden[0],
+        format!(
+            "Target release version=\"1.0.0\" image={:?} cannot be verified, but continuing anyway because the update was forced: nobody signed it",
+            order.release.image
+        )
+    );
+
+    let other = SigningKey::read("other", KeyPair::generate().unwrap().serialize_pem().as_bytes()).unwrap();
+    let ours = SigningKey::read("release", pair.serialize_pem().as_bytes()).unwrap();
+    let found = directory(&path, &settings.limits).unwrap().digest;
+    fs::write(path.join(SIGNATURES), other.sign_directory(&found).unwrap()).unwrap();
+    let (step, why) = outcome(&settings, order.clone()).await.unwrap_err();
+    assert!(step == Step::Retrieve && why.contains("none of its 1 signatures is by a trusted key"), "{why}");
+    fs::write(path.join(SIGNATURES), ours.sign_directory(&found).unwrap()).unwrap();
+    let prepared = outcome(&settings, order).await.unwrap();
+    assert!(prepared.verified && prepared.overridden.is_empty(), "{prepared:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_had_is_tried_again_and_said_once() {
+    let (world, root) = (World::new(), tempfile::tempdir().unwrap());
+    let task = task(order(&root.path().join("1.0.0"), "1.0.0"));
+    let mut update = start(&world, &settings(), &task);
+    let first = update.until("a refusal", |work| matches!(work, Work::NotAccepted { .. })).await;
+    tokio::time::sleep(std::time::Duration::from_mins(20)).await;
+    let still = update.until("anything", |_| true).await;
+    assert_eq!(first, still, "no flapping between two tries");
+    release(root.path(), "1.0.0", &shop());
+    update.done().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    let path = release(root.path(), "1.0.0", &shop());
+    let mut theirs = config("shop", "settings", "theirs");
+    theirs["metadata"]["labels"][OWNER] = "ComponentVersion.other".into();
+    let others = Apply { manager: "somebody", force: true, dry_run: false };
+    let sentence = "Preflight Owners: ConfigMap shop/settings is in this release and belongs to ComponentVersion.other; it is not taken over.";
+    for (asked, force, begun, held) in [
+        (false, false, false, false),
+        (true, false, false, true),
+        (true, true, false, false),
+        (true, false, true, false),
+    ] {
+        let world = World::new();
+        world.state.apply(&theirs, &others).await.unwrap();
+        let mut task = task(order(&path, "1.0.0"));
+        (task.begun, task.order.force) = (begun, force);
+        task.veto = if asked { Veto::WhenBlocking } else { Veto::Never };
+        let mut update = start(&world, &settings(), &task);
+        let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Applying { .. });
+        match update.until("an outcome", end).await {
+            Work::NotAccepted { step, why, .. } => {
+                assert!(held, "{asked} {force} {begun}: {why}");
+                assert_eq!((step, why.as_str()), (Step::Preconditions, sentence));
+            }
+            Work::Applying { prepared, .. } => {
+                assert!(!held, "{asked} {force} {begun}");
+                let want: &[&str] = if begun { &[] } else { &[sentence] };
+                assert_eq!(prepared.overridden, want);
+                let events = world.inner.lock().unwrap().events.clone();
+                let told: Vec<&str> = events.iter().map(|event| event.reason.as_str()).collect();
+                assert_eq!(told, if begun { vec![] } else { vec!["PreconditionWarn"] });
+            }
+            _ => unreachable!(),
+        }
+        assert_eq!(world.log(), Vec::<String>::new(), "preparing writes nothing, and what is theirs is not written");
+    }
+}
+
+#[tokio::test]
+async fn a_release_that_was_fetched_needs_no_registry_again() {
+    let Some(testbed) = clearway_testbed::registry().await else { return };
+    let root = tempfile::tempdir().unwrap();
+    let files: Files = directory(&release(root.path(), "1.0.0", &shop()), &real_settings().limits).unwrap().files;
+    let registry = Registry::new(RegistryOptions::default()).unwrap();
+    let repository = format!("{}/release", testbed.host()).parse().unwrap();
+    let (version, arch) = ("1.0.0".parse().unwrap(), "amd64".parse().unwrap());
+    let pushed = push(&registry, &repository, "1.0.0", &files, &version, &arch).await.unwrap();
+    let by_digest = format!("{}/release@{}", testbed.host(), pushed.digest);
+    let order = Order {
+        release: Release { version: "1.0.0".to_owned(), image: by_digest, ..Release::default() },
+        force: false,
+    };
+    let cache = Cache::directory(root.path().join("cache")).unwrap();
+    let settings = Settings { cache, ..real_settings() };
+    let said = update(&World::new(), &settings, &task(order.clone())).await;
+    assert!(matches!(said.last(), Some(Work::Done { .. })), "{said:?}");
+    drop(testbed);
+    let said = update(&World::new(), &settings, &task(order.clone())).await;
+    assert!(matches!(said.last(), Some(Work::Done { .. })), "{said:?}");
+
+    // Without what was kept, it is said that the registry does not answer.
+    let mut update = start(&World::new(), &real_settings(), &task(order));
+    let refused = update.until("a refusal", |work| matches!(work, Work::NotAccepted { .. })).await;
+    assert!(matches!(refused, Work::NotAccepted { step: Step::Retrieve, .. }), "{refused:?}");
+}

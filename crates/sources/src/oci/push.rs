@@ -1,0 +1,100 @@
+//! Writing to a registry: blobs, and manifests that refer to them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use clearway_core::Digest;
+use reqwest::Method;
+use reqwest::header::LOCATION;
+use serde_json::{Value, json};
+
+use super::media::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
+use super::pace::Trouble;
+use super::registry::{Ask, Registry, Sends};
+use super::{OciError, Repository};
+
+/// The slowest that something may be sent, in bytes per second.
+const SLOWEST: u64 = 32 << 10;
+
+/// Pushes an image of one layer under a tag; the digest of its manifest.
+pub(crate) async fn push_image(
+    registry: &Registry,
+    repository: &Repository,
+    tag: &str,
+    config: Vec<u8>,
+    layer: Vec<u8>,
+) -> Result<Digest, OciError> {
+    let layer = registry.push_blob(repository, OCI_LAYER, layer).await?;
+    let config = registry.push_blob(repository, OCI_CONFIG, config).await?;
+    let manifest = json!({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": config, "layers": [layer]});
+    registry.push_manifest(repository, tag, &manifest).await
+}
+
+impl Registry {
+    /// Pushes bytes, unless the registry has them; how a manifest refers to them.
+    pub(super) async fn push_blob(
+        &self,
+        repository: &Repository,
+        media_type: &'static str,
+        bytes: Vec<u8>,
+    ) -> Result<Value, OciError> {
+        let digest = Digest::sha256(&bytes);
+        let descriptor = json!({"mediaType": media_type, "digest": digest, "size": bytes.len()});
+        let at = format!("{repository} (blob {digest})");
+        let within = Some(self.options.timeout + Duration::from_secs(bytes.len() as u64 / SLOWEST));
+        let head = self.blob(repository, &digest, &at)?;
+        let head = &Ask { method: Method::HEAD, within, ..head };
+        match self.options.pace.persist(&at, || async move { self.attempt(head).await }).await {
+            Ok(_) => return Ok(descriptor),
+            Err(OciError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let nothing = &Sends { media_type: "application/octet-stream", bytes: Bytes::new() };
+        let sends = &Sends { media_type: "application/octet-stream", bytes: bytes.into() };
+        let url = self.url(repository, "blobs/uploads/")?;
+        let (at, digest) = (at.as_str(), &digest);
+        let begin = &Ask {
+            repository,
+            method: Method::POST,
+            url,
+            accept: None,
+            within,
+            at,
+            what: "repository",
+            sends: Some(nothing),
+        };
+        let upload = || async move {
+            let answer = self.attempt(begin).await?;
+            let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+            let protocol = |why: &str| Trouble::from(OciError::Protocol { at: at.to_owned(), why: why.to_owned() });
+            let place = place.ok_or_else(|| protocol("it does not say where to send a blob"))?;
+            let mut url = begin.url.join(place).map_err(|_| protocol("where to send a blob is no URL"))?;
+            // What the registry was told about us is sent along.
+            if url.origin() != begin.url.origin() {
+                return Err(protocol("it wants a blob sent to another host"));
+            }
+            url.query_pairs_mut().append_pair("digest", &digest.to_string());
+            let send = &Ask { method: Method::PUT, url, sends: Some(sends), ..begin.again() };
+            self.attempt(send).await.map(drop)
+        };
+        self.options.pace.persist(at, upload).await?;
+        Ok(descriptor)
+    }
+
+    /// Pushes a manifest under a tag; its digest.
+    pub(super) async fn push_manifest(
+        &self,
+        repository: &Repository,
+        tag: &str,
+        manifest: &Value,
+    ) -> Result<Digest, OciError> {
+        let at = format!("{repository}:{tag}");
+        let bytes = manifest.to_string().into_bytes();
+        let digest = Digest::sha256(&bytes);
+        let sends = &Sends { media_type: OCI_MANIFEST, bytes: bytes.into() };
+        let ask = Ask::manifest(self, repository, Method::PUT, tag, &at)?;
+        let ask = &Ask { sends: Some(sends), accept: None, ..ask };
+        self.options.pace.persist(&at, || async move { self.attempt(ask).await.map(drop) }).await?;
+        Ok(digest)
+    }
+}

@@ -1,0 +1,122 @@
+//! Why a release is refused: one sentence each, with what, where and what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use clearway_core::{Diagnostic, Digest, Position};
+
+use crate::oci::OciError;
+
+/// Why a release cannot be read, or is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// A file or directory cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// There is no release there.
+    #[error("{at}: no release: {why}")]
+    NotARelease {
+        /// Where.
+        at: String,
+        /// What there is instead.
+        why: String,
+    },
+    /// A file that is none, or whose name is not read.
+    #[error("{at}: {why}; a release is made of plain files with plain names")]
+    File {
+        /// Which.
+        at: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// More than is read.
+    #[error("{at}: more than {limit} {what}, which is more than is read")]
+    TooLarge {
+        /// Where.
+        at: String,
+        /// Of what there is too much.
+        what: &'static str,
+        /// How much is read.
+        limit: u64,
+    },
+    /// Another digest than the one that was asked for.
+    #[error("{at}: the digest is {found}, and {wanted} was asked for; it is another release, or was changed")]
+    Digest {
+        /// Where.
+        at: String,
+        /// What was asked for.
+        wanted: Digest,
+        /// What is there.
+        found: Digest,
+    },
+    /// Manifests that are none.
+    #[error("{at}: {}", Listed(findings))]
+    Content {
+        /// Where.
+        at: String,
+        /// What is wrong with them.
+        findings: Vec<Diagnostic>,
+    },
+    /// The registry does not give it.
+    #[error(transparent)]
+    Oci(#[from] OciError),
+}
+
+impl ReleaseError {
+    /// A stable word for the kind of error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ReleaseError::Io { .. } => "io",
+            ReleaseError::NotARelease { .. } => "not_a_release",
+            ReleaseError::File { .. } => "file",
+            ReleaseError::TooLarge { .. } => "too_large",
+            ReleaseError::Digest { .. } => "digest",
+            ReleaseError::Content { .. } => "content",
+            ReleaseError::Oci(error) => error.kind(),
+        }
+    }
+
+    /// Whether the registry may give it the next time.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, ReleaseError::Oci(error) if error.is_passing())
+    }
+
+    /// Whether the release itself is to blame, and not the way to it: trying again, or elsewhere, gives the same.
+    pub fn is_about_the_release(&self) -> bool {
+        match self {
+            ReleaseError::Io { .. } => false,
+            ReleaseError::Oci(error) => matches!(
+                error,
+                OciError::Mismatch { .. }
+                    | OciError::TooLarge { .. }
+                    | OciError::Unsupported { .. }
+                    | OciError::Broken { .. }
+                    | OciError::Architecture { .. }
+            ),
+            _ => true,
+        }
+    }
+}
+
+/// The first of some findings in one line, and how many there are besides.
+struct Listed<'f>(&'f [Diagnostic]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, more @ ..] = self.0 else { return f.write_str("it cannot be read") };
+        if let (Some(file), Some(Position { line, column })) = (&first.place.file, first.place.position) {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        f.write_str(&first.message)?;
+        if let Some(help) = &first.help {
+            write!(f, "; {help}")?;
+        }
+        if more.is_empty() { Ok(()) } else { write!(f, " (and {} more)", more.len()) }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is unwise about a release although it can be carried out.
+
+use clearway_core::{Diagnostic, Place, Severity};
+use serde_json::Value;
+
+use super::codes;
+use super::manifest::Manifest;
+use super::stages::{Hoisted, hoisted};
+
+/// Looks at manifests that were read.
+pub(super) fn lint(manifests: &[Manifest]) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for manifest in manifests {
+        if let Some(field) = secret(manifest) {
+            let message = format!("{} has content, and everybody who may pull the release reads it", manifest.id);
+            let help = "create secrets in the cluster, or have an operator of yours fetch them";
+            findings.push(finding(codes::SECRET, message, manifest, Some(field.to_owned())).with_help(help));
+        }
+        for (path, image) in manifest.images() {
+            if !image.contains('@') {
+                let message =
+                    format!("the image `{}` is named by tag, which may point elsewhere tomorrow", shown(image));
+                let help = "name it by digest: host/path@sha256:…";
+                findings.push(finding(codes::IMAGE_BY_TAG, message, manifest, Some(path)).with_help(help));
+            }
+        }
+    }
+    for Hoisted { manifest, needed_by } in hoisted(manifests) {
+        let message = format!(
+            "{} is at run level {}, and {} needs it at {}; it is carried out there",
+            manifest.id, manifest.run_level, needed_by.id, needed_by.run_level
+        );
+        findings.push(finding(codes::TOO_LATE, message, manifest, None).with_help("lower the run level in its name"));
+    }
+    findings
+}
+
+/// The field of a Secret that has content.
+fn secret(manifest: &Manifest) -> Option<&'static str> {
+    let is_secret = manifest.id.kind == "Secret" && manifest.id.group().is_empty() && !manifest.deletes();
+    let has = |field: &&str| {
+        manifest.object.get(*field).and_then(Value::as_object).is_some_and(|content| !content.is_empty())
+    };
+    ["data", "stringData"].into_iter().find(|field| is_secret && has(field))
+}
+
+fn finding(code: &'static str, message: String, manifest: &Manifest, path: Option<String>) -> Diagnostic {
+    Diagnostic::new(code, Severity::Warning, message).at(Place {
+        file: Some(manifest.file.clone()),
+        position: Some(manifest.position),
+        object: Some(manifest.id.to_string()),
+        path,
+    })
+}
+
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+}

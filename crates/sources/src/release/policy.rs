@@ -1,0 +1,69 @@
+//! Whether a release may be carried out, given what its signatures say and what the administrator asked for.
+
+use serde::Serialize;
+
+use super::signature::Verdict;
+
+/// Why a release may be carried out. It is recorded with the update.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "accepted")]
+pub enum Accepted {
+    /// A trusted key signed it.
+    Verified {
+        /// Which.
+        key: String,
+    },
+    /// No keys are configured, so nobody asked.
+    Unchecked,
+    /// It would have been refused, and the administrator forced it.
+    Waived {
+        /// What was waived.
+        why: String,
+    },
+}
+
+/// Why a release may not be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the release cannot be verified: {why}")]
+pub struct Refused {
+    /// What is missing.
+    pub why: String,
+}
+
+/// Decides. Without a verdict no keys are configured; with keys, one of them must have signed the release, unless the
+/// administrator forces it.
+pub fn accept(verdict: Option<&Verdict>, force: bool) -> Result<Accepted, Refused> {
+    let why = match verdict {
+        None => return Ok(Accepted::Unchecked),
+        Some(Verdict::Verified { key, .. }) => return Ok(Accepted::Verified { key: key.clone() }),
+        Some(Verdict::Unsigned) => "nobody signed it".to_owned(),
+        Some(Verdict::Failed { why }) => why.clone(),
+    };
+    if force { Ok(Accepted::Waived { why }) } else { Err(Refused { why }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_keys_one_must_have_signed_unless_it_is_forced() {
+        let verified = Verdict::Verified { key: "k".to_owned(), what: "d".to_owned() };
+        let failed = Verdict::Failed { why: "no".to_owned() };
+        let waived = |why: &str| Ok(Accepted::Waived { why: why.to_owned() });
+        let refused = |why: &str| Err(Refused { why: why.to_owned() });
+        let key = || Ok(Accepted::Verified { key: "k".to_owned() });
+        for (verdict, force, want) in [
+            (None, false, Ok(Accepted::Unchecked)),
+            (None, true, Ok(Accepted::Unchecked)),
+            (Some(&verified), false, key()),
+            (Some(&verified), true, key()),
+            (Some(&Verdict::Unsigned), false, refused("nobody signed it")),
+            (Some(&Verdict::Unsigned), true, waived("nobody signed it")),
+            (Some(&failed), false, refused("no")),
+            (Some(&failed), true, waived("no")),
+        ] {
+            assert_eq!(accept(verdict, force), want, "{verdict:?} {force}");
+        }
+    }
+}
