@@ -61,7 +61,9 @@ async fn first_advice() -> Outcome<bool> {
     let mut series = String::new();
     for at in 1..=RISKS {
         let rule = format!("- {{type: PromQL, promql: {{promql: max(risk_{at})}}}}");
-        let risk = format!("to: 1.0.{at}\nfrom: .*\nurl: https://example.com/{at}\nname: Risk{at}\nmessage: It is bad.\nmatchingRules:\n{rule}\n");
+        let risk = format!(
+            "to: 1.0.{at}\nfrom: .*\nurl: https://example.com/{at}\nname: Risk{at}\nmessage: It is bad.\nmatchingRules:\n{rule}\n"
+        );
         write(&data.join(format!("blocked-edges/{at}.yaml")), &risk)?;
         series += &format!("risk_{at} {}\n", at % 2);
     }
@@ -72,10 +74,14 @@ async fn first_advice() -> Outcome<bool> {
     let operator = lab.operator("operator", &["--upstream", &url, "--prometheus", &base])?;
     lab.until(|object| known(object).is_some_and(|(all, known)| all == RISKS && known == RISKS)).await?;
     let took = start.elapsed();
-    wait_until(SOON, "the metrics say so", async || operator.metric("clearway_operator_queries_answered_total").await >= 20.0).await?;
+    wait_until(SOON, "the metrics say so", async || {
+        operator.metric("clearway_operator_queries_answered_total").await >= 20.0
+    })
+    .await?;
     let writes = operator.metric("clearway_operator_status_writes_total").await;
     println!("{RISKS} risks with a query each");
-    let soon = tell("first complete advice", &format!("{:.2} s", took.as_secs_f64()), "2 s", took <= Duration::from_secs(2));
+    let soon =
+        tell("first complete advice", &format!("{:.2} s", took.as_secs_f64()), "2 s", took <= Duration::from_secs(2));
     Ok(tell("writes of the status", &writes.to_string(), "2", writes <= 2.0) && soon)
 }
 
@@ -107,7 +113,12 @@ async fn at_rest() -> Outcome<bool> {
     let _ = wait_until(Duration::from_secs(rest), "the rest is over", async || false).await;
     let share = f64::from(u32::try_from(operator.ticks()? - before)?) / 100.0 / begin.elapsed().as_secs_f64() * 100.0;
     let peak = operator.kilobytes("VmHWM")?;
-    println!("{channel} seen from {version}: {} updates with risks, a status of {} bytes; at rest for {rest} s after {:.0} s", known(&object).unwrap_or_default().0, object["status"].to_string().len(), settle.elapsed().as_secs_f64() - begin.elapsed().as_secs_f64());
+    println!(
+        "{channel} seen from {version}: {} updates with risks, a status of {} bytes; at rest for {rest} s after {:.0} s",
+        known(&object).unwrap_or_default().0,
+        object["status"].to_string().len(),
+        settle.elapsed().as_secs_f64() - begin.elapsed().as_secs_f64()
+    );
     let small = tell("memory", &mebibytes(memory), "40 MiB", memory < 40 << 10);
     println!("  {:42} {:>14}", "at most so far", mebibytes(peak));
     let idle = tell("share of a core", &format!("{share:.3} %"), "0.1 %", share < 0.1);
@@ -183,7 +194,12 @@ impl Lab {
         let versions = self.versions().await?;
         let mut last = Value::Null;
         let waited = wait_until(SOON, "the object is as it should be", async || {
-            last = versions.get("version").await.ok().and_then(|object| serde_json::to_value(object).ok()).unwrap_or_default();
+            last = versions
+                .get("version")
+                .await
+                .ok()
+                .and_then(|object| serde_json::to_value(object).ok())
+                .unwrap_or_default();
             is(&last)
         });
         match waited.await {
@@ -198,14 +214,18 @@ impl Lab {
         let data = data.display().to_string();
         let arguments = ["serve", "--graph-data", &data, "--listen", &listen, "--status-listen", &status_listen];
         let program = Program::start(&self.dir.path().join("serve.log"), status, &arguments)?;
-        wait_until(SOON, "the service serves", async || http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)).await?;
+        wait_until(SOON, "the service serves", async || {
+            http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)
+        })
+        .await?;
         Ok((program, format!("http://{listen}/api/upgrades_info")))
     }
 
     fn operator(&self, name: &str, more: &[&str]) -> Outcome<Program> {
         let status = free_port()?;
         let (kubeconfig, listen) = (self.cluster.kubeconfig().display().to_string(), format!("127.0.0.1:{status}"));
-        let mut arguments = vec!["operator", "--arch", "amd64", "--kubeconfig", &kubeconfig, "--status-listen", &listen];
+        let mut arguments =
+            vec!["operator", "--arch", "amd64", "--kubeconfig", &kubeconfig, "--status-listen", &listen];
         arguments.extend(more);
         Program::start(&self.dir.path().join(format!("{name}.log")), status, &arguments)
     }

@@ -4,7 +4,7 @@ use clearway_conditions::model::{Conditions, Generation, KeptFields, Pass, Verdi
 use clearway_conditions::{Reason, condition_set, reason};
 use clearway_core::Timestamp;
 
-use crate::api::{Release, Status, UpdateState};
+use crate::api::{Kind, Release, Status, UpdateState};
 use crate::ask::Trouble;
 use crate::work::{Failure, Progress, Step, Work};
 
@@ -36,6 +36,8 @@ condition_set! {
 /// What there is to say.
 #[derive(Debug)]
 pub(crate) struct Sayings<'a> {
+    /// What it is the version of.
+    pub(crate) kind: Kind,
     /// The status as it is going to be, but for its conditions.
     pub(crate) status: &'a Status,
     /// What is wrong with the spec.
@@ -73,21 +75,22 @@ pub(crate) fn conditions(
     now: Timestamp,
 ) -> Conditions {
     let mut pass = Pass::<Versioned>::begin(before, generation, now).stored_in(kept);
-    let Sayings { status, invalid, retrieval, work, left_out } = sayings;
+    let Sayings { kind, status, invalid, retrieval, work, left_out } = sayings;
+    let noun = noun(*kind);
     pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
     pass.report(Aspect::Available, available(status));
     pass.report(Aspect::ReleaseAccepted, accepted(status, work));
-    pass.report(Aspect::Progressing, progressing(status, work, !invalid.is_empty()));
+    pass.report(Aspect::Progressing, progressing(noun, status, work, !invalid.is_empty()));
     pass.report(Aspect::Failing, failing(work));
     match invalid {
         [] => pass.clear(Problem::Invalid),
         [one] => pass.raise(
             Problem::Invalid,
             reason!("InvalidClusterVersion"),
-            format!("The cluster version is invalid: {one}"),
+            format!("The {} is invalid: {one}", noun.to_lowercase()),
         ),
         many => {
-            let message = format!("The cluster version is invalid:\n* {}", many.join("\n* "));
+            let message = format!("The {} is invalid:\n* {}", noun.to_lowercase(), many.join("\n* "));
             pass.raise(Problem::Invalid, reason!("InvalidClusterVersion"), message);
         }
     }
@@ -99,6 +102,14 @@ pub(crate) fn conditions(
         }
     }
     pass.finish().conditions
+}
+
+/// What the words of clients call it.
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ClusterVersion => "Cluster version",
+        Kind::ComponentVersion => "Component version",
+    }
 }
 
 fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
@@ -172,7 +183,7 @@ fn step_reason(step: Step) -> Reason {
     Reason::sanitize(step.reason(), reason!("RetrievePayload"))
 }
 
-fn progressing(status: &Status, work: &Work, invalid: bool) -> Verdict {
+fn progressing(noun: &str, status: &Status, work: &Work, invalid: bool) -> Verdict {
     let version = |release: &Release| {
         if release.version.is_empty() { release.image.clone() } else { release.version.clone() }
     };
@@ -195,10 +206,10 @@ fn progressing(status: &Status, work: &Work, invalid: bool) -> Verdict {
         }
         _ if invalid => Verdict::bad(
             reason!("InvalidClusterVersion"),
-            format!("Stopped at {current}: the cluster version is invalid"),
+            format!("Stopped at {current}: the {} is invalid", noun.to_lowercase()),
         ),
         _ if status.history.is_empty() => Verdict::bad(reason!("NoRelease"), "No release has been applied yet"),
-        _ => Verdict::bad(reason!("AsExpected"), format!("Cluster version is {current}")),
+        _ => Verdict::bad(reason!("AsExpected"), format!("{noun} is {current}")),
     }
 }
 

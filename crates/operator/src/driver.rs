@@ -283,6 +283,6 @@ impl<S: Store> Driver<S> {
 }
 
 /// How definitions of kinds are asked for.
-fn definitions() -> ObjectKind {
+pub(crate) fn definitions() -> ObjectKind {
     ObjectKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 }

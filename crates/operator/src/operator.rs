@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use clearway_sources::store::{Seen, Store, StoreError};
+use clearway_bundle::Installed;
+use clearway_sources::store::{Key, Kind as ObjectKind, Seen, Store, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::api::{Kind, SINGLETON};
-use crate::driver::{Told, Tools, drive, object_kind};
+use crate::driver::{Told, Tools, definitions, drive, object_kind};
 use crate::reconciler::Settings;
 
 /// How often a kind that is not served is looked for again.
@@ -34,7 +35,7 @@ pub async fn operate<S: Store>(
         match found {
             Found::There(name) => {
                 let id = (kind, name.clone());
-                if drivers.contains_key(&id) {
+                if drivers.contains_key(&id) || is_looked_after(&tools.store, kind).await {
                     continue;
                 }
                 let (told, seen) = watch::channel(None);
@@ -53,6 +54,28 @@ pub async fn operate<S: Store>(
             }
         }
     }
+}
+
+/// Whether OpenShift's own operator looks after the ClusterVersion, whose status is then never written: the CRD is not
+/// ours, and the other operator is there, or nobody can tell.
+async fn is_looked_after<S: Store>(store: &S, kind: Kind) -> bool {
+    if kind != Kind::ClusterVersion {
+        return false;
+    }
+    let crd = store.get(&Key::cluster_wide(definitions(), kind.crd())).await;
+    if !matches!(crd, Ok(Some(crd)) if Installed::of(&crd) == Installed::Foreign) {
+        return false;
+    }
+    let deployment = Key {
+        kind: ObjectKind::new("apps/v1", "Deployment"),
+        namespace: "openshift-cluster-version".to_owned(),
+        name: "cluster-version-operator".to_owned(),
+    };
+    let there = !matches!(store.get(&deployment).await, Ok(None));
+    if there {
+        tracing::warn!("OpenShift's own operator looks after the ClusterVersion; its status is left alone");
+    }
+    there
 }
 
 enum Found {

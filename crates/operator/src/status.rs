@@ -73,6 +73,7 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
     (status.available_updates, status.conditional_updates) = (lists.available, lists.conditional);
     let left_out = shape.censor(&mut status);
     let sayings = Sayings {
+        kind: object.kind,
         status: &status,
         invalid: known.invalid,
         retrieval: known.retrieval,

@@ -24,6 +24,7 @@ Exit code 0: ended on request; 3: could not start.";
 
 /// Options of `clearway operator`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     /// The kubeconfig file of the cluster [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE", conflicts_with = "state")]

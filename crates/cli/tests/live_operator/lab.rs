@@ -62,6 +62,11 @@ impl Program {
         let _ = self.child.wait();
     }
 
+    /// Whether it has said something.
+    pub(crate) fn logged(&self, words: &str) -> bool {
+        fs::read_to_string(&self.log).is_ok_and(|log| log.contains(words))
+    }
+
     /// The value of a series among its metrics, by the beginning of its line.
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
         let answer = http::get(self.status, "/metrics").await.ok()?;
@@ -99,11 +104,7 @@ impl Lab {
         let kubeconfig = cluster.kubeconfig().to_owned();
         let lab = Lab { cluster, client, kubeconfig, dir: tempfile::tempdir().unwrap() };
         lab.install(crds).await;
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clearway"}});
-        lab.api("v1", "Namespace")
-            .create(&PostParams::default(), &serde_json::from_value(namespace).unwrap())
-            .await
-            .unwrap();
+        lab.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clearway"}})).await;
         let object = json!({
             "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
             "spec": {"clusterID": ID, "channel": channel},
@@ -182,6 +183,19 @@ impl Lab {
     /// The ClusterVersion as it is.
     pub(crate) async fn version(&self) -> Value {
         self.versions().get("version").await.map(|object| serde_json::to_value(object).unwrap()).unwrap_or_default()
+    }
+
+    /// Creates an object.
+    pub(crate) async fn create(&self, object: &Value) {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let resource = Self::resource(&word(&object["apiVersion"]), &word(&object["kind"]));
+        let namespace = word(&object["metadata"]["namespace"]);
+        let api: Api<DynamicObject> = match namespace.as_str() {
+            "" => Api::all_with(self.client.clone(), &resource),
+            namespace => Api::namespaced_with(self.client.clone(), namespace, &resource),
+        };
+        let object = serde_json::from_value(object.clone()).unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap();
     }
 
     /// Waits until the ClusterVersion is as it should be, and gives it.

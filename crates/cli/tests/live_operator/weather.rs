@@ -234,3 +234,29 @@ async fn a_service_that_trickles_holds_nothing_up() {
     })
     .await;
 }
+
+/// Where OpenShift's own operator runs, the status of its ClusterVersion is never written.
+#[tokio::test]
+async fn the_cluster_version_of_another_operator_is_left_alone() {
+    let Some(lab) = Lab::open(&ClusterOptions::api_only(), "standard", "4.6.23", "stable-4.6").await else { return };
+    let ours =
+        json!({"metadata": {"annotations": {"clearway.dev/channel": null, "clearway.dev/bundle-version": null}}});
+    let crds = lab.api("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let (name, parameters) = ("clusterversions.config.openshift.io", PatchParams::default());
+    crds.patch(name, &parameters, &Patch::Merge(ours)).await.unwrap();
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "x", "image": "y"}]}});
+    for object in [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-cluster-version"}}),
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "cluster-version-operator", "namespace": "openshift-cluster-version"},
+            "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+        }),
+    ] {
+        lab.create(&object).await;
+    }
+    let before = lab.version().await;
+    let operator = lab.operator("operator.log", &["--upstream", "http://127.0.0.1:1"]);
+    wait_until(SOON, "it says so", async || operator.logged("OpenShift's own operator looks after")).await.unwrap();
+    assert_eq!(lab.version().await, before);
+}

@@ -40,7 +40,10 @@ pub(crate) struct World {
     pub(crate) metrics: BTreeMap<&'static str, Option<f64>>,
     /// Whether queries are answered at all.
     pub(crate) answering: bool,
+    /// How many statuses are overtaken by somebody else's change.
     pub(crate) conflicts: usize,
+    /// How many statuses the store does not take.
+    pub(crate) failures: usize,
     pub(crate) log: Vec<String>,
     pub(crate) kept: Option<Kept>,
     /// What preparing a release comes to.
@@ -98,6 +101,7 @@ impl World {
             metrics: BTreeMap::new(),
             answering: true,
             conflicts: 0,
+            failures: 0,
             log: Vec::new(),
             kept: None,
             prepared: Ok(Prepared {
@@ -211,6 +215,10 @@ impl World {
                 self.log.push("store".into());
                 if self.conflicts > 0 {
                     self.conflicts -= 1;
+                    return vec![Input::Overtaken(Box::new(self.object.clone()))];
+                }
+                if self.failures > 0 {
+                    self.failures -= 1;
                     return vec![Input::Stored(Err(StoreError::Away { why: "no answer".into() }))];
                 }
                 self.version += 1;
