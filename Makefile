@@ -28,8 +28,9 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 	@cargo run --quiet --locked --package clearway-testbed --bin cluster
 
 .PHONY: crds
-crds: ## Write the CRDs of both channels, as the Rust types have them
+crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Rust types have them
 	@cargo xtask crds
+	@cargo xtask deploy
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)

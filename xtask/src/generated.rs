@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clearway_bundle::{Channel, to_yaml};
 use clearway_operator::api;
+use clearway_operator::install::kustomize;
 
 /// Writes, or checks, the CRDs of both channels: `crds/CHANNEL/NAME.yaml`.
 pub(crate) fn crds(check: bool) -> Result<()> {
@@ -18,6 +19,12 @@ pub(crate) fn crds(check: bool) -> Result<()> {
         }
     }
     keep(Path::new("crds"), &files, check, "make crds")
+}
+
+/// Writes, or checks, the manifests for kustomize and the alerts: `deploy`.
+pub(crate) fn deploy(check: bool) -> Result<()> {
+    let files = kustomize::files()?.into_iter().map(|(name, text)| (PathBuf::from(name), text)).collect();
+    keep(Path::new("deploy"), &files, check, "make crds")
 }
 
 /// Makes a directory hold exactly these files, or says that it does not.

@@ -22,11 +22,18 @@ enum Check {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the manifests of `deploy`: what `clearway install` applies, for kustomize.
+    Deploy {
+        /// Only says whether the files are as they would be written.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().check {
         Check::Purity => purity::check(),
         Check::Crds { check } => generated::crds(check),
+        Check::Deploy { check } => generated::deploy(check),
     }
 }

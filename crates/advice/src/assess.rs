@@ -5,14 +5,14 @@
 //! time. [`assess`] is both in one call.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use clearway_core::{Diagnostic, Timestamp, Version};
-use clearway_graph::{Graph, Node, Risk};
+use clearway_graph::{Graph, Node, Path, Risk};
 use serde::Serialize;
 
-use crate::evidence::{Evidence, ObjectKind, Question};
+use crate::evidence::{Evidence, ObjectKind, Question, Wanted};
 use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
@@ -173,6 +173,21 @@ impl Plan {
         self
     }
 
+    /// The same plan with the risks of a way over several updates ([`assess_path`](crate::assess_path)): they are asked
+    /// about as well, and belong to no update of the plan.
+    #[must_use]
+    pub fn with_path(mut self, path: &Path) -> Self {
+        let known: HashSet<String> = self.risks.iter().map(|candidate| candidate.risk.json().to_owned()).collect();
+        let mut risks = Risks { settings: &self.settings, list: Vec::new(), known: HashMap::new() };
+        for hop in &path.hops {
+            let new: Vec<_> = hop.risks.iter().filter(|risk| !known.contains(risk.json())).cloned().collect();
+            risks.places(&new);
+        }
+        let more = risks.list;
+        self.risks.extend(more);
+        self
+    }
+
     /// The distinct questions a cluster may have to answer, those of the newest updates first (U9).
     pub fn questions(&self) -> Vec<&Question> {
         let mut seen: HashSet<&str> = HashSet::new();
@@ -190,10 +205,24 @@ impl Plan {
 
     /// The distinct kinds of objects that rules look at, in order.
     pub fn kinds(&self) -> Vec<&ObjectKind> {
-        let mut kinds: Vec<&ObjectKind> = self.checks().filter_map(Check::objects).collect();
-        kinds.sort_unstable();
+        let mut kinds: Vec<&ObjectKind> = self.wanted().into_iter().map(|wanted| &wanted.kind).collect();
         kinds.dedup();
         kinds
+    }
+
+    /// The distinct objects that rules look at, by kind, in order.
+    pub fn wanted(&self) -> Vec<&Wanted> {
+        let mut wanted: Vec<&Wanted> = self.checks().filter_map(Check::wanted).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    }
+
+    /// The words in the parameters of rules that look at objects: whoever replaces names has to keep these.
+    pub fn words(&self) -> BTreeSet<&str> {
+        let looks = self.checks().filter(|check| check.wanted().is_some());
+        let apart = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.' | '_');
+        looks.flat_map(|check| check.parameters().split(apart)).filter(|word| !word.is_empty()).collect()
     }
 
     fn checks(&self) -> impl Iterator<Item = &dyn Check> {
@@ -230,7 +259,12 @@ impl Plan {
 
     /// The same without words and proofs, for whoever asks about thousands of clusters.
     pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
-        let verdicts: Vec<Verdict> = self.proofs(evidence, now).iter().map(|proof| proof.verdict).collect();
+        let memo = Memo::default();
+        let verdict = |candidate: &Candidate| {
+            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            candidate.verdict(&case)
+        };
+        let verdicts: Vec<Verdict> = self.risks.iter().map(verdict).collect();
         let status = |target: &Target| match &target.risks {
             None => Status::True,
             Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),
@@ -241,6 +275,12 @@ impl Plan {
     /// Where the updates lead, by decreasing version.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = &Version> {
         self.targets.iter().map(|target| &target.version)
+    }
+
+    /// The places among [`Plan::risks`] of those that an update carries.
+    pub(crate) fn risks_of(&self, version: &Version) -> Vec<usize> {
+        let target = self.targets.iter().find(|target| target.version == *version);
+        target.and_then(|target| target.risks.clone()).unwrap_or_default()
     }
 
     /// The distinct risks of all updates, those of the newest first.

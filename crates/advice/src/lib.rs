@@ -5,8 +5,8 @@
 //! that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the rules that were tried in
 //! order, the value each saw, when and where, the command that shows it again, and what is missing where nothing could
 //! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once, and may
-//! leave the words out ([`Plan::brief`]);
-//! several updates in a row are assessed by [`assess_path`].
+//! leave the words out ([`Plan::brief`]); [`fleet`] sums that up, under one graph or two. Several updates in a row are
+//! assessed by [`assess_path`].
 //!
 //! ```
 //! use clearway_advice::{Settings, Status, assess, evidence::Snapshot};
@@ -74,7 +74,7 @@
 //!       failure   malformed|refused|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
 //!                 ambiguous|absent
 //!       why, missing     sentences
-//!       due       RFC 3339
+//!       due       RFC 3339, of what is pending, or is tried again after it failed
 //!       warnings[]
 //! diagnostics[]          what was wrong with the graph
 //! ```
@@ -86,6 +86,7 @@
 
 mod assess;
 pub mod evidence;
+pub mod fleet;
 mod path;
 mod proof;
 pub mod recommend;

@@ -78,7 +78,7 @@ pub struct RuleProof {
     /// What would have to be there for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// When it will be evaluated.
+    /// When it will be evaluated: for the first time, or again after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// What should be known about the answer.

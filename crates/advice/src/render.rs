@@ -137,6 +137,9 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
     if let Some(missing) = &rule.missing {
         fact("missing", missing);
     }
+    if let (Outcome::Failed, Some(due)) = (rule.outcome, rule.due) {
+        fact("again", &due.to_string());
+    }
     for warning in &rule.warnings {
         fact("warning", warning);
     }

@@ -178,7 +178,7 @@ impl Rounds {
         let record = |(entry, query): (&Entry, &String)| {
             let record = match &entry.last {
                 Some(Ok(observation)) => Record::Answered(observation.clone()),
-                Some(Err(failure)) => Record::Failed(failure.clone()),
+                Some(Err(failure)) => Record::Failed(Failure { retry: self.due_at(query), ..failure.clone() }),
                 None => Record::Pending { due: self.due_at(query) },
             };
             (query.clone(), record)

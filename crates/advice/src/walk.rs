@@ -6,7 +6,7 @@ use clearway_graph::{Risk, Rule};
 
 use crate::evidence::FailureClass;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Tried};
+use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Told, Tried};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
@@ -58,6 +58,19 @@ impl Candidate {
             rules,
         }
     }
+
+    /// The verdict of [`Candidate::walk`], without its proof.
+    pub(crate) fn verdict(&self, case: &Case<'_>) -> Verdict {
+        for check in self.entries.iter().filter_map(Entry::check) {
+            match check.told(case) {
+                Told::Match => return Verdict::Match,
+                Told::NoMatch => return Verdict::NoMatch,
+                Told::Pending => return Verdict::Pending,
+                Told::Failed => {}
+            }
+        }
+        if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown }
+    }
 }
 
 /// An entry behind the one that decided: whether its type is known is said all the same.
@@ -79,7 +92,7 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
         Reading::NotRecognised { .. } => return (not_recognised(entry), None),
     };
     let Tried { finding, seen, warnings } = tried;
-    let Seen { value, observed_at, source, reproduce } = seen;
+    let Seen { value, observed_at, source, reproduce, again } = seen;
     let mut proof = RuleProof {
         value,
         observed_at,
@@ -109,6 +122,7 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
             proof.failure = Some(class);
             proof.why = Some(message);
             proof.missing = Some(missing);
+            proof.due = again;
             None
         }
     };

@@ -4,7 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, FailureClass, ObjectKind, Observation, Question, Recorded, Reply};
+use clearway_advice::evidence::{
+    Failure, FailureClass, ObjectKind, Objects, Observation, Question, Recorded, Reply, Wanted,
+};
 use clearway_advice::{Evidence, RiskProof, Verdict};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value as Seen;
@@ -179,4 +181,64 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
     let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
     let found = proof(refused, &Replies(Reply::NotConfigured));
     assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Refused)));
+}
+
+/// What was looked for by its name says nothing about others of its kind, and what is not found where names were replaced
+/// is not known to be absent (U16).
+#[test]
+fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
+    struct Redacted(Objects);
+    impl Evidence for Redacted {
+        fn promql(&self, _: &Question) -> Reply<Seen> {
+            Reply::NotConfigured
+        }
+        fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&Value>> {
+            self.0.reply(kind)
+        }
+        fn cluster_id(&self) -> Option<&str> {
+            None
+        }
+        fn names_replaced(&self) -> bool {
+            true
+        }
+    }
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "s"}, "data": {"a": "b"}});
+    let rule = |more: Value| {
+        let mut parameters = json!({"apiVersion": "v1", "kind": "ConfigMap", "expression": "object.data.a == 'b'"});
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([{"type": "Resource", "resource": parameters}])
+    };
+    let wanted = |namespace: Option<&str>, name: &str| Wanted {
+        kind: ObjectKind::new("v1", "ConfigMap"),
+        namespace: namespace.map(str::to_owned),
+        name: Some(name.to_owned()),
+    };
+    let mut some = Objects::new(now(), "kept", false);
+    some.found(wanted(Some("s"), "there"), vec![map("there")]);
+    some.found(wanted(None, "nowhere"), vec![]);
+    let evidence = Recorded { objects: Some(some), ..Recorded::default() };
+    let only = "Of the kind ConfigMap only objects that a rule names were looked for.";
+    for (more, verdict, why) in [
+        (json!({"namespace": "s", "name": "there"}), Verdict::Match, ""),
+        (json!({"namespace": "s", "name": "nowhere", "whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
+        (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
+        (json!({"namespace": "s", "name": "other", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
+        (json!({"whenAbsent": "NoMatch"}), Verdict::Unknown, only),
+    ] {
+        assert_eq!(told(&proof(rule(more.clone()), &evidence)), (verdict, why.to_owned()), "{more}");
+    }
+    let hidden = Redacted(objects(&[map("r-1234")]));
+    let may_be = "Names were replaced, so a ConfigMap that the rule selects may be there or not.";
+    for (more, verdict, why) in [
+        (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
+        (json!({"labelSelector": {"matchLabels": {"a": "b"}}, "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
+        (json!({"name": "r-1234"}), Verdict::Match, ""),
+        (json!({}), Verdict::Match, ""),
+    ] {
+        assert_eq!(told(&proof(rule(more.clone()), &hidden)), (verdict, why.to_owned()), "{more}");
+    }
+    let mut away = Objects::new(now(), "nobody", false);
+    away.fail(ObjectKind::new("v1", "ConfigMap"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
+    let evidence = Recorded { objects: Some(away), ..Recorded::default() };
+    assert_eq!(told(&proof(rule(json!({})), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clearway_advice::evidence::{Failure, FailureClass, Observation, Record};
 use clearway_advice::rounds::{Pace, RoundSettings, Rounds};
-use clearway_advice::{Plan, Settings, Verdict};
+use clearway_advice::{Plan, Settings, Verdict, render};
 use clearway_core::Timestamp;
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value};
@@ -74,6 +74,11 @@ fn a_failure_replaces_the_answer_at_once_and_an_outage_ends_with_the_next_round(
     assert_eq!(verdict(&rounds, at(1 + HOUR)), Verdict::NoMatch, "while it is asked again the answer counts");
     rounds.abandon("The metrics store went away.", at(2 + HOUR));
     assert_eq!(verdict(&rounds, at(2 + HOUR)), Verdict::Unknown);
+    let assessment = plan.assess(&rounds.recorded(), at(2 + HOUR));
+    let proof = &assessment.updates[0].risks[0];
+    assert_eq!(proof.rules[0].due, Some(at(2 + HOUR + ROUND)), "a failure says when it is tried again");
+    let again = format!("again    {}", at(2 + HOUR + ROUND));
+    assert!(render::risk(proof).contains(&again), "{}", render::risk(proof));
     rounds.due(at(2 + HOUR + ROUND)).unwrap();
     rounds.answered("max(a)", answer(1.0, at(3 + HOUR + ROUND)), at(3 + HOUR + ROUND));
     assert_eq!(verdict(&rounds, at(3 + HOUR + ROUND)), Verdict::Match);

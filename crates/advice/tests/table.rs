@@ -1,5 +1,5 @@
-//! The outcome table: every rule type over everything that can come back, as a matrix and with every proof in full (U2, U3,
-//! U10, U16, U19). What is special to a type stands in `outcomes.rs` and `objects.rs`.
+//! The outcome table: every rule type over everything that can come back, as a matrix and with every proof in full (U2,
+//! U3, U10, U16, U19). What is special to a type stands in `outcomes.rs` and `objects.rs`.
 
 mod common;
 
@@ -135,7 +135,7 @@ fn every_rule_type_over_everything_that_can_come_back() {
             let proof = proof(json!([rule]), cluster);
             let tried = &proof.rules[0];
             let known = matches!(proof.verdict, Verdict::Match | Verdict::NoMatch);
-            // What is not known says why, and what would have to be there; what is known says what was seen, when and where.
+            // What is not known says why, and what would have to be there; what is known says what was seen, and where.
             let sentence = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
             assert_eq!(
                 (sentence(&tried.why), sentence(&tried.missing)),

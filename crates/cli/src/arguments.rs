@@ -2,12 +2,17 @@
 
 mod assess;
 mod demo;
+mod fleet;
 mod graph;
+mod install;
+mod operator;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,12 +21,17 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
 pub(crate) use demo::*;
+pub(crate) use fleet::*;
 pub(crate) use graph::*;
+pub(crate) use install::*;
+pub(crate) use operator::*;
 pub(crate) use promql::*;
+pub(crate) use release::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
+pub(crate) use upgrade::*;
 
 /// Is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -47,13 +57,25 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Tell how many clusters stand under a graph, and what a change of it does to them
+    #[command(subcommand)]
+    Fleet(Fleet),
     /// Build, check, show and explain the update graph of graph-data
     #[command(subcommand)]
     Graph(Graph),
+    /// Bring the operator into a cluster: its CRDs, its rights, and what runs
+    #[command(after_help = INSTALL_EXAMPLES)]
+    Install(Install),
+    /// Keep the cluster's advice current, and carry out the updates that are asked for
+    #[command(after_help = OPERATOR_EXAMPLES)]
+    Operator(Box<Operator>),
     /// Evaluate, check and test PromQL queries without a Prometheus
     #[command(subcommand)]
     Promql(Promql),
-    /// Test the risks of graph-data before they are published
+    /// Make, show and check releases: what a version is made of
+    #[command(subcommand)]
+    Release(Release),
+    /// Explain the risks of graph-data, and test them before they are published
     #[command(subcommand)]
     Risk(Risk),
     /// Serve the update graph to clusters: Cincinnati's protocol, from one process
@@ -65,6 +87,12 @@ pub(crate) enum Command {
     /// Read, check and wait for the status of any Kubernetes objects
     #[command(subcommand)]
     Status(Status),
+    /// Take the operator out of a cluster again; the CRDs and what they hold stay unless asked
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(Uninstall),
+    /// Update a cluster or an add-on: what is recommended, asking for it, following it
+    #[command(after_help = UPGRADE_EXAMPLES)]
+    Upgrade(Box<Upgrade>),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

@@ -1,8 +1,8 @@
 //! `clearway demo`: what the product does, on samples that are part of the program.
 //!
 //! Nothing is recorded: the same code judges these samples as judges those of a cluster, as of fixed times, so that the
-//! ages are the same on every day. A scenario is a file of its own: [`tour`] and [`story`]; [`product`] is what the sample
-//! products have in common.
+//! ages are the same on every day. A scenario is a file of its own: [`tour`] and [`story`]; [`product`] is what the
+//! sample products have in common.
 
 mod product;
 mod service;

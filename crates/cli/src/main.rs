@@ -7,16 +7,21 @@ mod assess;
 mod demo;
 mod exit;
 mod findings;
+mod fleet;
 mod graph;
+mod install;
 mod junit;
 mod log;
 mod manual;
+mod operator;
 mod output;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod snapshot;
 mod status;
+mod upgrade;
 
 use std::process::ExitCode;
 
@@ -41,12 +46,18 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Assess(options) => assess::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Fleet(command) => fleet::run(&command),
         Command::Graph(command) => graph::run(&command),
+        Command::Install(options) => install::run(&options),
+        Command::Operator(options) => operator::run(&options),
         Command::Promql(command) => promql::run(&command),
+        Command::Release(command) => release::run(&command),
         Command::Risk(command) => risk::run(&command),
         Command::Serve(options) => serve::run(&options),
         Command::Snapshot(command) => snapshot::run(&command),
         Command::Status(command) => status::run(&command),
+        Command::Uninstall(options) => install::uninstall(&options),
+        Command::Upgrade(options) => upgrade::run(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     };

@@ -6,12 +6,13 @@ use anyhow::{Context as _, Result};
 use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
-use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions, Repository};
+use clearway_sources::oci::{Cache, Registry, Repository};
 use clearway_sources::service::Service as Upstream;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::Serve;
 use crate::exit::Exit;
+use crate::graph::registry;
 use crate::log;
 
 /// Serves until it is told to stop.
@@ -97,12 +98,7 @@ fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
         GraphData::Directory(graph_data.into())
     };
     let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
-    let registry = RegistryOptions {
-        ca_file: options.ca_file.clone(),
-        plain_http: if options.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
-        credentials: options.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
-        ..RegistryOptions::default()
-    };
+    let registry = registry::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
     let cache = match &options.cache {
         Some(cache) => Cache::directory(cache.join("registry"))
             .with_context(|| format!("cannot keep anything in {}", cache.display()))?,

@@ -5,14 +5,12 @@ use clearway_advice::Plan;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::prometheus::{CollectLimits, windows};
-use clearway_sources::snapshot::{
-    self, ClusterFacts, GroupKind, ObjectLimits, Objects, Part, RedactOptions, Selection, Snapshot,
-};
+use clearway_sources::snapshot::{self, ClusterFacts, ObjectLimits, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::assess::cluster::Connected;
-use crate::assess::{live, planned};
+use crate::assess::{Planned, live, objects, planned};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 
@@ -40,7 +38,11 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         arch: access.arch.arch.clone().or(about.arch.clone()),
         channel: access.channel.clone().or(about.channel.clone()),
     };
-    let (plan, id) = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    let mut planned = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    if let Some(target) = &options.target {
+        planned = planned.toward(&target.without_build())?;
+    }
+    let Planned { plan, id, .. } = planned;
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push("the cluster".to_owned());
@@ -50,7 +52,9 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         take_series(&mut taken, &plan, url, options, id.as_deref())?;
     }
     if options.redact {
-        taken = snapshot::redact(&taken, &RedactOptions::default())?;
+        // What rules name keeps its name, or they would not find it any more.
+        let keep_names = plan.words().into_iter().map(str::to_owned).collect();
+        taken = snapshot::redact(&taken, &RedactOptions { keep_names, ..RedactOptions::default() })?;
     }
     snapshot::write(&taken, &options.to)?;
     for omission in &taken.left_out {
@@ -60,26 +64,18 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-/// Every object of the kinds that rules look at, and the custom resource definitions. What may not be listed is left
-/// out, and said to be.
+/// The objects that rules look at, and the custom resource definitions. What may not be listed is left out, and said
+/// to be.
 fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
     let Connected { runtime, cluster, catalog } = connected;
-    let limits = ObjectLimits::default();
-    for kind in plan.kinds() {
-        let (key, part) = if let Some(resource) = catalog.of(&kind.group, &kind.kind) {
-            runtime.block_on(snapshot::objects(cluster, resource, &Selection::default(), &limits))
-        } else {
-            // A kind that is not served has no objects.
-            let none = Objects { selection: Selection::default(), items: Vec::new() };
-            (GroupKind { group: kind.group.clone(), kind: kind.kind.clone() }, Part::Collected(none))
-        };
-        if let Part::NotCollected { why } = &part {
-            taken.left_out.push(snapshot::Omission { what: key.to_string(), why: why.clone() });
+    taken.objects = objects::take(plan, connected);
+    for (kind, part) in &taken.objects {
+        if let Part::NotCollected { why } = part {
+            taken.left_out.push(snapshot::Omission { what: kind.to_string(), why: why.clone() });
         }
-        taken.objects.insert(key, part);
     }
     if let Some(resource) = catalog.of("apiextensions.k8s.io", "CustomResourceDefinition") {
-        taken.crds = runtime.block_on(snapshot::crds(cluster, resource, &limits));
+        taken.crds = runtime.block_on(snapshot::crds(cluster, resource, &ObjectLimits::default()));
     }
 }
 

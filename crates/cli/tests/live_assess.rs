@@ -4,7 +4,8 @@ use std::fs;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use clearway_testbed::{cluster, prometheus, unique_name, wait_until};
+use clearway_testbed::images::{Family, Pusher, gzip, tar};
+use clearway_testbed::{cluster, prometheus, registry, unique_name, wait_until};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -167,6 +168,69 @@ async fn a_cluster_says_which_version_and_channel_it_is_at() {
     let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
     let said = (&assessment["cluster"]["version"], &assessment["cluster"]["id"]);
     assert_eq!(said, (&json!("1.4.2"), &version["spec"]["clusterID"]), "{assessment}");
+}
+
+/// U22: graph-data is an artifact of a registry, and so may releases be.
+#[tokio::test]
+async fn the_graph_may_be_in_a_registry() {
+    let Some(registry) = registry().await else { return };
+    let host = registry.base_url().trim_start_matches("http://").to_owned();
+    let root = std::path::Path::new(GRAPH);
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for directory in ["", "blocked-edges", "channels", "raw", "releases", "risks"] {
+        for entry in fs::read_dir(root.join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                let name = path.strip_prefix(root).unwrap().display().to_string();
+                files.push((format!("data/{name}"), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let packed = |files: &[(String, Vec<u8>)]| {
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect();
+        gzip(&tar(&files))
+    };
+    let push = Pusher::new(&registry.base_url(), "product/graph-data");
+    push.image(Family::Oci, Some("v1"), "amd64", vec![packed(&files)]).await;
+    files.retain(|(name, _)| !name.starts_with("data/releases/"));
+    push.image(Family::Oci, Some("bare"), "amd64", vec![packed(&files)]).await;
+    let releases = Pusher::new(&registry.base_url(), "product/releases");
+    for version in ["1.4.2", "1.4.3"] {
+        releases.release(version, version, "amd64").await;
+    }
+    let run = |arguments: &[&str]| Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap();
+    let image = format!("oci://{host}/product/graph-data:v1");
+    let cluster = ["--channel", "stable-1.5", "--version", "1.4.2"];
+    let kept = run(&[&["assess", "--graph", GRAPH, "-o", "json"], &cluster[..]].concat());
+    let from_registry = run(&[&["assess", "--graph", &image, "-o", "json"], &cluster[..]].concat());
+    assert_eq!(from_registry.status.code(), Some(0), "{from_registry:?}");
+    let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    assert_eq!(read(&from_registry)["updates"].as_array().map(Vec::len), Some(3));
+    assert_eq!(read(&from_registry)["updates"], read(&kept)["updates"]);
+    // The other commands open it by the same way.
+    for command in [&["graph", "show", "stable-1.5", "--graph"][..], &["graph", "explain", "1.4.2", "1.5.0", "--graph"]]
+    {
+        let (one, other) = (run(&[command, &[GRAPH]].concat()), run(&[command, &[&image]].concat()));
+        assert_eq!((one.status, &one.stdout), (other.status, &other.stdout), "{other:?}");
+    }
+    let same = run(&["graph", "diff", GRAPH, &image]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    // Releases may come from images beside it.
+    let bare = format!("oci://{host}/product/graph-data:bare");
+    let repository = format!("{host}/product/releases");
+    let shown = run(&["graph", "show", "stable-1.5", "--graph", &bare, "--registry", &repository, "-o", "json"]);
+    let shown: Vec<Value> = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown.iter().map(|node| node["version"].as_str().unwrap()).collect::<Vec<_>>(), ["1.4.2", "1.4.3"]);
+    for (arguments, said) in [
+        (&["graph", "show", "c", "--graph", &format!("oci://{host}/product/nothing:v1")][..], "product/nothing"),
+        (&["graph", "show", "c", "--graph", "oci://not a name"], "oci://not a name"),
+        (&["graph", "show", "c", "--graph", &image, "--rev", "HEAD"], "an image has none"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{said}: {refused:?}");
+    }
 }
 
 async fn create(client: &Client, api_version: &str, kind: &str, object: &Value) -> kube::Result<DynamicObject> {

@@ -82,6 +82,12 @@ impl Trouble {
         Trouble { reason, message: format!("Unable to retrieve available updates: {error}"), passing }
     }
 
+    /// The answer could not be read at all.
+    pub fn of_reading(why: &str) -> Self {
+        let message = format!("Unable to retrieve available updates: {why}");
+        Trouble { reason: reason!("ResponseInvalid"), message, passing: true }
+    }
+
     /// The service answered, but not about this cluster's version.
     pub fn of_answer(error: &NoKnowledge, ask: &Ask) -> Self {
         let (reason, passing, why) = match error {

@@ -2,16 +2,29 @@
 //! with the time it was given. An outage after a restart then costs nothing but age.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use clearway_advice::evidence::{Observation, kept};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 use clearway_sources::service::Validator;
+use clearway_sources::store::Key;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::ask::Ask;
 use crate::knowledge::Knowledge;
+
+/// Bytes that an object may hold, packed.
+const PACKED_BYTES: usize = 700 << 10;
+/// Bytes of what is read, unpacked.
+const TEXT_BYTES: u64 = 64 << 20;
 
 /// What is kept, as texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +48,7 @@ impl Kept {
         ask: &Ask,
         knowledge: &Knowledge,
         validator: Option<&Validator>,
-        answers: BTreeMap<String, Observation<Value>>,
+        answers: &BTreeMap<String, Observation<Value>>,
     ) -> Self {
         Kept {
             upstream: ask.upstream.clone(),
@@ -46,7 +59,7 @@ impl Kept {
             at: knowledge.at,
             validator: validator.map(|validator| validator.as_str().to_owned()),
             graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
-            answers: kept::write(&answers),
+            answers: kept::write(answers),
         }
     }
 
@@ -65,6 +78,33 @@ impl Kept {
         let knowledge = Knowledge::read(self.graph.as_bytes(), &ask.version, self.at, settings).ok()?;
         let answers = kept::read(&self.answers).unwrap_or_default();
         Some((ask, knowledge, answers))
+    }
+
+    /// As an object that a store keeps: packed, because texts of graphs repeat themselves and objects may not be large.
+    pub(crate) fn to_object(&self, key: &Key) -> Result<serde_json::Value, String> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let written = serde_json::to_writer(&mut encoder, self).map_err(|error| error.to_string());
+        let packed = written.and_then(|()| encoder.finish().map_err(|error| error.to_string()))?;
+        if packed.len() > PACKED_BYTES {
+            return Err(format!("it is larger than {PACKED_BYTES} bytes"));
+        }
+        Ok(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": key.name, "namespace": key.namespace,
+                "annotations": {"clearway.dev/description": "What the operator knew last, for the time after a restart. It may be deleted."},
+            },
+            "binaryData": {"kept.json.gz": BASE64.encode(packed)},
+        }))
+    }
+
+    /// From such an object; nothing if it is none, or cannot be read any more.
+    pub(crate) fn of_object(object: &serde_json::Value) -> Option<Self> {
+        let packed = BASE64.decode(object["binaryData"]["kept.json.gz"].as_str()?).ok()?;
+        let mut text = Vec::new();
+        // Whoever may write the object must not fill our memory with it.
+        GzDecoder::new(packed.as_slice()).take(TEXT_BYTES).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
     }
 
     /// What the update service knows its answer by.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation};
+use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation, Question};
 use clearway_advice::rounds::{Round, Rounds};
 use clearway_core::Timestamp;
 use clearway_promql::eval;
@@ -66,6 +66,8 @@ pub enum Input {
     Work(Work),
     /// What came of storing a status.
     Stored(Result<Box<Value>, StoreError>),
+    /// A status was not stored because somebody else had changed the object; this is what it is now.
+    Overtaken(Box<Value>),
     /// Nothing but time.
     Tick,
 }
@@ -132,8 +134,22 @@ pub struct Reconciler {
     stored_at: Option<Timestamp>,
     /// Until when a status that differs is held back.
     held_until: Option<Timestamp>,
+    /// When the update service answered last.
+    retrieved_at: Option<Timestamp>,
+    counts: Counts,
     said: BTreeSet<String>,
     kept: Option<Kept>,
+}
+
+/// What was done since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Queries that gave an answer.
+    pub answered: u64,
+    /// Queries that failed.
+    pub failed: u64,
+    /// Statuses that were stored.
+    pub stored: u64,
 }
 
 /// Where asking the update service stands.
@@ -173,6 +189,8 @@ impl Reconciler {
             store_again: None,
             stored_at: None,
             held_until: None,
+            retrieved_at: None,
+            counts: Counts::default(),
             said: BTreeSet::new(),
             kept: None,
         }
@@ -198,6 +216,21 @@ impl Reconciler {
         self.object.as_ref()?;
         let fetch = if self.feed.asking.is_some() { None } else { self.feed.next };
         [fetch, self.rounds.next(), self.store_again, self.held_until].into_iter().flatten().min()
+    }
+
+    /// The object as it was stored last.
+    pub fn raw(&self) -> Option<&Value> {
+        self.raw.as_deref()
+    }
+
+    /// When the update service answered last.
+    pub fn retrieved_at(&self) -> Option<Timestamp> {
+        self.retrieved_at
+    }
+
+    /// What was done since the start.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// What is being done about an update.
@@ -229,6 +262,7 @@ impl Reconciler {
             }
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now),
             Input::Evidence { query, result } => {
+                *(if result.is_ok() { &mut self.counts.answered } else { &mut self.counts.failed }) += 1;
                 self.rounds.answered(&query, result, now);
             }
             Input::Looked(objects) => {
@@ -245,13 +279,18 @@ impl Reconciler {
             Input::Stored(Ok(raw)) => {
                 (self.storing, self.store_again) = (false, None);
                 self.stored_at = Some(now);
+                self.counts.stored += 1;
+                self.read(raw, now);
+            }
+            Input::Overtaken(raw) => {
+                self.storing = false;
+                // Two who write in turn must not do nothing else.
+                self.store_again = Some(now.plus(Duration::from_secs(1)));
                 self.read(raw, now);
             }
             Input::Stored(Err(error)) => {
                 self.storing = false;
-                // Whoever changed the object made it be read again; everything else needs time.
-                let patience = if matches!(error, StoreError::Conflict { .. }) { 1 } else { 10 };
-                self.store_again = Some(now.plus(Duration::from_secs(patience)));
+                self.store_again = Some(now.plus(Duration::from_secs(10)));
                 self.say(
                     Weight::Warning,
                     "StatusNotStored",
@@ -297,12 +336,16 @@ impl Reconciler {
 
     /// Tells the rounds what is to be asked.
     fn want(&mut self, now: Timestamp) {
-        let Some(knowledge) = &self.knowledge else { return self.rounds.want([], now) };
-        if !self.settings.has_metrics {
+        let Some(knowledge) = self.knowledge.as_ref().filter(|_| self.settings.has_metrics) else {
             return self.rounds.want([], now);
+        };
+        let id = self.feed.ask.as_ref().map(|ask| ask.id.as_str()).filter(|_| self.settings.shared_store);
+        if let Some(id) = id {
+            let questions = knowledge.plan.questions_for(id);
+            self.rounds.want(questions.iter().map(Question::text), now);
+        } else {
+            self.rounds.want(knowledge.plan.questions().into_iter().map(Question::text), now);
         }
-        let questions = knowledge.plan.questions();
-        self.rounds.want(questions.iter().map(|question| question.text()), now);
     }
 
     /// Asks the update service when it is time.
@@ -343,6 +386,7 @@ impl Reconciler {
         self.feed.tried = true;
         match outcome {
             Ok(fetched) => {
+                self.retrieved_at = Some(now);
                 self.feed.failures = 0;
                 self.feed.trouble = None;
                 self.feed.next = Some(now.plus(self.settings.fetch_interval()));
@@ -500,7 +544,7 @@ impl Reconciler {
         if self.rounds.is_open() || self.feed.trouble.is_some() {
             return;
         }
-        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), self.rounds.export());
+        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), &self.rounds.export());
         if self.kept.as_ref().is_none_or(|before| before.is_worth_replacing(&kept, now, self.settings.advice.max_age)) {
             self.kept = Some(kept.clone());
             effects.push(Effect::Keep(Box::new(kept)));

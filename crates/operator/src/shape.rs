@@ -1,27 +1,190 @@
-//! What the CRD that is installed keeps of a status, and what it would refuse (U15, G2).
+//! What the CRD that is installed keeps of a status, and what it would refuse (U7, U15, G2).
+//!
+//! A status that the API server refuses would take all advice with it. So every status is held against the schema first,
+//! and what cannot be stored is left out whole: a rule while its risk has another one that can be stored, and otherwise
+//! the update, from both lists. What was left out is named, in a condition and in an event.
 
+use std::sync::Arc;
+
+use clearway_bundle::schema::{Schema, SchemaError};
 use clearway_conditions::model::KeptFields;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::api::Status;
+use crate::api::{Kind, Status};
+use crate::wish::same_image;
+
+/// Conditional updates that are stored at most, as the API has it.
+const MOST: usize = 500;
+/// Bytes of a status at most: what stores objects takes 1.5 MB of each, and there is more to it than its status.
+const BYTES: usize = 1 << 20;
+/// How often leaving out is tried; each time takes everything that was found wrong.
+const TRIES: usize = 32;
 
 /// The shape of a status.
-#[derive(Debug, Clone, Default)]
-pub struct Shape {}
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// Nothing where nobody validates: in a directory.
+    schema: Option<Arc<Schema>>,
+    kept: KeptFields,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Shape { schema: None, kept: KeptFields::ALL }
+    }
+}
+
+/// What is wrong with one place of a status.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// A rule of a risk of a conditional update.
+    Rule(usize, usize, usize),
+    /// Something else in a conditional update.
+    Conditional(usize),
+    /// Something in an available update.
+    Available(usize),
+    /// The list of conditional updates as such.
+    TooMany,
+    /// Anything else.
+    Elsewhere,
+}
 
 impl Shape {
+    /// The shape that an installed CRD gives the objects of a kind.
+    pub fn of_crd(crd: &Value, kind: Kind) -> Result<Self, SchemaError> {
+        let schema = Schema::of_crd(crd, kind.version())?;
+        let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+        let version = versions.into_iter().flatten().find(|version| version["name"] == kind.version());
+        let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";
+        let kept =
+            version.and_then(|version| version.pointer(conditions)).map_or(KeptFields::ALL, KeptFields::of_schema);
+        Ok(Shape { schema: Some(Arc::new(schema)), kept })
+    }
+
     /// Leaves out what cannot be stored, and says what.
-    pub(crate) fn censor(&self, _status: &mut Status) -> Vec<String> {
-        Vec::new()
+    pub(crate) fn censor(&self, status: &mut Status) -> Vec<String> {
+        let mut left_out = Vec::new();
+        while status.conditional_updates.len() > MOST || size(status) > BYTES {
+            let Some(at) = status.conditional_updates.len().checked_sub(1) else { break };
+            let why = if at >= MOST {
+                format!("there are more than {MOST}")
+            } else {
+                "the status would be too large".to_owned()
+            };
+            drop_target(status, at, &why, &mut left_out);
+        }
+        let Some(schema) = &self.schema else { return left_out };
+        for _ in 0..TRIES {
+            let whole = json!({"status": &*status});
+            let report = schema.validate(&schema.pruned(&whole));
+            let wrong: Vec<(Place, String)> = report
+                .violations
+                .into_iter()
+                .filter(|violation| violation.path.starts_with("status"))
+                .map(|violation| (place(&violation.path), violation.to_string()))
+                .collect();
+            if !leave_out(status, &wrong, &mut left_out) {
+                break;
+            }
+        }
+        left_out.sort();
+        left_out
     }
 
     /// Whether two statuses are the same once they are stored.
     pub(crate) fn same(&self, desired: &Value, stored: &Value) -> bool {
-        desired == stored
+        match &self.schema {
+            None => desired == stored,
+            Some(schema) => {
+                let kept = |status: &Value| schema.pruned(&json!({"status": status}));
+                kept(desired) == kept(stored)
+            }
+        }
     }
 
     /// The fields of conditions that are kept.
     pub(crate) fn kept_fields(&self) -> KeptFields {
-        KeptFields::ALL
+        self.kept.clone()
     }
 }
+
+/// Leaves out what is wrong, from the end so that places stay what they are; whether there was anything.
+fn leave_out(status: &mut Status, wrong: &[(Place, String)], left_out: &mut Vec<String>) -> bool {
+    let mut targets: Vec<(usize, &str)> = Vec::new();
+    let mut rules: Vec<(usize, usize, usize)> = Vec::new();
+    let mut available: Vec<(usize, &str)> = Vec::new();
+    for (place, why) in wrong {
+        match place {
+            Place::Rule(target, risk, rule) => rules.push((*target, *risk, *rule)),
+            Place::Conditional(target) => targets.push((*target, why)),
+            Place::Available(at) => available.push((*at, why)),
+            Place::TooMany => {
+                let keep = status.conditional_updates.len() * 3 / 4;
+                targets.extend((keep..status.conditional_updates.len()).map(|at| (at, why.as_str())));
+            }
+            // Nothing else comes from outside; if the server refuses it, that is said when it does.
+            Place::Elsewhere => {}
+        }
+    }
+    rules.sort_unstable();
+    rules.dedup();
+    for (target, risk, rule) in rules.iter().rev() {
+        let found = status.conditional_updates.get_mut(*target).and_then(|update| update.risks.get_mut(*risk));
+        let Some(found) = found else { continue };
+        let gone = rules.iter().filter(|(one, two, _)| (one, two) == (target, risk)).count();
+        if found.matching_rules.len() > gone && *rule < found.matching_rules.len() {
+            found.matching_rules.remove(*rule);
+        } else {
+            targets.push((*target, "a risk has no rule that can be stored"));
+        }
+    }
+    let found = !targets.is_empty() || !rules.is_empty() || !available.is_empty();
+    available.sort_unstable();
+    for (at, why) in available.into_iter().rev() {
+        if at < status.available_updates.len() {
+            let release = status.available_updates.remove(at);
+            left_out.push(format!("the update to {}: {why}", release.version));
+        }
+    }
+    targets.sort_unstable();
+    targets.dedup_by_key(|(at, _)| *at);
+    for (at, why) in targets.into_iter().rev() {
+        drop_target(status, at, why, left_out);
+    }
+    found
+}
+
+/// Takes an update out of both lists.
+fn drop_target(status: &mut Status, at: usize, why: &str, left_out: &mut Vec<String>) {
+    if at >= status.conditional_updates.len() {
+        return;
+    }
+    let release = status.conditional_updates.remove(at).release;
+    status.available_updates.retain(|available| !same_image(&available.image, &release.image));
+    left_out.push(format!("the update to {}: {why}", release.version));
+}
+
+fn size(status: &Status) -> usize {
+    serde_json::to_vec(status).map_or(0, |bytes| bytes.len())
+}
+
+/// Which part of a status a path such as `status.conditionalUpdates[2].risks[0].url` is about.
+fn place(path: &str) -> Place {
+    let index = |path: &str, list: &str| -> Option<(usize, String)> {
+        let rest = path.strip_prefix(list)?.strip_prefix('[')?;
+        let (number, rest) = rest.split_once(']')?;
+        Some((number.parse().ok()?, rest.trim_start_matches('.').to_owned()))
+    };
+    if let Some((target, rest)) = index(path, "status.conditionalUpdates") {
+        let rule = index(&rest, "risks").and_then(|(risk, rest)| Some((risk, index(&rest, "matchingRules")?.0)));
+        return rule.map_or(Place::Conditional(target), |(risk, rule)| Place::Rule(target, risk, rule));
+    }
+    match index(path, "status.availableUpdates") {
+        Some((at, _)) => Place::Available(at),
+        None if path == "status.conditionalUpdates" => Place::TooMany,
+        None => Place::Elsewhere,
+    }
+}
+
+#[cfg(test)]
+mod tests;

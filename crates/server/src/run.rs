@@ -45,7 +45,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Running {
     service: Arc<Service>,
-    status: Arc<Status>,
+    status: Arc<Status<Service>>,
     listener: Listener,
     status_listener: Option<Listener>,
     look: Arc<Notify>,

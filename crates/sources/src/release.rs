@@ -21,7 +21,7 @@
 //! find release-manifests -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
 //! ```
 //!
-//! OpenShift's release images are read as they are. Which of their annotations are honoured elsewhere is said in
+//! `OpenShift`'s release images are read as they are. Which of their annotations are honoured elsewhere is said in
 //! [`Selection`].
 
 #![cfg_attr(
@@ -68,7 +68,7 @@ pub use pack::{COMPONENT, Packed, RUN_LEVEL, pack};
 pub use policy::{Accepted, Refused, accept};
 pub use push::{Pushed, push};
 pub use select::Selection;
-pub use sign::SigningKey;
+pub use sign::{SignError, SigningKey};
 pub use signature::{Key, KeyError, Signature, Signatures, Verdict};
 pub use stages::{Lane, Part, Stage};
 
@@ -80,7 +80,7 @@ pub const SIGNATURES: &str = "release.sig";
 /// The files of a release, by their path below `release-manifests`.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// How much of a release is read before it is refused by name. OpenShift's have about a thousand files and objects, and
+/// How much of a release is read before it is refused by name. `OpenShift`'s have about a thousand files and objects, and
 /// 20 MB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReleaseLimits {

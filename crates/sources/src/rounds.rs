@@ -1,17 +1,19 @@
-//! Carries rounds out (U9): what [`Rounds`] says is due is asked of a Prometheus, a few queries at a time, and what came of
-//! each is handed back at once.
+//! Carries rounds out (U9): what [`Rounds`] says is due is asked of a Prometheus, a few queries at a time, and what came
+//! of each is handed back at once.
 //!
 //! A query that fails takes nothing from the others. But a store that has gone away is not asked for the rest of a round:
-//! after as many failures in a row as queries were under way, and one more, it is not the queries. What was not asked then
-//! has failed like what was, and all of it is due in the next round.
+//! after as many failures in a row as queries were under way, and one more, it is not the queries. What was not asked
+//! then has failed like what was, and all of it is due in the next round.
 //!
 //! Whoever assesses meanwhile locks the same [`Rounds`]: it is never held while somebody is waited for.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use clearway_advice::evidence::{Failure, FailureClass};
-use clearway_advice::rounds::Rounds;
+use clearway_advice::evidence::{Failure, FailureClass, Observation};
+use clearway_advice::rounds::{Round, Rounds};
 use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
 use futures::StreamExt as _;
 
 use crate::prometheus::Prometheus;
@@ -37,36 +39,54 @@ pub async fn run(
 ) -> Option<Ran> {
     let round = lock(rounds).due(clock())?;
     let mut open = Open { rounds, clock, done: false };
+    let (due, mut told) = (round.queries.len(), 0);
+    let observe = |query: String| async move { prometheus.observe(&query, None, clock).await };
+    let ran = ask(&round, observe, |query, result| {
+        lock(rounds).answered(&query, result, clock());
+        told += 1;
+        progress(told, due);
+    })
+    .await;
+    open.done = true;
+    Some(ran)
+}
+
+/// Asks the queries of a round, as many at a time as it says, and tells what came of each of them.
+pub async fn ask<A>(
+    round: &Round,
+    observe: impl Fn(String) -> A,
+    mut tell: impl FnMut(String, Result<Observation<Value>, Failure>),
+) -> Ran
+where
+    A: Future<Output = Result<Observation<Value>, Failure>>,
+{
     let due = round.queries.len();
     let (mut answered, mut failures, mut outage) = (0, 0, None);
-    let ask = |query: String| async move {
-        let result = prometheus.observe(&query, None, clock).await;
-        (query, result)
+    let mut left: BTreeSet<&String> = round.queries.iter().collect();
+    let ask = |query: &String| {
+        let (query, answer) = (query.clone(), observe(query.clone()));
+        async move { (query, answer.await) }
     };
-    let asked = futures::stream::iter(round.queries.clone().into_iter().map(ask));
-    let mut asked = asked.buffer_unordered(round.parallel).enumerate();
-    while let Some((at, (query, result))) = asked.next().await {
+    let mut asked = futures::stream::iter(round.queries.iter().map(ask)).buffer_unordered(round.parallel);
+    while let Some((query, result)) = asked.next().await {
         let failure = result.as_ref().err().filter(|failure| of_the_store(failure.class)).cloned();
         answered += usize::from(result.is_ok());
         failures = if failure.is_some() { failures + 1 } else { 0 };
-        lock(rounds).answered(&query, result, clock());
-        progress(at + 1, due);
+        left.remove(&query);
+        tell(query, result);
         if failures > round.parallel {
             outage = failure;
             break;
         }
     }
-    drop(asked);
     if let Some(failure) = &outage {
         let message = format!("The metrics store went away, so it was not asked any more: {}", failure.message);
-        let left = Failure { message, reproduce: None, ..failure.clone() };
-        // Those that were answered are not open any more, and stay as they are.
-        for query in &round.queries {
-            lock(rounds).answered(query, Err(left.clone()), clock());
+        let given_up = Failure { message, reproduce: None, ..failure.clone() };
+        for query in left {
+            tell(query.clone(), Err(given_up.clone()));
         }
     }
-    open.done = true;
-    Some(Ran { due, answered, outage })
+    Ran { due, answered, outage }
 }
 
 /// Whether a failure says more about the store than about the query.

@@ -196,8 +196,19 @@ impl Service {
 
     /// The answer for a channel and an architecture, unless it is the one that is known already.
     pub async fn answer(&self, channel: &str, arch: &Arch, known: Option<&Validator>) -> Result<Answer, ServiceError> {
+        self.answer_to(channel, arch, &[], known).await
+    }
+
+    /// The same for an asker who says more about itself: its `id`, the `version` it runs.
+    pub async fn answer_to(
+        &self,
+        channel: &str,
+        arch: &Arch,
+        about: &[(&str, &str)],
+        known: Option<&Validator>,
+    ) -> Result<Answer, ServiceError> {
         let mut url = self.graph.clone();
-        url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str());
+        url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str()).extend_pairs(about);
         let mut request = self.client.get(url.clone()).header(ACCEPT, "application/json");
         if let Some(known) = known {
             request = request.header(IF_NONE_MATCH, known.as_str());

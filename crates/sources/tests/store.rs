@@ -97,6 +97,9 @@ async fn keeps_the_halves_apart(store: &impl Store) {
     assert_eq!(patched["metadata"]["generation"], 2);
     let patched = store.patch(&key(&made), Part::Status, &json!({"status": {"replicas": 2}})).await.unwrap();
     assert_eq!((&patched["status"]["replicas"], &patched["metadata"]["generation"]), (&json!(2), &json!(2)));
+    let old = json!({"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}, "spec": {"replicas": 7}});
+    let late = store.patch(&key(&made), Part::Main, &old).await;
+    assert!(matches!(late, Err(StoreError::Conflict { .. })), "a patch may name the version it is for: {late:?}");
     let applied = store.apply(&deployment(3), &OURS).await.unwrap();
     assert_eq!((&applied["status"]["replicas"], &applied["spec"]["replicas"]), (&json!(2), &json!(3)));
 }

@@ -10,7 +10,7 @@ mod question;
 mod recorded;
 mod snapshot;
 
-pub use objects::{ObjectKind, Objects};
+pub use objects::{ObjectKind, Objects, Wanted};
 pub use question::Question;
 pub use recorded::{Record, Recorded};
 pub use snapshot::Snapshot;
@@ -24,8 +24,24 @@ pub trait Evidence {
     /// What a query gives.
     fn promql(&self, question: &Question) -> Reply<Value>;
 
+    /// The same for who shows no proof: source, warnings and the command that shows it again may be left out, and so may
+    /// the words of a failure.
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        self.promql(question)
+    }
+
     /// The objects of a kind. An answer without objects says that there are none; that nobody looked is not an answer.
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>>;
+
+    /// The objects that a rule may be about: at least those that are wanted. What only knows whole kinds gives all of one.
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects(&wanted.kind)
+    }
+
+    /// Whether names of objects were replaced, so that one that is not found may be there under another name.
+    fn names_replaced(&self) -> bool {
+        false
+    }
 
     /// The cluster's id.
     fn cluster_id(&self) -> Option<&str>;
@@ -90,6 +106,9 @@ pub struct Failure {
     /// The command that tries it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
+    /// When it is tried again, where somebody will.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Timestamp>,
 }
 
 /// Kinds of failures.
@@ -152,7 +171,7 @@ impl<T> Reply<T> {
 impl Failure {
     /// A failure with nothing but its kind and sentence.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Failure { class, message: message.into(), observed_at: None, source: None, reproduce: None }
+        Failure { class, message: message.into(), observed_at: None, source: None, reproduce: None, retry: None }
     }
 }
 

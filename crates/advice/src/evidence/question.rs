@@ -55,6 +55,11 @@ impl Question {
         &self.text
     }
 
+    /// The same text, to be kept.
+    pub(crate) fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
     /// The query.
     pub fn query(&self) -> &Query {
         &self.query

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
-use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply};
+use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply, Wanted};
 
 /// What came of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +77,10 @@ impl Evidence for Recorded {
 
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.as_ref().map_or(Reply::NotConfigured, |objects| objects.reply(kind))
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.as_ref().map_or(Reply::NotConfigured, |objects| objects.selected(wanted))
     }
 
     fn cluster_id(&self) -> Option<&str> {

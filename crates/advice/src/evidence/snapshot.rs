@@ -6,7 +6,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Level, Value};
 use clearway_promql::{Code, Limits, Millis, Query, Series};
 
-use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply};
+use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply, Wanted};
 use crate::reproduce;
 
 /// A cluster's series and objects, as they were at one time.
@@ -82,13 +82,32 @@ impl Evidence for Snapshot<'_> {
                     observed_at: Some(self.taken_at),
                     source: Some(self.name.to_owned()),
                     reproduce,
+                    retry: None,
                 })
             }
         }
     }
 
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        let Some(series) = self.series else { return Reply::NotConfigured };
+        match eval::instant(question.query(), series, self.time(), &self.evaluation) {
+            Ok(answer) => Reply::Answered(Observation {
+                value: answer.value,
+                observed_at: self.taken_at,
+                source: String::new(),
+                reproduce: None,
+                warnings: Vec::new(),
+            }),
+            Err(_) => Reply::Failed(Failure::new(FailureClass::Evaluation, String::new())),
+        }
+    }
+
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.map_or(Reply::NotConfigured, |objects| objects.reply(kind))
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.map_or(Reply::NotConfigured, |objects| objects.selected(wanted))
     }
 
     fn cluster_id(&self) -> Option<&str> {

@@ -23,7 +23,7 @@ use super::parameters::{Parameters, canonical, excerpt};
 use super::quantifier::{Quantifier, listed};
 use super::selector::{Selector, name};
 use super::{Case, Check, Finding, Tried};
-use crate::evidence::{Failure, FailureClass, ObjectKind};
+use crate::evidence::{Failure, FailureClass, Wanted};
 use crate::settings::Settings;
 
 #[derive(Debug)]
@@ -65,20 +65,19 @@ impl Check for Condition {
         &self.text
     }
 
-    fn objects(&self) -> Option<&ObjectKind> {
-        Some(&self.selector.kind)
+    fn wanted(&self) -> Option<&Wanted> {
+        Some(&self.selector.wanted)
     }
 
     fn check(&self, case: &Case<'_>) -> Tried {
-        let kind = &self.selector.kind;
         let nobody = self.selector.nobody();
-        let reply = case.evidence.objects(kind).map(|objects| {
+        let reply = case.evidence.selected(&self.selector.wanted).map(|objects| {
             let selected = objects.into_iter().filter(|object| self.selector.selects(object));
             let mut found: Vec<_> = selected.map(|object| (name(object), self.status_of(object))).collect();
             found.sort();
             found
         });
-        Tried::of_reply(case, reply, &nobody, |found| self.shown(found), |found| self.judge(found))
+        Tried::of_reply(case, reply, &nobody, |found| self.shown(found), |found| self.judge(found, case))
     }
 }
 
@@ -99,9 +98,9 @@ impl Condition {
         }
     }
 
-    fn judge(&self, found: &Found) -> Finding {
+    fn judge(&self, found: &Found, case: &Case<'_>) -> Finding {
         let Condition { type_, .. } = self;
-        let kind = &self.selector.kind;
+        let kind = &self.selector.wanted.kind;
         let absent = |message: String| self.quantifier.absent(message, format!("A {kind} with the condition {type_}."));
         let judge = |(name, status): &(String, Result<Status, Gap>)| match status {
             Ok(status) if *status == self.status => Finding::Match,
@@ -117,7 +116,8 @@ impl Condition {
             }
         };
         if found.is_empty() {
-            return absent(format!("There is no {kind} that the rule selects."));
+            let none = || absent(format!("There is no {kind} that the rule selects."));
+            return self.selector.hidden(case.evidence).unwrap_or_else(none);
         }
         self.quantifier.over(found.iter().map(judge))
     }

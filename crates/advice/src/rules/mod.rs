@@ -21,12 +21,12 @@ mod tried;
 use clearway_core::Timestamp;
 use clearway_graph::Rule;
 
-use crate::evidence::{Evidence, Failure, ObjectKind, Question};
+use crate::evidence::{Evidence, Failure, Question, Wanted};
 use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
 pub(crate) use promql::Memo;
-pub(crate) use tried::{Finding, Seen, Tried};
+pub(crate) use tried::{Finding, Seen, Told, Tried};
 
 /// Reads the parameters of a rule.
 type Read = fn(&Rule, &Settings) -> Result<Box<dyn Check>, Failure>;
@@ -59,13 +59,18 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
     /// What the rule says about a cluster.
     fn check(&self, case: &Case<'_>) -> Tried;
 
+    /// The same in a word, for who does not show why.
+    fn told(&self, case: &Case<'_>) -> Told {
+        Told::of(&self.check(case).finding)
+    }
+
     /// What it asks of a metrics store.
     fn question(&self) -> Option<&Question> {
         None
     }
 
     /// Which objects it looks at.
-    fn objects(&self) -> Option<&ObjectKind> {
+    fn wanted(&self) -> Option<&Wanted> {
         None
     }
 

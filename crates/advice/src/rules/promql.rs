@@ -2,18 +2,22 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clearway_graph::Rule;
 use clearway_promql::eval::Value;
 
 use super::tried::Missing;
-use super::{Case, Check, Finding, Tried};
+use super::{Case, Check, Finding, Told, Tried};
 use crate::evidence::{Failure, FailureClass, Presence, Question};
 use crate::settings::Settings;
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
 #[derive(Default)]
-pub(crate) struct Memo(RefCell<BTreeMap<String, Tried>>);
+pub(crate) struct Memo {
+    tried: RefCell<BTreeMap<String, Tried>>,
+    told: RefCell<BTreeMap<Arc<str>, Told>>,
+}
 
 #[derive(Debug)]
 struct Promql(Question);
@@ -36,7 +40,7 @@ impl Check for Promql {
     }
 
     fn check(&self, case: &Case<'_>) -> Tried {
-        if let Some(known) = case.memo.0.borrow().get(self.0.text()) {
+        if let Some(known) = case.memo.tried.borrow().get(self.0.text()) {
             return known.clone();
         }
         let tried = match case.evidence.store_id() {
@@ -48,8 +52,21 @@ impl Check for Promql {
                 }
             },
         };
-        case.memo.0.borrow_mut().insert(self.0.text().to_owned(), tried.clone());
+        case.memo.tried.borrow_mut().insert(self.0.text().to_owned(), tried.clone());
         tried
+    }
+
+    fn told(&self, case: &Case<'_>) -> Told {
+        if let Some(known) = case.memo.told.borrow().get(self.0.text()) {
+            return *known;
+        }
+        let ask = |question: &Question| Told::of_reply(case, &case.evidence.promql_unshown(question), answer);
+        let told = match case.evidence.store_id() {
+            None => ask(&self.0),
+            Some(id) => self.0.for_cluster(id, case.settings).map_or(Told::Failed, |question| ask(&question)),
+        };
+        case.memo.told.borrow_mut().insert(self.0.shared_text(), told);
+        told
     }
 }
 
@@ -78,7 +95,19 @@ fn ask(question: &Question, case: &Case<'_>) -> Tried {
     tried
 }
 
-/// Match or no match, if the value says either.
+/// What a value says: exactly one series with 0 or 1 is an answer. -0 is 0, and nothing else that is nearly 0 or 1 is.
+fn answer(value: &Value) -> Told {
+    match value {
+        Value::Vector(samples) => match samples.as_slice() {
+            [one] if one.value == 0.0 => Told::NoMatch,
+            [one] if one.value.to_bits() == 1.0_f64.to_bits() => Told::Match,
+            _ => Told::Failed,
+        },
+        _ => Told::Failed,
+    }
+}
+
+/// Match or no match, if the value says either, and else why it does not.
 fn judge(value: &Value, question: &Question) -> Finding {
     let ambiguous = |message: String| {
         Finding::failed(
@@ -87,6 +116,11 @@ fn judge(value: &Value, question: &Question) -> Finding {
             "A query that gives exactly one series with the value 0 or 1.",
         )
     };
+    match answer(value) {
+        Told::Match => return Finding::Match,
+        Told::NoMatch => return Finding::NoMatch,
+        Told::Failed | Told::Pending => {}
+    }
     match value {
         Value::Vector(samples) => match samples.as_slice() {
             [] => {
@@ -96,9 +130,6 @@ fn judge(value: &Value, question: &Question) -> Finding {
                 };
                 Finding::failed(FailureClass::Absent, "The query gave no series.", missing)
             }
-            // -0 is 0, and nothing else that is nearly 0 or 1 is.
-            [one] if one.value == 0.0 => Finding::NoMatch,
-            [one] if one.value.to_bits() == 1.0_f64.to_bits() => Finding::Match,
             [one] => ambiguous(format!("The query gave {}; only 0 and 1 are answers.", number(one.value))),
             several => ambiguous(format!("The query gave {} series; an answer is exactly one.", several.len())),
         },

@@ -23,7 +23,7 @@ use super::quantifier::{Quantifier, listed};
 use super::selector::{Selector, name};
 use super::tried::remedy;
 use super::{Case, Check, Finding, Tried};
-use crate::evidence::{Failure, ObjectKind};
+use crate::evidence::{Failure, Wanted};
 use crate::settings::Settings;
 
 #[derive(Debug)]
@@ -51,14 +51,13 @@ impl Check for Resource {
         &self.text
     }
 
-    fn objects(&self) -> Option<&ObjectKind> {
-        Some(&self.selector.kind)
+    fn wanted(&self) -> Option<&Wanted> {
+        Some(&self.selector.wanted)
     }
 
     fn check(&self, case: &Case<'_>) -> Tried {
-        let kind = &self.selector.kind;
         let nobody = self.selector.nobody();
-        let reply = case.evidence.objects(kind).map(|objects| {
+        let reply = case.evidence.selected(&self.selector.wanted).map(|objects| {
             let selected = objects.into_iter().filter(|object| self.selector.selects(object));
             let mut selected: Vec<(String, &Value)> = selected.map(|object| (name(object), object)).collect();
             // In one order, so that it is always the same objects that a budget is too small for.
@@ -67,16 +66,17 @@ impl Check for Resource {
             let holds = |(name, object): (String, &Value)| (name, self.expression.holds(object, &mut budget));
             selected.into_iter().map(holds).collect::<Vec<_>>()
         });
-        Tried::of_reply(case, reply, &nobody, |found| shown(found), |found| self.judge(found))
+        Tried::of_reply(case, reply, &nobody, |found| shown(found), |found| self.judge(found, case))
     }
 }
 
 impl Resource {
-    fn judge(&self, found: &Found) -> Finding {
-        let kind = &self.selector.kind;
+    fn judge(&self, found: &Found, case: &Case<'_>) -> Finding {
+        let kind = &self.selector.wanted.kind;
         if found.is_empty() {
             let message = format!("There is no {kind} that the rule selects.");
-            return self.quantifier.absent(message, format!("A {kind} that the rule selects."));
+            let none = || self.quantifier.absent(message, format!("A {kind} that the rule selects."));
+            return self.selector.hidden(case.evidence).unwrap_or_else(none);
         }
         self.quantifier.over(found.iter().map(|(name, holds)| match holds {
             Ok(holds) => Finding::of(*holds),

@@ -91,7 +91,7 @@ impl Check for Rollout {
             value: Some(value),
             observed_at: Some(case.now),
             source: Some("cluster id and time".to_owned()),
-            reproduce: None,
+            ..Seen::default()
         };
         Tried { finding: Finding::of(matches), seen, warnings: Vec::new() }
     }

@@ -3,15 +3,13 @@
 use serde_json::Value;
 
 use super::parameters::Parameters;
-use super::tried::Missing;
-use crate::evidence::{Failure, ObjectKind};
+use super::tried::{Finding, Missing};
+use crate::evidence::{Evidence, Failure, FailureClass, ObjectKind, Wanted};
 
 /// Objects of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selector {
-    pub(crate) kind: ObjectKind,
-    namespace: Option<String>,
-    name: Option<String>,
+    pub(crate) wanted: Wanted,
     labels: Vec<Requirement>,
 }
 
@@ -27,7 +25,7 @@ enum Requirement {
 impl Selector {
     /// What is missing where nobody looked for such objects.
     pub(crate) fn nobody(&self) -> Missing {
-        let kind = &self.kind;
+        let kind = &self.wanted.kind;
         Missing {
             message: format!("Nobody looked for objects of the kind {kind}."),
             missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
@@ -41,11 +39,21 @@ impl Selector {
             None => Vec::new(),
             Some(selector) => requirements(selector).map_err(|why| parameters.wrong("labelSelector", &why))?,
         };
-        Ok(Selector {
+        let wanted = Wanted {
             kind: ObjectKind::new(parameters.required("apiVersion")?, parameters.required("kind")?),
             namespace: owned(parameters.text("namespace")?),
             name: owned(parameters.text("name")?),
-            labels,
+        };
+        Ok(Selector { wanted, labels })
+    }
+
+    /// The finding that it cannot be told whether there is such an object, where names were replaced.
+    pub(crate) fn hidden(&self, evidence: &dyn Evidence) -> Option<Finding> {
+        let Wanted { kind, namespace, name } = &self.wanted;
+        let narrow = namespace.is_some() || name.is_some() || !self.labels.is_empty();
+        (narrow && evidence.names_replaced()).then(|| {
+            let message = format!("Names were replaced, so a {kind} that the rule selects may be there or not.");
+            Finding::failed(FailureClass::Absent, message, "A snapshot with names, or one taken for this graph.")
         })
     }
 
@@ -53,8 +61,9 @@ impl Selector {
     pub(crate) fn selects(&self, object: &Value) -> bool {
         let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
         let labels = object.pointer("/metadata/labels");
-        self.namespace.as_deref().is_none_or(|namespace| namespace == meta("namespace"))
-            && self.name.as_deref().is_none_or(|name| name == meta("name"))
+        let Wanted { namespace, name, .. } = &self.wanted;
+        namespace.as_deref().is_none_or(|namespace| namespace == meta("namespace"))
+            && name.as_deref().is_none_or(|name| name == meta("name"))
             && self.labels.iter().all(|requirement| requirement.holds(labels))
     }
 }

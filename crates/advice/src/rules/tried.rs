@@ -24,6 +24,15 @@ pub(crate) enum Finding {
     },
 }
 
+/// A finding in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Match,
+    NoMatch,
+    Failed,
+    Pending,
+}
+
 /// What was seen, as it stands in a proof.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Seen {
@@ -31,6 +40,8 @@ pub(crate) struct Seen {
     pub(crate) observed_at: Option<Timestamp>,
     pub(crate) source: Option<String>,
     pub(crate) reproduce: Option<String>,
+    /// When it is looked at again.
+    pub(crate) again: Option<Timestamp>,
 }
 
 /// A rule that was tried.
@@ -48,6 +59,27 @@ impl Finding {
 
     pub(crate) fn of(matches: bool) -> Self {
         if matches { Finding::Match } else { Finding::NoMatch }
+    }
+}
+
+impl Told {
+    pub(crate) fn of(finding: &Finding) -> Self {
+        match finding {
+            Finding::Match => Told::Match,
+            Finding::NoMatch => Told::NoMatch,
+            Finding::Failed { .. } => Told::Failed,
+            Finding::Pending { .. } => Told::Pending,
+        }
+    }
+
+    /// What a reply comes to: what [`Tried::of_reply`] finds, without its words.
+    pub(crate) fn of_reply<T>(case: &Case<'_>, reply: &Reply<T>, judge: impl FnOnce(&T) -> Told) -> Self {
+        match reply {
+            Reply::NotConfigured | Reply::Failed(_) => Told::Failed,
+            Reply::Pending { .. } => Told::Pending,
+            Reply::Answered(seen) if !in_time(case, seen.observed_at) => Told::Failed,
+            Reply::Answered(seen) => judge(&seen.value),
+        }
     }
 }
 
@@ -71,9 +103,9 @@ impl Tried {
                 Tried::unseen(Finding::failed(FailureClass::NotConfigured, &source.message, &source.missing))
             }
             Reply::Pending { due } => Tried::unseen(Finding::Pending { due }),
-            Reply::Failed(Failure { class, message, observed_at, source: place, reproduce }) => Tried {
+            Reply::Failed(Failure { class, message, observed_at, source: place, reproduce, retry }) => Tried {
                 finding: Finding::Failed { class, message, missing: remedy(class).to_owned() },
-                seen: Seen { value: None, observed_at, source: place, reproduce },
+                seen: Seen { value: None, observed_at, source: place, reproduce, again: retry },
                 warnings: Vec::new(),
             },
             Reply::Answered(Observation { value: found, observed_at, source, reproduce, warnings }) => {
@@ -81,7 +113,7 @@ impl Tried {
                 let value = Some(value(&found));
                 Tried {
                     finding,
-                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce },
+                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce, again: None },
                     warnings,
                 }
             }
@@ -93,6 +125,11 @@ impl Tried {
 pub(crate) struct Missing {
     pub(crate) message: String,
     pub(crate) missing: String,
+}
+
+/// Whether an answer is neither too old nor from the future.
+fn in_time(case: &Case<'_>, observed_at: Timestamp) -> bool {
+    case.now.since(observed_at) <= case.settings.max_age && observed_at.since(case.now) <= case.settings.clock_skew
 }
 
 /// The finding that an answer is too old or from the future, if it is (U16).

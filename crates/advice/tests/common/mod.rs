@@ -55,7 +55,12 @@ pub(crate) fn graph(answer: &Value) -> Graph {
 }
 
 pub(crate) fn assess(graph: &Graph, evidence: &dyn Evidence) -> Assessment {
-    Plan::new(graph, &version("1.0.0"), &Settings::default()).unwrap().assess(evidence, now())
+    let plan = Plan::new(graph, &version("1.0.0"), &Settings::default()).unwrap();
+    let assessment = plan.assess(evidence, now());
+    // Whatever is assessed, the short form says the same.
+    let statuses: Vec<_> = assessment.updates.iter().map(|update| update.recommended.status).collect();
+    assert_eq!(plan.brief(evidence, now()).updates, statuses);
+    assessment
 }
 
 /// The update to 1.0.1 that carries one risk with these rules.

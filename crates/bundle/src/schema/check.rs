@@ -107,6 +107,9 @@ impl Checker<'_> {
         {
             self.refuse(path, "minimum", format!("must not be less than {least}"));
         }
+        if node.int32 && !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number) {
+            self.refuse(path, "format", "does not fit into 32 bits".to_owned());
+        }
         if let Some(factor) = node.multiple_of {
             let times = if factor < 1.0 { 1.0 / factor * number } else { number / factor };
             if (times - times.round()).abs() > 1e-9 {
@@ -140,6 +143,12 @@ impl Checker<'_> {
         }
         for name in node.required.iter().filter(|name| !fields.contains_key(*name)) {
             self.refuse(&field(path, name), "required", "is required".to_owned());
+        }
+        if node.embedded && !path.is_empty() {
+            let missing = |name: &&&str| fields.get(**name).and_then(Value::as_str).is_none_or(str::is_empty);
+            for name in ["apiVersion", "kind"].iter().filter(missing) {
+                self.refuse(&field(path, name), "x-kubernetes-embedded-resource", "is required".to_owned());
+            }
         }
         for (name, value) in fields {
             let meta = path.is_empty() && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
@@ -225,7 +234,8 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a value is a whole number, also one that is written with a fraction of zero.
+/// Whether a value is a whole number, also one that is written with a fraction of zero and can be told from its neighbours.
 fn is_whole(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    value.is_i64() || value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() <= EXACT)
 }

@@ -16,6 +16,7 @@ const NODES: usize = 200_000;
 
 /// One part of a schema.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of the schema")]
 pub(super) struct Node {
     pub(super) kind: Option<Kind>,
     pub(super) nullable: bool,
@@ -38,6 +39,8 @@ pub(super) struct Node {
     pub(super) max_properties: Option<u64>,
     pub(super) pattern: Option<Regex>,
     pub(super) format: Option<Format>,
+    /// Whether it is a whole number of 32 bits.
+    pub(super) int32: bool,
     /// Whether a format is named that the API server knows, checked here or not.
     pub(super) formatted: bool,
     pub(super) list: ListType,
@@ -155,6 +158,7 @@ impl Reader<'_> {
             pattern: self.pattern(text("pattern"), path),
             format,
             formatted,
+            int32: kind == Some(Kind::Integer) && text("format") == Some("int32"),
             list: match text("x-kubernetes-list-type") {
                 Some("set") => ListType::Set,
                 Some("map") => ListType::Map(texts("x-kubernetes-list-map-keys")),
@@ -223,14 +227,12 @@ impl Reader<'_> {
 
     fn format(&mut self, kind: Option<Kind>, name: Option<&str>, path: &str) -> (Option<Format>, bool) {
         let Some(name) = name.filter(|_| matches!(kind, None | Some(Kind::String))) else { return (None, false) };
-        match Format::named(name) {
-            Ok(format) => (format, format.is_some()),
-            Err(()) => {
-                let what = format!("texts of the format `{}` are not looked at", excerpt(name));
-                self.unchecked.push(Unchecked { path: path.to_owned(), what });
-                (None, true)
-            }
+        if let Ok(format) = Format::named(name) {
+            return (format, format.is_some());
         }
+        let what = format!("texts of the format `{}` are not looked at", excerpt(name));
+        self.unchecked.push(Unchecked { path: path.to_owned(), what });
+        (None, true)
     }
 }
 

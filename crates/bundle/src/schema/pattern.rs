@@ -27,6 +27,8 @@ fn translated(pattern: &str) -> Option<String> {
                 's' => out.push_str("[\\t\\n\\f\\r ]"),
                 'S' => out.push_str("[^\\t\\n\\f\\r ]"),
                 'b' if !class => out.push_str("(?-u:\\b)"),
+                // Not the bounds of a word, as here.
+                literal @ ('<' | '>') => out.push(literal),
                 // The negated one matches within characters, which is not allowed here; quoting has no counterpart.
                 'B' | 'Q' | 'E' | 'C' => return None,
                 other => {

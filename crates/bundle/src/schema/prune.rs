@@ -29,7 +29,9 @@ fn fields(value: &mut Value, node: Option<&Node>) {
     match value {
         Value::Object(map) => known_fields(map, node),
         Value::Array(items) if node.preserve => {
-            items.iter_mut().for_each(|item| preserved(item, node.items.as_deref()));
+            for item in items {
+                preserved(item, node.items.as_deref());
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| fields(item, node.items.as_deref())),
         _ => {}
@@ -91,7 +93,9 @@ fn nulls(value: &mut Value, node: Option<&Node>) {
         }
         Value::Array(items) => {
             let node = node.and_then(|node| node.items.as_deref());
-            items.iter_mut().for_each(|item| nulls(item, node));
+            for item in items {
+                nulls(item, node);
+            }
         }
         _ => {}
     }

@@ -212,11 +212,15 @@ fn measure(value: &Value, values: &mut u64, longest: &mut u64) {
     match value {
         Value::Array(items) => {
             *longest = (*longest).max(items.len() as u64);
-            items.iter().for_each(|item| measure(item, values, longest));
+            for item in items {
+                measure(item, values, longest);
+            }
         }
         Value::Object(fields) => {
             *longest = (*longest).max(fields.len() as u64);
-            fields.values().for_each(|field| measure(field, values, longest));
+            for field in fields.values() {
+                measure(field, values, longest);
+            }
         }
         Value::String(text) => *values = values.saturating_add(text.len() as u64 / 64),
         _ => {}

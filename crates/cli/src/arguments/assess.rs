@@ -14,9 +14,13 @@ Examples:
   clearway assess --graph https://updates.example.com/api/upgrades_info --channel stable-1.5 --version 1.4.2 --to 1.5.0
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus https://prometheus.example.com --why
   clearway assess --graph graph-data --snapshot snapshot --why
+  clearway assess --graph oci://registry.example.com/graph-data --channel stable-1.5 --version 1.4.2 --to 1.6.0
 
-Exit code 0: at least one update is recommended (with --to: this one is); 2: none is, but some cannot be told; 1: none
-is; 3: could not run.";
+A version that is several updates away (--to) is shown with the ways there: the shortest, and the one with the fewest
+risks. Only the first update starts from the cluster as it is; later ones are judged with today's evidence.
+
+Exit code 0: at least one update is recommended (with --to: this one, or every update of a way); 2: none is, but some
+cannot be told; 1: none is, or there is no way; 3: could not run.";
 
 /// Which cluster is meant, and how it is asked.
 #[derive(Debug, Args)]
@@ -55,11 +59,9 @@ pub(crate) struct ClusterAccess {
     pub(crate) shared_store: bool,
 }
 
-/// Options of `clearway assess`.
+/// What is known of the cluster, and as of when.
 #[derive(Debug, Args)]
-pub(crate) struct Assess {
-    #[command(flatten)]
-    pub(crate) source: GraphSource,
+pub(crate) struct EvidenceSource {
     #[command(flatten)]
     pub(crate) cluster: ClusterAccess,
     /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
@@ -72,18 +74,27 @@ pub(crate) struct Assess {
     /// What `clearway snapshot collect` wrote: a directory, or an archive of one
     #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["series", "prometheus", "kubeconfig", "context"])]
     pub(crate) snapshot: Option<PathBuf>,
-    /// Only this update, with the whole proof
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) to: Option<Version>,
-    /// Every update with the whole proof
-    #[arg(long, conflicts_with = "to")]
-    pub(crate) why: bool,
     /// How old evidence may be
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
     /// Assess as of this time (RFC 3339); by default that of the snapshot or the newest sample, or the present
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Timestamp>,
+}
+
+/// Options of `clearway assess`.
+#[derive(Debug, Args)]
+pub(crate) struct Assess {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceSource,
+    /// Only this update, with the whole proof; the ways there, if it takes several updates
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: Option<Version>,
+    /// Every update with the whole proof
+    #[arg(long, conflicts_with = "to")]
+    pub(crate) why: bool,
     #[command(flatten)]
     pub(crate) output: AsData,
 }

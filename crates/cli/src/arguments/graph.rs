@@ -90,7 +90,7 @@ Nothing is written unless every answer stays the same, byte for byte.")]
 #[derive(Debug, Args)]
 pub(crate) struct GraphSource {
     /// A graph-data directory, an archive of one, an answer of an update service in a file (- reads standard input),
-    /// or the URL of an update service
+    /// the URL of an update service, or an image or artifact in a registry that holds graph-data (`oci://HOST/PATH:TAG`)
     #[arg(long, value_name = "GRAPH", default_value = ".")]
     pub(crate) graph: PathBuf,
     /// The directory as it was at this git revision
@@ -98,12 +98,28 @@ pub(crate) struct GraphSource {
     pub(crate) rev: Option<String>,
     #[command(flatten)]
     pub(crate) trust: Trust,
+    #[command(flatten)]
+    pub(crate) registries: Registries,
+}
+
+/// Registries of images, and how they are spoken to.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Registries {
+    /// A repository whose release images are releases of the graph besides those of the graph-data
+    #[arg(long, value_name = "HOST/PATH")]
+    pub(crate) registry: Vec<String>,
+    /// The logins for registries, as `docker login` and `podman login` write them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_config: Option<PathBuf>,
+    /// Speak to every registry without TLS, not only to those on this machine
+    #[arg(long)]
+    pub(crate) plain_http: bool,
 }
 
 /// Whom to believe to be the service of a URL.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Trust {
-    /// Trust the certificates in this file too, where GRAPH is a URL
+    /// Trust the certificates in this file too, where GRAPH is a URL or in a registry
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 }
@@ -189,7 +205,8 @@ pub(crate) struct GraphLint {
 /// Options of `clearway graph diff`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphDiff {
-    /// What was: a directory, an archive, an answer in a file, a URL, or a git revision of what --graph names
+    /// What was: a directory, an archive, an answer in a file, a URL, an image (oci://…), or a git revision of what
+    /// --graph names
     pub(crate) before: String,
     /// What is: likewise
     pub(crate) after: String,
@@ -198,6 +215,8 @@ pub(crate) struct GraphDiff {
     pub(crate) graph: PathBuf,
     #[command(flatten)]
     pub(crate) trust: Trust,
+    #[command(flatten)]
+    pub(crate) registries: Registries,
     /// Only these channels
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clearway_core::Version;
 
 use super::{AsData, ClusterAccess, GraphSource};
 
@@ -17,7 +18,8 @@ Examples:
   clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --to snapshot
   clearway assess --graph graph-data --snapshot snapshot
 
-Secrets and tokens are never taken; --redact also replaces names of objects and namespaces by hashes.
+Secrets and tokens are never taken, and of ConfigMaps only those that a rule names, without what looks like a secret in
+them; --redact also replaces names of objects and namespaces by hashes.
 Exit code 0: everything was taken; 2: something is left out, and the snapshot says what; 3: could not run."
     )]
     Collect(Box<SnapshotCollect>),
@@ -38,6 +40,9 @@ pub(crate) struct SnapshotCollect {
     /// The directory to write, which must not be there yet
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Also what the ways to this version need to know, if it is several updates away
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) target: Option<Version>,
     /// Replace names by hashes
     #[arg(long)]
     pub(crate) redact: bool,

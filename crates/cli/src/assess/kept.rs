@@ -1,19 +1,24 @@
 //! Evidence from a snapshot that was taken earlier: what was not collected is not known, and never "not there".
+//!
+//! An assessment as of the snapshot's time has the bytes of one of the live cluster as of that time, but for where
+//! things were seen: `source` and `reproduce` of every rule, and `observedAt` and `ageSeconds` of rules about objects,
+//! because an API server is asked about the present only.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series,
+    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series, Wanted,
 };
-use clearway_advice::{Assessment, Plan};
 use clearway_core::diagnostic::terminal;
-use clearway_core::{Limits, Timestamp};
+use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_promql::eval::Value;
-use clearway_sources::prometheus::windows;
-use clearway_sources::snapshot::{self, ClusterFacts, Part, Selection, Snapshot};
+use clearway_sources::prometheus::Needs;
+use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 
 use super::cluster::About;
+use super::objects;
 use crate::output;
 
 /// A snapshot, and what it goes by.
@@ -25,67 +30,122 @@ pub(crate) struct Kept {
     shared_store: bool,
 }
 
+/// A snapshot, with the samples that each question needs worked out before.
+pub(crate) struct WithNeeds<'k> {
+    kept: &'k Kept,
+    needs: &'k HashMap<String, Needs>,
+}
+
 /// Reads a snapshot, and tells on standard error what is odd about it.
-pub(super) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
-    let shown = path.display();
-    let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("{shown} cannot be read"))?;
-    // The file that the commands of a proof can read.
-    let name = if path.is_dir() { path.join("series.snap").display().to_string() } else { shown.to_string() };
-    for diagnostic in &loaded.diagnostics {
+pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
+    let opened = open(path, shared_store).with_context(|| format!("{} cannot be read", path.display()));
+    let (kept, diagnostics) = opened?;
+    for diagnostic in &diagnostics {
         anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
     }
-    Ok(of(loaded.snapshot, &shown.to_string(), name, shared_store))
+    Ok(kept)
+}
+
+/// Reads a snapshot; also what is odd about it.
+pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(Kept, Vec<Diagnostic>), SnapshotError> {
+    let loaded = snapshot::read(path, &Limits::default())?;
+    let shown = path.display().to_string();
+    // The file that the commands of a proof can read.
+    let name = if path.is_dir() { path.join("series.snap").display().to_string() } else { shown.clone() };
+    Ok((of(loaded.snapshot, &shown, name, shared_store), loaded.diagnostics))
 }
 
 /// A snapshot as evidence: the place it stands in, and the file there with its series.
 pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
-    let mut objects = Objects::new(snapshot.taken_at, shown.to_string(), false);
-    for (kind, part) in &snapshot.objects {
-        let Part::Collected(found) = part else { continue };
-        // What a snapshot leaves out of an object is not known to be absent from it; and some objects of a kind say
-        // nothing about the others.
-        let is_whole = !(kind.group.is_empty() && kind.kind == "ConfigMap");
-        if is_whole && found.selection == Selection::default() {
-            objects.looked_for(ObjectKind { group: kind.group.clone(), kind: kind.kind.clone() });
-            for item in &found.items {
-                objects.insert(item.clone());
-            }
-        }
-    }
+    let objects = objects::evidence(&snapshot.objects, snapshot.taken_at, shown, false);
     Kept { snapshot, name, objects, shared_store }
 }
 
 impl Kept {
-    pub(super) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> About {
         let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
         About { version, channel, arch, id }
     }
 
-    pub(super) fn assess(&self, plan: &Plan, now: Option<Timestamp>) -> Assessment {
-        plan.assess(self, now.unwrap_or(self.snapshot.taken_at))
+    pub(crate) fn taken_at(&self) -> Timestamp {
+        self.snapshot.taken_at
+    }
+
+    /// The same evidence for who asks many clusters the same questions; `needs` is by the text of the question.
+    pub(crate) fn with_needs<'k>(&'k self, needs: &'k HashMap<String, Needs>) -> WithNeeds<'k> {
+        WithNeeds { kept: self, needs }
+    }
+
+    fn answer(&self, question: &Question, needs: &Needs) -> Reply<Value> {
+        let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
+        let taken_at = self.taken_at();
+        match &self.snapshot.series {
+            Part::NotCollected { why } => unknown(format!("The snapshot holds no series: {why}")),
+            Part::Collected(found) => match found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)) {
+                Some(selector) => unknown(format!("The snapshot was taken without `{}`.", output::printable(selector))),
+                None => Series::new(&found.series, taken_at, &self.name).promql(question),
+            },
+        }
+    }
+}
+
+impl Evidence for WithNeeds<'_> {
+    fn promql(&self, question: &Question) -> Reply<Value> {
+        match self.needs.get(question.text()) {
+            Some(needs) => self.kept.answer(question, needs),
+            // With the cluster's id in it, it is another question.
+            None => self.kept.promql(question),
+        }
+    }
+
+    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+        let (Some(needs), Part::Collected(found)) = (self.needs.get(question.text()), &self.kept.snapshot.series)
+        else {
+            return self.promql(question);
+        };
+        let taken_at = self.kept.taken_at();
+        if found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)).is_some() {
+            return Reply::Failed(Failure::new(FailureClass::Absent, ""));
+        }
+        Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question)
+    }
+
+    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
+        self.kept.objects(kind)
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.kept.selected(wanted)
+    }
+
+    fn names_replaced(&self) -> bool {
+        self.kept.names_replaced()
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        self.kept.cluster_id()
+    }
+
+    fn store_id(&self) -> Option<&str> {
+        self.kept.store_id()
     }
 }
 
 impl Evidence for Kept {
     fn promql(&self, question: &Question) -> Reply<Value> {
-        let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
-        let taken_at = self.snapshot.taken_at;
-        match &self.snapshot.series {
-            Part::NotCollected { why } => unknown(format!("The snapshot holds no series: {why}")),
-            Part::Collected(found) => {
-                let wanted = windows([question.query()], taken_at.as_seconds().saturating_mul(1_000));
-                match wanted.iter().find(|window| !found.covers(window)) {
-                    Some(window) => {
-                        unknown(format!("The snapshot was taken without `{}`.", output::printable(&window.selector)))
-                    }
-                    None => Series::new(&found.series, taken_at, &self.name).promql(question),
-                }
-            }
-        }
+        self.answer(question, &Needs::of(question.query()))
     }
 
     fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
         self.objects.reply(kind)
+    }
+
+    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
+        self.objects.selected(wanted)
+    }
+
+    fn names_replaced(&self) -> bool {
+        self.snapshot.redacted
     }
 
     fn cluster_id(&self) -> Option<&str> {

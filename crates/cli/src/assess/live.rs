@@ -1,5 +1,7 @@
 //! Evidence from a Prometheus: every distinct query of the graph's rules is asked once, a few at a time.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 use clearway_advice::Plan;
 use clearway_advice::evidence::{Record, Recorded};
@@ -8,27 +10,45 @@ use clearway_sources::clock;
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use futures::StreamExt as _;
 
-use crate::arguments::{Assess, ClusterAccess, Trust};
+use crate::arguments::{ClusterAccess, EvidenceSource, Trust};
 use crate::output::LiveLine;
 
 /// Queries that are asked at one time: advice is no reason to burden a cluster's monitoring.
-const AT_ONCE: usize = 4;
+pub(crate) const AT_ONCE: usize = 4;
 
 /// The Prometheus of a URL; nothing is sent yet.
 pub(crate) fn connect(url: &str, access: &ClusterAccess, trust: &Trust) -> Result<Prometheus> {
-    let identity = access.client_certificate.clone().zip(access.client_key.clone());
+    let ClusterAccess { token_file, client_certificate, client_key, .. } = access;
+    connect_as(url, token_file.as_deref(), client_certificate.as_deref().zip(client_key.as_deref()), trust)
+}
+
+/// The same for who has a token, or a certificate with its key.
+pub(crate) fn connect_as(
+    url: &str,
+    token_file: Option<&Path>,
+    identity: Option<(&Path, &Path)>,
+    trust: &Trust,
+) -> Result<Prometheus> {
+    let identity =
+        identity.map(|(certificate, key)| ClientIdentity { certificate: certificate.to_owned(), key: key.to_owned() });
     let options = PrometheusOptions {
-        token_file: access.token_file.clone(),
+        token_file: token_file.map(Path::to_owned),
         ca_file: trust.ca_file.clone(),
-        identity: identity.map(|(certificate, key)| ClientIdentity { certificate, key }),
+        identity,
         ..PrometheusOptions::default()
     };
     Ok(Prometheus::new(url, &options)?)
 }
 
 /// Asks whatever the plan has to know.
-pub(super) fn ask(plan: &Plan, url: &str, options: &Assess, id: Option<&str>) -> Result<Recorded> {
-    let prometheus = connect(url, &options.cluster, &options.source.trust)?;
+pub(super) fn ask(
+    plan: &Plan,
+    url: &str,
+    options: &EvidenceSource,
+    trust: &Trust,
+    id: Option<&str>,
+) -> Result<Recorded> {
+    let prometheus = connect(url, &options.cluster, trust)?;
     let cluster_id = id.map(str::to_owned);
     let store_id = cluster_id.clone().filter(|_| options.cluster.shared_store);
     let questions: Vec<String> = match &store_id {

@@ -1,58 +1,83 @@
-//! The objects that rules look at: from a cluster, only of the kinds that the graph's rules name.
+//! The objects that rules look at: only of the kinds that the graph's rules name, and judged live as a snapshot would
+//! keep them.
 
-use anyhow::Result;
+use std::collections::BTreeMap;
+
 use clearway_advice::Plan;
-use clearway_advice::evidence::Objects;
-use clearway_sources::clock;
-use clearway_sources::kubernetes::{Cluster, ClusterError, Resource};
+use clearway_advice::evidence::{self, Failure, FailureClass, ObjectKind, Wanted};
+use clearway_core::Timestamp;
+use clearway_sources::snapshot::{self, GroupKind, ObjectLimits, ObjectName, Objects, Part, Selection};
+use serde_json::Value;
 
 use super::cluster::Connected;
 
-/// Pages of one kind that are read. What is beyond cannot be told to be absent, so the kind is left out whole.
-const PAGES: usize = 200;
+/// Objects by their kind, or why they are not known.
+pub(crate) type Parts = BTreeMap<GroupKind, Part<Objects>>;
 
-/// What the cluster has of the kinds that rules look at; nothing if no rule looks.
-///
-/// A kind that may not be listed is left out, with a word on standard error: its rules cannot be evaluated then.
-pub(super) fn look(plan: &Plan, connected: &Connected) -> Result<Option<Objects>> {
-    let kinds = plan.kinds();
-    if kinds.is_empty() {
-        return Ok(None);
-    }
-    let mut objects = Objects::new(clock::now(), "the cluster", true);
-    for kind in kinds {
-        let Some(resource) = connected.catalog.of(&kind.group, &kind.kind) else {
-            // A kind that is not served has no objects.
-            objects.looked_for(kind.clone());
-            continue;
-        };
-        match connected.runtime.block_on(list(&connected.cluster, resource)) {
-            Ok(Some(items)) => {
-                objects.looked_for(kind.clone());
-                for item in items {
-                    objects.insert(item);
-                }
-            }
-            Ok(None) => anstream::eprintln!("there are too many {resource}; rules about them are not evaluated"),
-            Err(error @ (ClusterError::Forbidden { .. } | ClusterError::NoSuchKind { .. })) => {
-                anstream::eprintln!("{error}; rules about them are not evaluated");
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(Some(objects))
+/// What a cluster has of the kinds that rules look at.
+pub(crate) fn take(plan: &Plan, connected: &Connected) -> Parts {
+    plan.kinds().into_iter().map(|kind| taken(plan, kind, connected)).collect()
 }
 
-/// Every object of a kind; nothing if there are more than are read.
-async fn list(cluster: &Cluster, resource: &Resource) -> Result<Option<Vec<serde_json::Value>>, ClusterError> {
-    let (mut all, mut token) = (Vec::new(), None);
-    for _ in 0..PAGES {
-        let page = cluster.list(resource, None, None, token.as_deref()).await?;
-        all.extend(page.items);
-        token = page.next;
-        if token.is_none() {
-            return Ok(Some(all));
+fn taken(plan: &Plan, kind: &ObjectKind, connected: &Connected) -> (GroupKind, Part<Objects>) {
+    let Connected { runtime, cluster, catalog } = connected;
+    let key = GroupKind { group: kind.group.clone(), kind: kind.kind.clone() };
+    let selection = if is_config_map(&key) { named(plan, kind) } else { Selection::default() };
+    if is_config_map(&key) && selection.only.is_empty() {
+        let why = "of ConfigMaps only those are looked at that a rule names".to_owned();
+        return (key, Part::NotCollected { why });
+    }
+    match catalog.of(&kind.group, &kind.kind) {
+        Some(resource) => runtime.block_on(snapshot::objects(cluster, resource, &selection, &ObjectLimits::default())),
+        // A kind that is not served has no objects.
+        None => (key, Part::Collected(Objects { selection, items: Vec::new() })),
+    }
+}
+
+/// The contents of `ConfigMap`s are whatever their owners put there, so nobody takes all of them.
+fn is_config_map(kind: &GroupKind) -> bool {
+    kind.group.is_empty() && kind.kind == "ConfigMap"
+}
+
+/// The objects of a kind that rules name.
+fn named(plan: &Plan, kind: &ObjectKind) -> Selection {
+    let own = plan.wanted().into_iter().filter(|wanted| wanted.kind == *kind);
+    let name = |wanted: &Wanted| Some(ObjectName { namespace: wanted.namespace.clone(), name: wanted.name.clone()? });
+    Selection { only: own.filter_map(name).collect(), ..Selection::default() }
+}
+
+/// What was taken, as evidence. What was not is not known, and never "not there".
+pub(crate) fn evidence(parts: &Parts, seen: Timestamp, source: &str, live: bool) -> evidence::Objects {
+    let mut objects = evidence::Objects::new(seen, source, live);
+    for (key, part) in parts {
+        let kind = ObjectKind { group: key.group.clone(), kind: key.kind.clone() };
+        let found = match part {
+            Part::Collected(found) => found,
+            Part::NotCollected { why } => {
+                let message = format!("Objects of the kind {kind} are not known: {why}.");
+                objects.fail(kind, Failure::new(FailureClass::Absent, message));
+                continue;
+            }
+        };
+        let Selection { namespace, name, labels, only } = &found.selection;
+        if !only.is_empty() {
+            for one in only {
+                let items = found.items.iter().filter(|item| one.names(item)).cloned().collect();
+                let ObjectName { namespace, name } = one.clone();
+                objects.found(Wanted { kind: kind.clone(), namespace, name: Some(name) }, items);
+            }
+        } else if found.selection == Selection::default() {
+            // All of them without their data, which is not known to be absent.
+            if !is_config_map(key) {
+                objects.looked_for(kind);
+                found.items.iter().cloned().for_each(|item: Value| {
+                    objects.insert(item);
+                });
+            }
+        } else if labels.is_none() && !is_config_map(key) {
+            let wanted = Wanted { kind, namespace: namespace.clone(), name: name.clone() };
+            objects.found(wanted, found.items.clone());
         }
     }
-    Ok(None)
+    objects
 }

@@ -1,5 +1,5 @@
-//! The story that conditional updates were invented for, in its own words: a cluster on vSphere behind a proxy, three risks
-//! on one update, one target that cannot be told, and others that are recommended (U5, U10, U11, U14).
+//! The story that conditional updates were invented for, in its own words: a cluster on vSphere behind a proxy, three
+//! risks on one update, one target that cannot be told, and others that are recommended (U5, U10, U11, U14).
 
 use std::io::Write;
 

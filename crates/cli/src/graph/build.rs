@@ -22,7 +22,7 @@ pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
     let view = match source::service(&options.source)? {
         Some(service) if !named && service.channel().is_none() => bail!("{NEITHER}"),
         Some(_) => source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?,
-        None => match source::local(&options.source.graph, options.source.rev.as_deref())? {
+        None => match source::given(&options.source)? {
             Given::Files(_) if !named => bail!("{NEITHER}"),
             Given::Files(inputs) => source::of_files(&inputs, options.channel.as_deref(), options.arch.arch.as_ref())?,
             Given::Answer(answer) => source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?,

@@ -8,10 +8,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clearway_core::Arch;
 use clearway_graph::diff::{Diff, Says, What};
-use clearway_graph::{Graph, Revision, diff};
+use clearway_graph::{Graph, Inputs, Revision, diff};
 use clearway_sources::service::Service;
 use serde_json::{Value, json};
 
+use super::registry;
 use super::source::{self, Answered, Given};
 use crate::arguments::GraphDiff;
 use crate::exit::Exit;
@@ -56,11 +57,15 @@ impl Side {
         if source::is_url(name) {
             return Ok(Side::Service(source::connect(name, &options.trust)?));
         }
+        if registry::is_image(name) {
+            let inputs = with_releases(registry::graph_data(name, &options.registries, &options.trust)?, options)?;
+            return Ok(Side::Files(Box::new(super::revision(&inputs)?)));
+        }
         let there = name == "-" || Path::new(name).exists();
         let given =
             if there { source::local(Path::new(name), None) } else { source::local(&options.graph, Some(name)) };
         Ok(match given? {
-            Given::Files(inputs) => Side::Files(Box::new(super::revision(&inputs)?)),
+            Given::Files(inputs) => Side::Files(Box::new(super::revision(&with_releases(inputs, options)?)?)),
             Given::Answer(answer) => Side::Answer(answer.told()),
         })
     }
@@ -90,6 +95,12 @@ impl Side {
             Side::Service(service) => Ok(source::answer(service, channel, arch)?.told().graph),
         }
     }
+}
+
+/// Graph-data with the releases of the repositories that are named.
+fn with_releases(mut inputs: Inputs, options: &GraphDiff) -> Result<Inputs> {
+    registry::add_releases(&mut inputs, &options.registries, &options.trust)?;
+    Ok(inputs)
 }
 
 /// The channels to compare; none for all of them, or for two answers of which none says.

@@ -24,7 +24,7 @@ pub(super) fn run(options: &GraphExplain) -> Result<Exit> {
                 None => return of_files(&source::data_of(&service)?, &from, &to, &arch, options),
             }
         }
-        None => source::local(&options.source.graph, options.source.rev.as_deref())?,
+        None => source::given(&options.source)?,
     };
     match given {
         Given::Files(inputs) => of_files(&inputs, &from, &to, &arch.cloned().unwrap_or_default(), options),

@@ -1,12 +1,14 @@
 //! `clearway graph`: the update graph of graph-data: built, shown, explained, checked, compared, walked, drawn, converted.
 
 mod build;
+pub(crate) mod channels;
 mod convert;
 mod diff;
 pub(crate) mod explain;
 pub(crate) mod lint;
 mod paths;
 mod queries;
+pub(crate) mod registry;
 mod render;
 pub(crate) mod show;
 pub(crate) mod source;
@@ -37,7 +39,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
 }
 
 /// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
-fn revision(inputs: &Inputs) -> Result<Revision> {
+pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
     let outcome = load(inputs, &Limits::default());
     tell("the files have", &outcome.diagnostics);
     match outcome.revision {
@@ -59,7 +61,7 @@ fn tell(whose: &str, diagnostics: &[Diagnostic]) {
 }
 
 /// Refuses a channel or architecture that no file knows: an empty answer would read as "no updates".
-fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
+pub(crate) fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
     if !channels.contains(&channel) {
         bail!("there is no channel `{channel}`; there are {}", listing(&channels));
@@ -71,7 +73,7 @@ fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     Ok(())
 }
 
-fn listing(names: &[&str]) -> String {
+pub(crate) fn listing(names: &[&str]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
     match names.len().saturating_sub(SHOWN) {

@@ -1,4 +1,5 @@
-//! What `--graph` names: a directory, a git revision of one, a file or stream, or an update service.
+//! What `--graph` names: a directory, a git revision of one, a file or stream, an image in a registry, or an update
+//! service.
 //!
 //! A command asks for what it needs: [`files`] for everything that is in graph-data, [`view`] for one channel, of which
 //! an answer is enough, and [`files_or_answer`] where either will do.
@@ -12,21 +13,22 @@ use clearway_sources::graph_data::{self, Content};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service, ServiceError};
 
+use super::registry;
 use crate::arguments::{GraphSource, Trust};
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
 /// Bytes of graph-data from elsewhere, unpacked: fifty times the largest that is known.
-const UNPACKED: u64 = 512 << 20;
+pub(super) const UNPACKED: u64 = 512 << 20;
 
 /// Graph-data, or one answer.
-pub(super) enum Given {
+pub(crate) enum Given {
     Files(Inputs),
     Answer(Answered),
 }
 
 /// An answer of an update service, from a file or from the service itself.
-pub(super) struct Answered {
+pub(crate) struct Answered {
     /// What it goes by in messages.
     pub(super) name: String,
     /// The channel it was asked for; an answer itself does not say.
@@ -43,7 +45,7 @@ pub(crate) struct View {
     /// The channel, or the file of an answer that was named without one.
     pub(crate) name: String,
     /// The architecture; an answer in a file does not say.
-    pub(super) arch: Option<Arch>,
+    pub(crate) arch: Option<Arch>,
 }
 
 impl Answered {
@@ -106,6 +108,9 @@ pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
     if source.rev.is_some() {
         bail!("--rev is of a directory in git, and a service has none");
     }
+    if !source.registries.registry.is_empty() {
+        bail!("--registry adds releases to graph-data; a service has added those it knows already");
+    }
     connect(url, &source.trust).map(Some)
 }
 
@@ -167,10 +172,28 @@ fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 /// Waits for one exchange.
-fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
+pub(super) fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     Ok(runtime.block_on(work))
+}
+
+/// What a source that is no service holds, with the releases of the repositories that are named beside it.
+pub(super) fn given(source: &GraphSource) -> Result<Given> {
+    let GraphSource { graph, rev, trust, registries } = source;
+    let mut given = match (graph.to_str().filter(|name| registry::is_image(name)), rev) {
+        (Some(_), Some(_)) => bail!("--rev is of a directory in git, and an image has none"),
+        (Some(name), None) => Given::Files(registry::graph_data(name, registries, trust)?),
+        (None, rev) => local(graph, rev.as_deref())?,
+    };
+    match &mut given {
+        Given::Files(inputs) => registry::add_releases(inputs, registries, trust)?,
+        Given::Answer(answer) if !registries.registry.is_empty() => {
+            bail!("--registry adds releases to graph-data, and {} is one answer", answer.name)
+        }
+        Given::Answer(_) => {}
+    }
+    Ok(given)
 }
 
 /// What a file, a stream or a directory holds.
@@ -193,8 +216,8 @@ pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<Given> {
 }
 
 /// Everything a source has. A service whose graph-data lists no releases gives the answer for the named channel.
-pub(super) fn files_or_answer(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<Given> {
-    let Some(service) = service(source)? else { return local(&source.graph, source.rev.as_deref()) };
+pub(crate) fn files_or_answer(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<Given> {
+    let Some(service) = service(source)? else { return given(source) };
     match channel.or(service.channel()) {
         Some(channel) => match fetched(&service) {
             Ok(inputs) if !without_releases(&inputs) => Ok(Given::Files(inputs)),
@@ -209,7 +232,7 @@ pub(super) fn files_or_answer(source: &GraphSource, channel: Option<&str>, arch:
 pub(super) fn files(source: &GraphSource, why: &str) -> Result<Inputs> {
     let given = match service(source)? {
         Some(service) => Given::Files(data_of(&service)?),
-        None => local(&source.graph, source.rev.as_deref())?,
+        None => given(source)?,
     };
     match given {
         Given::Files(inputs) => Ok(inputs),
@@ -219,6 +242,18 @@ pub(super) fn files(source: &GraphSource, why: &str) -> Result<Inputs> {
 
 /// One channel of a source.
 pub(crate) fn view(source: &GraphSource, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+    view_for(source, channel, arch, None)
+}
+
+/// The same for a cluster that may say which architecture it has. Other than a named one, that is no question to an
+/// answer in a file, which is of one architecture and does not say which.
+pub(crate) fn view_for(
+    source: &GraphSource,
+    channel: Option<&str>,
+    named: Option<&Arch>,
+    said: Option<&Arch>,
+) -> Result<View> {
+    let arch = named.or(said);
     if let Some(service) = service(source)? {
         let Some(channel) = channel.or(service.channel()) else {
             bail!("name a channel: {} answers for one at a time", service.base());
@@ -227,9 +262,9 @@ pub(crate) fn view(source: &GraphSource, channel: Option<&str>, arch: Option<&Ar
         let answer = answer(&service, channel, &arch)?.told();
         return Ok(View { graph: answer.graph, revision: None, name: channel.to_owned(), arch: Some(arch) });
     }
-    match local(&source.graph, source.rev.as_deref())? {
+    match given(source)? {
         Given::Files(inputs) => of_files(&inputs, channel, arch),
-        Given::Answer(answer) => of_answer(answer, channel, arch),
+        Given::Answer(answer) => of_answer(answer, channel, named),
     }
 }
 
@@ -247,7 +282,7 @@ pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arc
 }
 
 /// An answer as the channel it is of.
-pub(super) fn of_answer(answer: Answered, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn of_answer(answer: Answered, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
     answer.check(channel, arch)?;
     let answer = answer.told();
     let name = channel.map_or(answer.name, str::to_owned);

@@ -45,7 +45,7 @@ fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
             }
             return of_files(&source::data_of(&service)?, &options.channels, &arch);
         }
-        None => source::local(&options.source.graph, options.source.rev.as_deref())?,
+        None => source::given(&options.source)?,
     };
     match given {
         Given::Files(inputs) => of_files(&inputs, &options.channels, &arch.cloned().unwrap_or_default()),

@@ -1,10 +1,35 @@
-//! Unit tests of risks: the files of `risk-tests/`, and the cases that every risk has.
+//! Unit tests of risks: the files of `risk-tests/`.
+//!
+//! ```yaml
+//! risk: SlowDisks                # the name of a risk
+//! cases:
+//! - name: a cluster with a slow disk
+//!   series: |                    # metrics as text exposition; without them there is nobody to ask
+//!     disk_seconds{disk="a"} 2
+//!   objects:                     # all there is of the kinds that rules look at; without them nobody looked
+//!   - {apiVersion: v1, kind: ConfigMap, metadata: {name: disks, namespace: kube-system}, data: {mode: slow}}
+//!   - file: nodes.yaml           # or from a file of YAML or JSON, relative to this one
+//!   conditions:                  # the same in short: objects with one condition about their present generation
+//!   - {apiVersion: v1, kind: Node, name: n1, type: Ready, status: "True"}
+//!   clusterId: 7c9e6679          # for rules that go by it
+//!   now: 2026-05-04T09:00:00Z    # the time of metrics, objects and judgement; 1970 if nothing is said
+//!   expect: match                # or: no match, unknown
+//!   reason: disk a               # a part of what the proof says: why, value, what is missing, warnings
+//! - name: a cluster that was seen
+//!   snapshot: ../snapshots/seen  # what `clearway snapshot collect` wrote; judged as of then, or as of `now`
+//!   expect: no match
+//! ```
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Verdict;
+use clearway_core::{Limits, Timestamp};
+use clearway_yaml::Found;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::promql::series;
 
 /// The directory beside `risks/` and `blocked-edges/`; services pass over it.
 pub(super) const DIRECTORY: &str = "risk-tests";
@@ -23,11 +48,27 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Case {
     pub(super) name: String,
-    /// The cluster's metrics as text exposition; without them there is nobody to ask.
     pub(super) series: Option<String>,
-    /// The cluster's id, for rules that go by it.
+    objects: Option<Vec<Map<String, Value>>>,
+    conditions: Option<Vec<Conditioned>>,
+    pub(super) snapshot: Option<PathBuf>,
     pub(super) cluster_id: Option<String>,
+    pub(super) now: Option<Timestamp>,
     pub(super) expect: Expected,
+    pub(super) reason: Option<String>,
+}
+
+/// An object of which only a condition matters.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Conditioned {
+    api_version: String,
+    kind: String,
+    namespace: Option<String>,
+    name: String,
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
 }
 
 /// What a case expects.
@@ -60,6 +101,54 @@ impl Expected {
     }
 }
 
+impl Case {
+    /// The objects of the case, those of files included, which are found beside the file of the case; nothing if the
+    /// case does not speak of any.
+    pub(super) fn all_objects(&self, beside: &Path) -> Result<Option<Vec<Value>>> {
+        if self.objects.is_none() && self.conditions.is_none() {
+            return Ok(None);
+        }
+        let mut all = Vec::new();
+        for object in self.objects.iter().flatten() {
+            match object.get("file").and_then(Value::as_str) {
+                Some(file) if object.len() == 1 => all.extend(read_objects(&beside.join(file))?),
+                _ => all.push(Value::Object(object.clone())),
+            }
+        }
+        all.extend(self.conditions.iter().flatten().map(Conditioned::object));
+        Ok(Some(all))
+    }
+}
+
+impl Conditioned {
+    fn object(&self) -> Value {
+        let condition = json!({"type": self.type_, "status": self.status, "observedGeneration": 1});
+        let mut metadata = json!({"name": self.name, "generation": 1});
+        if let (Some(namespace), Some(metadata)) = (&self.namespace, metadata.as_object_mut()) {
+            metadata.insert("namespace".to_owned(), namespace.as_str().into());
+        }
+        let status = json!({"conditions": [condition]});
+        json!({"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata, "status": status})
+    }
+}
+
+fn read_objects(path: &Path) -> Result<Vec<Value>> {
+    let shown = path.display().to_string();
+    let bytes = series::input(path)?;
+    let (mut objects, mut wrong) = (Vec::new(), None);
+    clearway_yaml::read(bytes.as_slice(), &shown, &Limits::default(), |found| match found {
+        Found::Object { root, .. } => objects.push(root.to_json()),
+        Found::Problem(problem) => wrong = wrong.take().or(Some(problem)),
+    });
+    match wrong {
+        Some(problem) => {
+            let line = problem.place.position.map(|at| format!(":{}", at.line)).unwrap_or_default();
+            bail!("{shown}{line}: {}", problem.message)
+        }
+        None => Ok(objects),
+    }
+}
+
 /// The files of a graph-data directory's tests, by name; none if it has no tests.
 pub(super) fn read(graph_data: &Path) -> Result<Vec<(String, File)>> {
     let directory = graph_data.join(DIRECTORY);
@@ -70,16 +159,29 @@ pub(super) fn read(graph_data: &Path) -> Result<Vec<(String, File)>> {
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
     paths.sort();
-    paths
-        .iter()
-        .map(|path| {
-            let name = path.strip_prefix(graph_data).unwrap_or(path).display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
-            let file: File = serde_saphyr::from_str(&text).with_context(|| format!("{name} is no test of a risk"))?;
-            if file.cases.is_empty() {
-                bail!("{name} has no cases");
-            }
-            Ok((name, file))
-        })
-        .collect()
+    let mut files = Vec::new();
+    for path in &paths {
+        let name = path.strip_prefix(graph_data).unwrap_or(path).display().to_string();
+        let bytes = series::input(path)?;
+        let text = std::str::from_utf8(&bytes).with_context(|| format!("{name} is not UTF-8"))?;
+        let file: File = serde_saphyr::from_str(text).with_context(|| format!("{name} is no test of a risk"))?;
+        if file.cases.is_empty() {
+            bail!("{name} has no cases");
+        }
+        for case in &file.cases {
+            check(case).with_context(|| format!("{name}: the case `{}`", case.name))?;
+        }
+        files.push((name, file));
+    }
+    Ok(files)
+}
+
+/// A snapshot is a whole cluster, and nothing stands beside it.
+fn check(case: &Case) -> Result<()> {
+    let more =
+        case.series.is_some() || case.objects.is_some() || case.conditions.is_some() || case.cluster_id.is_some();
+    if case.snapshot.is_some() && more {
+        bail!("a snapshot is all there is of a cluster: leave out series, objects, conditions and clusterId");
+    }
+    Ok(())
 }

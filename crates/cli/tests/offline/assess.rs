@@ -66,7 +66,12 @@ fn what_cannot_be_assessed_is_said() {
     place.write("broken.prom", "up{ 1\n");
     for (more, said) in [
         (&["--version", "9.9.9"][..], "9.9.9 is not in the graph"),
-        (&["--version", "1.4.2", "--to", "9.9.9"], "no update from 1.4.2 to 9.9.9"),
+        (
+            &["--version", "1.4.2", "--to", "9.9.9"],
+            "no update from 1.4.2 to 9.9.9: 9.9.9 is not in this channel, and no",
+        ),
+        (&["--version", "1.4.2", "--to", "1.5.1"], "only in candidate-1.5, fast-1.5: name one of them with --channel"),
+        (&["--version", "1.4.2", "--to", "1.4.1"], "1.4.1 is not newer than 1.4.2"),
         (&["--version", "1.4.2", "--series", "broken.prom"], "broken.prom: "),
         (&["--version", "1.4.2", "--series", "nope"], "nope cannot be read"),
         (&["--version", "one"], "one"),
@@ -78,4 +83,83 @@ fn what_cannot_be_assessed_is_said() {
         assert_eq!(answer.code, 3, "{answer:?}");
         assert!(answer.err.contains(said), "{answer:?}");
     }
+}
+
+#[test]
+fn a_version_that_is_several_updates_away_is_shown_hop_by_hop() {
+    let place = place();
+    let ways = |more: &[&str]| {
+        let always = ["assess", "--graph", "kept/graph-data", "--channel", "fast-1.5", "--version", "1.4.1"];
+        place.run(&[&always[..], &METRICS, more].concat())
+    };
+    let way = ways(&["--to", "1.5.1"]);
+    assert_data_eq!(&way.out, file!["golden/assess-way.txt"].raw());
+    assert_eq!(way.code, 1, "{way:?}");
+    let way = ways(&["--to", "1.5.2", "-o", "json"]);
+    let json = way.json();
+    assert_eq!((way.code, &json["status"], &json["exact"]), (0, &"True".into(), &true.into()), "{json}");
+    let hops = json["shortest"]["hops"].as_array().unwrap();
+    let hop = |at: usize| (hops[at]["from"].as_str().unwrap(), hops[at]["to"].as_str().unwrap());
+    assert_eq!((hop(0), hop(1)), (("1.4.1", "1.4.3"), ("1.4.3", "1.5.2")));
+    assert_eq!((&hops[0]["provisional"], &hops[1]["provisional"]), (&false.into(), &true.into()));
+    assert_eq!(ways(&["--to", "1.5.2"]).out.lines().last(), Some("No way meets fewer risks."));
+}
+
+#[test]
+fn a_longer_way_with_fewer_risks_is_shown_beside_the_shortest() {
+    let place = Place::new();
+    place.write("data/version", "1.1.0\n");
+    place.write("data/channels/c.yaml", "name: c\nversions: [1.0.0, 1.1.0, 1.2.0, 1.3.0]\n");
+    let release = |version: &str, previous: &str| {
+        format!("- {{version: {version}, arch: amd64, payload: p, previous: [{previous}]}}\n")
+    };
+    let releases =
+        [("1.0.0", ""), ("1.1.0", "1.0.0"), ("1.2.0", "1.1.0"), ("1.3.0", "1.1.0, 1.2.0")].map(|(v, p)| release(v, p));
+    place.write("data/releases/r.yaml", releases.concat());
+    let risk = "url: https://example.com\nname: Bad\nmessage: It is bad.\nmatchingRules:\n- type: Always\n";
+    place.write("data/blocked-edges/1.3.0.yaml", format!("to: 1.3.0\nfrom: ^1[.]1[.]0[+].*$\n{risk}"));
+    let run = |more: &[&str]| {
+        let always = ["assess", "--graph", "data", "--channel", "c", "--version", "1.0.0", "--to", "1.3.0"];
+        place.run(&[&always[..], more].concat())
+    };
+    let json = run(&["-o", "json"]).json();
+    let said = |way: &str| (json[way]["status"].as_str().unwrap(), json[way]["hops"].as_array().unwrap().len());
+    assert_eq!((said("shortest"), said("fewestRisks")), (("False", 2), ("True", 3)), "{json}");
+    let text = run(&[]);
+    assert_eq!(text.code, 0, "one of the ways is recommended: {text:?}");
+    assert!(text.out.contains("\nThe way with the fewest risks, in 3 updates:\n\n1.0.0 -> 1.1.0"), "{text:?}");
+}
+
+#[test]
+fn a_version_that_no_way_leads_to_is_explained() {
+    let place = place();
+    let run = |more: &[&str]| {
+        let always = ["assess", "--graph", "kept/graph-data", "--channel", "candidate-1.5", "--version", "1.5.0-rc.1"];
+        place.run(&[&always[..], more].concat())
+    };
+    let blocked = run(&["--to", "1.5.0"]);
+    assert_eq!((blocked.code, blocked.err.as_str()), (1, ""), "{blocked:?}");
+    for said in [
+        "There is no way: no sequence of updates leads from 1.5.0-rc.1 to 1.5.0",
+        "because blocked-edges/1.5.0.yaml takes it away",
+    ] {
+        assert!(blocked.out.contains(said), "{said}: {blocked:?}");
+    }
+    let json = run(&["--to", "1.5.2", "-o", "json"]).json();
+    assert_eq!(json["why"]["reason"], "unreachable", "{json}");
+    assert!(json["explanation"].is_null(), "nobody wrote anything about that update: {json}");
+}
+
+#[test]
+fn an_answer_does_not_say_of_which_architecture_it_is_and_a_cluster_may() {
+    let place = place();
+    let built = place.run(&["graph", "build", "--graph", "kept/graph-data", "--channel", "stable-1.5"]);
+    place.write("stable.json", &built.out);
+    let cluster = r#"{"version": "1.4.2", "arch": "multi", "channel": "stable-1.5"}"#;
+    let manifest = format!(r#"{{"schema": "1.0", "takenAt": "2026-05-04T09:00:00Z", "cluster": {cluster}}}"#);
+    place.write("snapshot/snapshot.json", manifest);
+    let said = place.run(&["assess", "--graph", "stable.json", "--snapshot", "snapshot"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    let named = place.run(&["assess", "--graph", "stable.json", "--snapshot", "snapshot", "--arch", "multi"]);
+    assert!(named.code == 3 && named.err.contains("leave --arch out"), "{named:?}");
 }

@@ -4,17 +4,20 @@ mod assess;
 mod bad_input;
 mod demo;
 mod explain;
+mod fleet;
 mod graph;
 mod graph_lint;
 mod graph_sources;
 mod history;
 mod lint;
 mod promql;
+mod release;
 mod risk;
 mod serve;
 mod show;
 mod streams;
 mod suppressions;
+mod upgrade;
 mod usage;
 
 use std::fs;
@@ -80,7 +83,15 @@ impl Place {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
         command.args(arguments).current_dir(self.path()).env("HOME", self.path()).stdin(Stdio::null());
-        for name in ["KUBECONFIG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "KUBERNETES_SERVICE_HOST"] {
+        for name in [
+            "KUBECONFIG",
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "COLUMNS",
+            "KUBERNETES_SERVICE_HOST",
+            "CLEARWAY_STATE",
+        ] {
             command.env_remove(name);
         }
         command

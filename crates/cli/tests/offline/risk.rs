@@ -1,4 +1,4 @@
-//! `clearway risk test`: unit tests beside risks.
+//! `clearway risk`: risks explained, and unit tests beside them.
 
 use std::fs;
 
@@ -8,11 +8,14 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-
 
 #[test]
 fn the_tests_of_the_sample_product_pass() {
-    let answer = Place::new().run(&["risk", "test", "--graph", SAMPLE]);
+    let answer = Place::new().run(&["risk", "test", SAMPLE]);
+    assert_eq!(answer, Place::new().run(&["risk", "test", "--graph", SAMPLE]));
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{answer:?}");
-    assert!(answer.out.contains("ok   ProxyTimeouts: a cluster behind a proxy  (risk-tests/ProxyTimeouts.yaml)"));
-    assert!(answer.out.contains("ok   SlowEtcd: the metrics store is away"), "{answer:?}");
-    assert!(answer.out.ends_with("19 passed, 0 failed\n"), "{answer:?}");
+    assert!(
+        answer.out.contains("ok   ProxyTimeouts: a cluster behind a proxy: match  (risk-tests/ProxyTimeouts.yaml)")
+    );
+    assert!(answer.out.contains("ok   SlowEtcd: the metrics store is away: unknown\n"), "{answer:?}");
+    assert!(answer.out.ends_with("25 passed, 0 failed\n"), "{answer:?}");
 }
 
 /// A graph-data directory with one risk.
@@ -39,7 +42,9 @@ fn a_wrong_expectation_is_shown_with_the_proof() {
     place.write("data/risk-tests/bad.yaml", "risk: Bad\ncases:\n- {name: good, series: bad 0, expect: match}\n");
     let answer = place.run(&["risk", "test", "--graph", "data", "--only-written", "--junit", "out.xml"]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    for said in ["FAIL Bad: good  (risk-tests/bad.yaml)", "expected match, but it is no match", "query    max(bad)"] {
+    for said in
+        ["FAIL Bad: good: no match  (risk-tests/bad.yaml)", "expected match, but it is no match", "query    max(bad)"]
+    {
         assert!(answer.out.contains(said), "{said}: {answer:?}");
     }
     let junit = fs::read_to_string(place.path().join("out.xml")).unwrap();
@@ -63,11 +68,196 @@ fn what_is_no_test_is_named() {
         ("risk: Bad\ncases:\n- {name: n, expect: perhaps}\n", "is no test of a risk"),
         ("risk: Bad\ncases:\n- {name: n, expects: match}\n", "is no test of a risk"),
         ("risk: Bad\ncases:\n- {name: n, series: 'bad{', expect: match}\n", "the series of `n`"),
+        ("risk: Bad\ncases:\n- {name: n, objects: [{file: nope.yaml}], expect: match}\n", "nope.yaml cannot be read"),
+        ("risk: Bad\ncases:\n- {name: n, objects: [{kind: Node}], expect: match}\n", "no apiVersion or kind"),
+        ("risk: Bad\ncases:\n- {name: n, snapshot: nope, expect: match}\n", "the snapshot of `n`"),
+        ("risk: Bad\ncases:\n- {name: n, snapshot: a, series: b 1, expect: match}\n", "is all there is of a cluster"),
     ] {
         let place = with_risk("- type: Always\n");
         place.write("data/risk-tests/t.yaml", content);
         let answer = place.run(&["risk", "test", "--graph", "data"]);
         assert_eq!(answer.code, 3, "{answer:?}");
         assert!(answer.err.contains(said), "{answer:?}");
+    }
+}
+
+/// Every kind of evidence that a case may give.
+#[test]
+fn a_case_may_give_metrics_objects_conditions_times_ids_and_snapshots() {
+    let rules = "- type: PromQL
+  promql: {promql: max(bad)}
+- type: Resource
+  resource: {apiVersion: v1, kind: ConfigMap, namespace: system, name: mode, expression: object.data.mode == 'slow'}
+- type: Condition
+  condition: {apiVersion: v1, kind: Node, type: Ready, status: 'False'}
+- type: Rollout
+  rollout: {start: 2026-05-04T09:00:00Z, duration: 0s}
+";
+    let place = with_risk(rules);
+    place.write("data/risk-tests/objects/nodes.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n");
+    let manifest = r#"{"schema": "1.0", "takenAt": "2026-05-04T09:00:00Z", "series": {"whole": true}}"#;
+    place.write("data/risk-tests/kept/snapshot.json", manifest);
+    place.write("data/risk-tests/kept/series.snap", "# clearway-series 1\nbad 1777885200000:1\n# end 1\n");
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: system, name: mode}, data: {mode: fast}}";
+    let node = "{apiVersion: v1, kind: Node, name: n1, type: Ready, status: 'False'}";
+    let cases = format!(
+        "risk: Bad
+cases:
+- {{name: metrics, series: bad 1, expect: match, reason: '{{}} 1'}}
+- {{name: objects, objects: [{map}], expect: no match, reason: system/mode false}}
+- {{name: conditions, conditions: [{node}], expect: match, reason: n1 Ready=False}}
+- {{name: files, objects: [{{file: objects/nodes.yaml}}], expect: unknown, reason: n2 has no condition Ready}}
+- {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the turn of this cluster}}
+- {{name: after, clusterId: x, now: '2026-05-04T09:00:00Z', expect: no match}}
+- {{name: kept, snapshot: kept, expect: match}}
+- {{name: kept for too long, snapshot: kept, now: '2026-05-04T12:00:00Z', expect: unknown, reason: 3h old}}
+- {{name: nothing, expect: unknown, reason: There are no metrics to ask}}
+"
+    );
+    place.write("data/risk-tests/bad.yaml", cases);
+    let answer = place.run(&["risk", "test", "--graph", "data"]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
+    for made in [
+        "the metrics store is away: unknown",
+        "no metric is there: unknown",
+        "every metric is there twice: match",
+        "every metric is 2: unknown",
+        "the API server is away: unknown",
+        "the objects are not there: unknown",
+        "the objects have no fields: unknown",
+        "the condition is about an earlier generation: unknown",
+        "the condition is Unknown: unknown",
+        "the clock is before the start: match",
+        "the cluster's id is not known: unknown",
+    ] {
+        assert!(answer.out.contains(&format!("ok   Bad: {made}\n")), "{made}: {}", answer.out);
+    }
+    assert!(answer.out.ends_with("20 passed, 0 failed\n"), "{}", answer.out);
+}
+
+/// A risk whose rules take broken evidence for "does not apply".
+#[test]
+fn what_takes_broken_evidence_for_does_not_apply_fails() {
+    let lenient = "- type: PromQL
+  promql: {promql: 'max(bad) or vector(0)'}
+";
+    let object = |expression: &str| {
+        format!("- type: Resource\n  resource: {{apiVersion: v1, kind: Node, expression: \"{expression}\"}}\n")
+    };
+    let fallback = "- {type: PromQL, promql: {promql: bad}}
+- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}
+";
+    for (rules, failed, passed) in [
+        (lenient.to_owned(), &["no metric is there"][..], &["the metrics store is away", "every metric is 2"][..]),
+        (object("object.status == {'a': 1}"), &["the objects have no fields"], &["the objects are not there"]),
+        (object("has(object.spec) && object.spec.bad"), &[], &["the objects have no fields: no match"]),
+        (fallback.to_owned(), &[], &["every metric is there twice: unknown", "the clock is before the start: match"]),
+        ("- {type: PromQL, promql: {promql: 'max(bad{a=~\"x\",a!=\"x\"})'}}\n".to_owned(), &[], &["no metric"]),
+    ] {
+        let answer = with_risk(&rules).run(&["risk", "test", "--graph", "data"]);
+        assert_eq!(answer.code, i32::from(!failed.is_empty()), "{rules}{}", answer.out);
+        for case in failed {
+            assert!(answer.out.contains(&format!("FAIL Bad: {case}: no match\n")), "{case}: {}", answer.out);
+            assert!(answer.out.contains("taken for `does not apply`"), "{}", answer.out);
+        }
+        for case in passed {
+            assert!(answer.out.contains(&format!("ok   Bad: {case}")), "{case}: {}", answer.out);
+        }
+    }
+    let odd = with_risk("- {type: PromQL, promql: {promql: 'max(bad{a=~\"x\",a!=\"x\"})'}}\n");
+    let answer = odd.run(&["risk", "test", "--graph", "data", "--junit", "out.xml"]);
+    assert!(answer.out.contains("skip Bad: every metric is 2: no series could be made"), "{answer:?}");
+    let junit = fs::read_to_string(odd.path().join("out.xml")).unwrap();
+    assert!(junit.contains("tests=\"4\" failures=\"0\" skipped=\"2\""), "{junit}");
+}
+
+#[test]
+fn a_reason_that_the_proof_does_not_give_fails() {
+    let place = with_risk("- {type: PromQL, promql: {promql: bad}}\n");
+    let cases = "risk: Bad\ncases:\n- {name: n, series: \"bad 2\", expect: unknown, reason: gave 3}\n";
+    place.write("data/risk-tests/bad.yaml", cases);
+    let answer = place.run(&["risk", "test", "--graph", "data", "--only-written"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    for said in ["it is unknown, but nothing in the proof says `gave 3`", "The query gave 2; only 0 and 1 are answers."]
+    {
+        assert!(answer.out.contains(said), "{said}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_risk_is_explained_with_its_places_and_rules() {
+    let place = Place::new();
+    let explain = |more: &[&str]| place.run(&[&["risk", "explain", "--graph", SAMPLE], more].concat());
+    let proxy = explain(&["ProxyTimeouts"]);
+    assert_eq!((proxy.code, proxy.err.as_str()), (0, ""), "{proxy:?}");
+    for said in [
+        "risks/ProxyTimeouts.yaml: from 1.4.x to 1.5.0 - 1.5.1, fixed in 1.5.2\n",
+        "on         1.4.1 - 1.4.3 to 1.5.0, 3 updates, in candidate-1.5, fast-1.5, stable-1.5\n",
+        "asks       max(cluster_proxy_enabled{type=~\"https?\"})\n               or\n               0 * group(cluster_version)\n",
+        "needs      metric cluster_version\n",
+        "no match   exactly one series with the value 0\n",
+        "fence      lets it through\n",
+    ] {
+        assert!(proxy.out.contains(said), "{said}: {}", proxy.out);
+    }
+    let stable = explain(&["SlowEtcd", "--channel", "stable-1.5", "-o", "json"]).json();
+    let on: Vec<&str> = stable[0]["on"].as_array().unwrap().iter().map(|on| on["to"].as_str().unwrap()).collect();
+    assert_eq!(on, ["1.5.0", "1.5.2"], "{stable}");
+    assert_eq!(stable[0]["rules"][0]["needs"][0], "metric etcd_disk_wal_fsync_p99_seconds");
+    // With evidence the exit code is that of the proof.
+    place.write("proxy.prom", "cluster_proxy_enabled{type=\"https\"} 1\n");
+    place.write("none.prom", "cluster_version 1\n");
+    for (file, code, said) in [("proxy.prom", 1, "ProxyTimeouts: applies"), ("none.prom", 0, "does not apply")] {
+        let proof = explain(&["ProxyTimeouts", "--series", file]);
+        assert_eq!(proof.code, code, "{proof:?}");
+        assert!(proof.out.contains("\nOn this cluster:\n") && proof.out.contains(said), "{proof:?}");
+    }
+    assert_eq!(explain(&["SlowEtcd", "--series", "none.prom"]).code, 2);
+    let unknown = explain(&["Proxy"]);
+    assert_eq!(unknown.code, 3);
+    assert!(
+        unknown.err.contains("there is no risk `Proxy`; there are IngressSettingsLost, ProxyTimeouts"),
+        "{unknown:?}"
+    );
+    // An answer has no files, but the same rules.
+    let answer = place.run(&["graph", "build", "--graph", SAMPLE, "--channel", "stable-1.5"]);
+    place.write("stable.json", &answer.out);
+    let kept = place.run(&["risk", "explain", "SlowEtcd", "--graph", "stable.json", "-o", "json"]).json();
+    assert_eq!(kept[0]["rules"], stable[0]["rules"]);
+    assert!(kept[0].get("declared").is_none(), "{kept}");
+}
+
+#[test]
+fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
+    let place = with_risk(
+        "- {type: Resource, resource: {apiVersion: v1, kind: Node, name: n1, expression: object.a, whenAbsent: NoMatch}}
+- {type: Condition, condition: {apiVersion: v1, kind: Node, type: Ready, status: 'True', quantifier: All}}
+- {type: Rollout, rollout: {start: 2026-05-04T09:00:00Z, duration: 3d}}
+- {type: Rollout, rollout: {start: 2026-05-04T09:00:00Z, percentage: 25}}
+- {type: PromQL, promql: {promql: 'max({a=\"b\"})'}}
+- {type: PromQL, promql: {promql: 'max('}}
+- {type: PromQL, promql: {promql: 'group(a{_id=\"\"})'}}
+- {type: Later, later: 1}
+- {type: Always}
+",
+    );
+    let text = place.run(&["risk", "explain", "Bad", "--graph", "data"]);
+    assert_eq!(text.code, 0, "{text:?}");
+    for said in [
+        "needs      objects of the kind Node (v1) with the name n1\n",
+        "match      the expression is true of at least one selected object\n",
+        "no match   it is false of all; or no such object\n",
+        "match      it is so for every selected object\n",
+        "asks       whether it is the cluster's turn, within 3d from 2026-05-04T09:00:00Z\n",
+        "asks       whether the cluster is among the 25 percent whose turn is at 2026-05-04T09:00:00Z\n",
+        "fence      refuses it\n    never      The fence refuses the query (limit `metric-name`)",
+        "never      The query is not PromQL (line 1, column 5)",
+        "note       `_id=\"\"` stands for the cluster's id",
+        "note       The query can give 1 but never 0.",
+        "never      The rule type Later is not known here.\n",
+        "then       the next rule is tried\n",
+        "match      always: it applies to every cluster\n",
+    ] {
+        assert!(text.out.contains(said), "{said}: {}", text.out);
     }
 }

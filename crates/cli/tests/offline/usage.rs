@@ -7,12 +7,15 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 30] = [
+const COMMANDS: [(&str, bool); 47] = [
     ("", false),
     ("assess", true),
     ("demo", true),
     ("completions", true),
     ("man", true),
+    ("fleet", false),
+    ("fleet assess", true),
+    ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
     ("graph show", true),
@@ -23,11 +26,19 @@ const COMMANDS: [(&str, bool); 30] = [
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
+    ("install", true),
+    ("uninstall", true),
+    ("operator", true),
     ("promql", false),
     ("promql query", true),
     ("promql check", true),
     ("promql test", true),
+    ("release", false),
+    ("release pack", true),
+    ("release show", true),
+    ("release verify", true),
     ("risk", false),
+    ("risk explain", true),
     ("risk test", true),
     ("serve", true),
     ("snapshot", false),
@@ -38,6 +49,12 @@ const COMMANDS: [(&str, bool); 30] = [
     ("status lint", true),
     ("status wait", true),
     ("status explain", true),
+    ("upgrade", true),
+    ("upgrade channel", true),
+    ("upgrade accept", true),
+    ("upgrade status", true),
+    ("upgrade history", true),
+    ("upgrade plan", true),
 ];
 
 fn run(line: &str) -> Answer {

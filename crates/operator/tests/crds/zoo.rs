@@ -31,6 +31,7 @@ fn crd() -> Value {
             "set": {"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set", "minItems": 1, "maxItems": 3},
             "digits": {"type": "string", "pattern": r"^\d+[[:alpha:]\w-]*$"},
             "brackets": {"type": "string", "pattern": r"^[]\[&&~~a]+$"},
+            "angles": {"type": "string", "pattern": r"^\<\w+\>\/[\-\D]?$"},
             "id": {"type": "string", "format": "uuid4"},
             "day": {"type": "string", "format": "date"},
             "bytes": {"type": "string", "format": "byte"},
@@ -92,6 +93,7 @@ fn animal() -> Value {
         "set": [1, 2],
         "digits": "12ab_",
         "brackets": "]&[~a",
+        "angles": "<a>/",
         "id": "9e8e9d2c-5a37-4b2b-8a3e-0c5a1ad2e2bb",
         "day": "2024-02-29",
         "bytes": "YWJj",
@@ -123,12 +125,13 @@ pub(crate) async fn agree(client: &Client) {
             server.spec(&spec).await;
         }
     }
-    for seed in 0..800 {
+    for seed in 0..300 {
         let mut spec = animal();
         mutate(&mut spec, &mut Numbers::new(seed));
         server.spec(&spec).await;
     }
-    assert!(server.accepted > 100 && server.refused > 100, "{} and {}", server.accepted, server.refused);
+    assert_eq!(server.disagreements, [] as [String; 0]);
+    assert!(server.accepted > 50 && server.refused > 100, "{} and {}", server.accepted, server.refused);
 }
 
 fn cases() -> Vec<(&'static str, Vec<Value>)> {
@@ -159,6 +162,7 @@ fn cases() -> Vec<(&'static str, Vec<Value>)> {
             vec![json!([]), json!([1, 1]), json!([1, 1.0]), json!([1, 2, 3, 4]), json!([null]), json!([null, null])],
         ),
         ("digits", vec![json!("١"), json!("1é"), json!("1-"), json!("a"), json!("1\n")]),
+        ("angles", vec![json!("<é>/"), json!("<a>/-"), json!("<a>/1"), json!("<a>/١"), json!("a/")]),
         ("brackets", vec![json!("b"), json!("[]"), json!("")]),
         (
             "id",

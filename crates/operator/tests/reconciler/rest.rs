@@ -11,7 +11,7 @@ fn an_hour_without_news_is_an_hour_without_writes() {
     world.start();
     world.pass(Duration::from_secs(10));
     let before = world.log.len();
-    world.pass(Duration::from_mins(60));
+    world.pass(Duration::from_hours(1));
     let writes: Vec<_> = world.log[before..]
         .iter()
         .filter(|entry| !entry.starts_with("fetch") && !entry.starts_with("evaluate"))

@@ -17,8 +17,8 @@ fn history(world: &World) -> Vec<(String, String, bool)> {
     let list = world.object["status"]["history"].as_array().unwrap();
     list.iter()
         .map(|entry| {
-            let word = |field: &str| entry[field].as_str().unwrap().to_owned();
-            (word("version"), word("state"), entry["completionTime"].is_string())
+            let text = |field: &str| entry[field].as_str().unwrap().to_owned();
+            (text("version"), text("state"), entry["completionTime"].is_string())
         })
         .collect()
 }
@@ -98,7 +98,7 @@ fn a_change_of_mind_ends_one_entry_and_begins_another() {
     let mut world = world();
     world.applies = false;
     world.ask_for(json!({"version": "1.0.1"}));
-    world.pass(Duration::from_secs(60));
+    world.pass(Duration::from_mins(1));
     world.applies = true;
     world.prepared.as_mut().unwrap().version = "1.0.0".into();
     world.ask_for(json!({"version": "1.0.0"}));

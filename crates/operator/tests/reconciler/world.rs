@@ -211,7 +211,7 @@ impl World {
                 self.log.push("store".into());
                 if self.conflicts > 0 {
                     self.conflicts -= 1;
-                    return vec![Input::Stored(Err(StoreError::Conflict { why: "changed meanwhile".into() }))];
+                    return vec![Input::Stored(Err(StoreError::Away { why: "no answer".into() }))];
                 }
                 self.version += 1;
                 self.object = *object;

@@ -3,6 +3,7 @@
 //! Values, labels, remarks and the class of errors must be the same. The real one runs with its experimental functions
 //! and with delayed name removal. Where `topk` and its kin may choose between equal values, values are compared only.
 
+mod clusters;
 mod compare;
 mod generate;
 mod risks;
@@ -86,4 +87,30 @@ async fn queries_of_update_risks_give_the_same() {
         tally.finish("queries of update risks");
         assert!(tally.values > 0, "{tally:?}");
     }
+}
+
+/// The same shapes, asked for all clusters of a store at once; and the queries of the file.
+#[tokio::test]
+async fn queries_for_all_clusters_say_of_each_what_its_own_store_would() {
+    if !have(&[Component::Prometheus, Component::Promtool]) {
+        return;
+    }
+    let queries = [risks::RISKS, clusters::OTHERS].concat();
+    let told = clusters::compare(&queries, &FLAGS).await;
+    println!("{} answers, {} failures, {} otherwise with ids", told.values, told.failures, told.otherwise);
+    assert_eq!((told.grouped, told.refused), (queries.len(), vec![]));
+    assert!(told.values > queries.len() && told.failures > 0, "{} and {}", told.values, told.failures);
+    let Some(file) = std::env::var_os("CLEARWAY_PROMQL_QUERIES") else { return };
+    let text = std::fs::read_to_string(file).unwrap();
+    let queries: Vec<&str> = text.split("\n---\n").collect();
+    let told = clusters::compare(&queries, &FLAGS).await;
+    println!(
+        "{} of {} queries can be grouped: {} answers, {} failures, {} otherwise with ids; not: {:#?}",
+        told.grouped,
+        queries.len(),
+        told.values,
+        told.failures,
+        told.otherwise,
+        told.refused
+    );
 }

@@ -251,6 +251,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn of_many_payloads_the_last_ones_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::directory(directory.path()).unwrap();
+        let digests: Vec<Digest> = (0..MOST_PAYLOADS + 4).map(|number| Digest::sha256(&number.to_le_bytes())).collect();
+        for digest in &digests {
+            cache.keep_payload(digest, "any", digest.hex().as_bytes().to_vec()).await;
+        }
+        assert_eq!(fs::read_dir(directory.path().join(PAYLOADS)).unwrap().count(), MOST_PAYLOADS);
+        let (first, last) = (&digests[0], &digests[digests.len() - 1]);
+        assert_eq!(cache.payload(first, "any").await, None);
+        assert_eq!(cache.payload(last, "any").await, Some(last.hex().as_bytes().to_vec()));
+        assert_eq!(cache.payload(last, "amd64").await, None);
+    }
+
+    #[tokio::test]
     async fn a_cache_that_cannot_be_written_says_so_and_fails_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::directory(directory.path().join("cache")).unwrap();

@@ -64,8 +64,8 @@ impl Registry {
             sends: Some(nothing),
         };
         let upload = || async move {
-            let begun = self.attempt(begin).await?;
-            let place = begun.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+            let answer = self.attempt(begin).await?;
+            let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok());
             let protocol = |why: &str| Trouble::from(OciError::Protocol { at: at.to_owned(), why: why.to_owned() });
             let place = place.ok_or_else(|| protocol("it does not say where to send a blob"))?;
             let mut url = begin.url.join(place).map_err(|_| protocol("where to send a blob is no URL"))?;
@@ -74,8 +74,8 @@ impl Registry {
                 return Err(protocol("it wants a blob sent to another host"));
             }
             url.query_pairs_mut().append_pair("digest", &digest.to_string());
-            let put = &Ask { method: Method::PUT, url, sends: Some(sends), ..begin.again() };
-            self.attempt(put).await.map(drop)
+            let send = &Ask { method: Method::PUT, url, sends: Some(sends), ..begin.again() };
+            self.attempt(send).await.map(drop)
         };
         self.options.pace.persist(at, upload).await?;
         Ok(descriptor)

@@ -72,6 +72,14 @@ impl Image {
         &self.repository
     }
 
+    /// Its tag, unless it is named by digest.
+    pub fn tag(&self) -> Option<&str> {
+        match &self.at {
+            At::Tag(tag) => Some(tag),
+            At::Digest(_) => None,
+        }
+    }
+
     pub(super) fn at(&self) -> &At {
         &self.at
     }

@@ -1,7 +1,8 @@
 //! A Prometheus, or what speaks its HTTP API (Thanos, Mimir, `VictoriaMetrics`), as a source of values.
 //!
 //! Start at [`Prometheus::new`]; [`Prometheus::instant`] asks for the value of a query, [`Prometheus::series_of`]
-//! gathers the raw samples that queries look at, and [`Prometheus::observe`] gives a value as evidence. One call is one question: rounds and retries are the caller's (U9).
+//! gathers the raw samples that queries look at, and [`Prometheus::observe`] gives a value as evidence. One call is one
+//! question: rounds and retries are the caller's (U9).
 //!
 //! An answer is whole or it is none (U3): warnings, by which Thanos says that a store behind it did not answer, are a
 //! failure, and so is a body that is cut, too large, or something else. Remarks (`infos`) are handed on.
@@ -25,7 +26,8 @@ use reqwest::{Response, StatusCode, Url};
 
 pub use collect::{CollectLimits, Collected, LeftOut};
 pub use error::{Measure, PrometheusError};
-pub use window::{LOOKBACK, Window, windows};
+pub(crate) use window::Need;
+pub use window::{LOOKBACK, Needs, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
 

@@ -31,7 +31,7 @@ impl Prometheus {
                 observed_at: Some(observed_at),
                 source: Some(self.base()),
                 reproduce: Some(self.curl(query, at, observed_at)),
-                ..Failure::new(error.class(), error.to_string())
+                ..Failure::new(error.class(), error.said())
             })
     }
 
@@ -48,6 +48,17 @@ impl Prometheus {
 }
 
 impl PrometheusError {
+    /// What failed, for a rule that asked. An evaluation that fails does so wherever the samples are, and is said in the
+    /// words of a snapshot.
+    fn said(&self) -> String {
+        match self {
+            PrometheusError::Refused { error_type, why, .. } if error_type == "execution" => {
+                format!("The evaluation failed: {why}")
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// What kind of failure it is for a rule that asked.
     pub fn class(&self) -> FailureClass {
         match self {

@@ -25,24 +25,78 @@ pub struct Window {
 
 /// The windows of some queries that are evaluated at one time, each once and in order.
 pub fn windows<'q>(queries: impl IntoIterator<Item = &'q Query>, at: i64) -> Vec<Window> {
-    let mut found = Found { at, windows: BTreeMap::new() };
-    for query in queries {
-        found.below(query.expr(), Times { end: at, width: 0 });
+    let mut found: BTreeMap<(String, i64), (i64, bool)> = BTreeMap::new();
+    for need in queries.into_iter().flat_map(|query| Needs::of(query).0) {
+        let end = need.end.at(at);
+        let known = found.entry((need.selector, end)).or_default();
+        *known = (known.0.max(need.width), known.1 | need.instant);
     }
     let window = |((selector, end), (width, instant))| Window { selector, end, width, instant };
-    found.windows.into_iter().map(window).collect()
+    found.into_iter().map(window).collect()
+}
+
+/// The samples that a query needs, whenever it is evaluated: for who evaluates it at many times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs(Vec<Need>);
+
+/// A window whose end may depend on the time of evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Need {
+    pub(crate) selector: String,
+    pub(crate) end: End,
+    pub(crate) width: i64,
+    pub(crate) instant: bool,
+}
+
+/// The newest time that counts, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    /// So much before the time of evaluation.
+    Before(i64),
+    /// A time since 1970, by `@`.
+    At(i64),
+}
+
+impl Needs {
+    /// What a query needs.
+    pub fn of(query: &Query) -> Self {
+        let mut found = Found { needs: BTreeMap::new() };
+        found.below(query.expr(), Times { end: End::Before(0), width: 0 });
+        let need = |((selector, end), (width, instant))| Need { selector, end, width, instant };
+        Needs(found.needs.into_iter().map(need).collect())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Need> {
+        self.0.iter()
+    }
+}
+
+impl End {
+    /// The end for an evaluation at a time.
+    pub(crate) fn at(self, at: i64) -> i64 {
+        match self {
+            End::Before(earlier) => at.saturating_sub(earlier),
+            End::At(time) => time,
+        }
+    }
+
+    fn earlier(self, by: i64) -> Self {
+        match self {
+            End::Before(earlier) => End::Before(earlier.saturating_add(by)),
+            End::At(time) => End::At(time.saturating_sub(by)),
+        }
+    }
 }
 
 /// The times at which an expression is evaluated: from so much before the end up to it.
 #[derive(Clone, Copy)]
 struct Times {
-    end: i64,
+    end: End,
     width: i64,
 }
 
 struct Found {
-    at: i64,
-    windows: BTreeMap<(String, i64), (i64, bool)>,
+    needs: BTreeMap<(String, End), (i64, bool)>,
 }
 
 impl Found {
@@ -52,7 +106,7 @@ impl Found {
             ExprKind::Selector(selector) => self.add(selector, expr, times, LOOKBACK, true),
             ExprKind::Range(range) => self.add(&range.selector, expr, times, range.range, false),
             ExprKind::Subquery(subquery) => {
-                let shifted = self.shifted(times, subquery.shift);
+                let shifted = shifted(times, subquery.shift);
                 let width = shifted.width.saturating_add(subquery.range.0);
                 self.below(&subquery.expr, Times { width, ..shifted });
             }
@@ -61,24 +115,24 @@ impl Found {
     }
 
     fn add(&mut self, selector: &Selector, expr: &Expr, times: Times, range: Millis, instant: bool) {
-        let times = self.shifted(times, selector.shift);
+        let times = shifted(times, selector.shift);
         let bare = Selector { shift: Shift::default(), ..selector.clone() };
         let text = Expr { kind: ExprKind::Selector(bare), span: expr.span }.to_string();
         let width = times.width.saturating_add(range.0);
-        let known = self.windows.entry((text, times.end)).or_default();
+        let known = self.needs.entry((text, times.end)).or_default();
         *known = (known.0.max(width), known.1 | instant);
     }
+}
 
-    /// `@` fixes the time, for all times of an outer subquery alike; `offset` moves it.
-    fn shifted(&self, times: Times, shift: Shift) -> Times {
-        let fixed = |end| Times { end, width: 0 };
-        let times = match shift.at {
-            None => times,
-            Some(At::Time(time)) => fixed(time.0),
-            Some(At::Start | At::End) => fixed(self.at),
-        };
-        Times { end: times.end.saturating_sub(shift.offset.unwrap_or_default().0), ..times }
-    }
+/// `@` fixes the time, for all times of an outer subquery alike; `offset` moves it.
+fn shifted(times: Times, shift: Shift) -> Times {
+    let fixed = |end| Times { end, width: 0 };
+    let times = match shift.at {
+        None => times,
+        Some(At::Time(time)) => fixed(End::At(time.0)),
+        Some(At::Start | At::End) => fixed(End::Before(0)),
+    };
+    Times { end: times.end.earlier(shift.offset.unwrap_or_default().0), ..times }
 }
 
 #[cfg(test)]

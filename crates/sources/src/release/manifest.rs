@@ -54,7 +54,7 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-/// A kind that a release defines by a CustomResourceDefinition.
+/// A kind that a release defines by a `CustomResourceDefinition`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Definition {
     /// The name of the definition: `plural.group`.
@@ -121,7 +121,7 @@ impl Manifest {
         self.annotation(CREATE_ONLY) == Some("true")
     }
 
-    /// Whether it is a CustomResourceDefinition.
+    /// Whether it is a `CustomResourceDefinition`.
     pub fn is_definition(&self) -> bool {
         self.id.kind == "CustomResourceDefinition" && self.id.group() == "apiextensions.k8s.io"
     }
@@ -131,7 +131,7 @@ impl Manifest {
         self.id.kind == "Namespace" && self.id.group().is_empty()
     }
 
-    /// What a CustomResourceDefinition defines.
+    /// What a `CustomResourceDefinition` defines.
     pub fn definition(&self) -> Option<Definition> {
         if !self.is_definition() {
             return None;

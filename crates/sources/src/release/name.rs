@@ -1,7 +1,7 @@
 //! What the name of a manifest's file says: `0000_NN_component_name.yaml`.
 //!
 //! `NN` is the run level; a file without this form is at level 50, and a component of its own. The form is that of
-//! OpenShift's cluster-version operator.
+//! `OpenShift`'s cluster-version operator.
 
 /// The run level of files that name none.
 pub const DEFAULT_RUN_LEVEL: u16 = 50;

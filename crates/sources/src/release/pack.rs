@@ -6,6 +6,7 @@
 //! accounts and settings before roles, those before what uses them, webhooks last. So the files depend on the objects
 //! only, and not on the files they came from, or their order.
 
+use std::fmt::Write as _;
 use std::io::BufRead;
 
 use clearway_core::{Diagnostic, Digest, Place, Severity};
@@ -139,7 +140,8 @@ fn file_name(manifest: &Manifest) -> String {
     let Manifest { run_level, component, id, .. } = manifest;
     let group = if id.group().is_empty() { String::new() } else { format!(".{}", id.group()) };
     let namespace = id.namespace.as_ref().map_or(String::new(), |namespace| format!("_{namespace}"));
-    let wanted = format!("{:02}-{}{group}{namespace}_{}", rank(id), id.kind, id.name).to_lowercase();
+    let kind = if manifest.is_definition() { "crd".to_owned() } else { format!("{}{group}", id.kind) };
+    let wanted = format!("{:02}-{kind}{namespace}_{}", rank(id), id.name).to_lowercase();
     let plain: String = wanted
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' })
@@ -183,7 +185,9 @@ fn rank(id: &ObjectId) -> u8 {
 
 /// An object as YAML; as JSON, which is YAML too, should it not mean the same when it is read again.
 fn write(object: &Value) -> Vec<u8> {
-    let text = serde_saphyr::to_string(object).unwrap_or_default();
+    // References to images are longer than lines are wide, and easier to find in one piece.
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
+    let text = serde_saphyr::to_string_with_options(object, options).unwrap_or_default();
     let mut read = None;
     let limits = read::yaml_limits(&ReleaseLimits::default());
     let summary = clearway_yaml::read(text.as_bytes(), "", &limits, |found| {
@@ -209,7 +213,8 @@ fn json(object: &Value) -> String {
     for letter in text.chars() {
         match letter {
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
-                escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
             }
             letter => escaped.push(letter),
         }

@@ -11,7 +11,7 @@ use super::error::ReleaseError;
 use super::{Files, MANIFESTS};
 use crate::oci::{self, Registry, Repository};
 
-/// The label by which OpenShift's tools know a release image.
+/// The label by which `OpenShift`'s tools know a release image.
 const LABEL: &str = "io.openshift.release";
 
 /// What was pushed.

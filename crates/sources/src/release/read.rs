@@ -60,11 +60,12 @@ pub(super) fn read(files: &Files, selection: &Selection, limits: &ReleaseLimits)
         }
         match name::read(file) {
             Ok(named) => {
-                let odd = named.odd.then(|| odd_name(file));
-                odd.into_iter().for_each(|odd| reading.add(odd));
+                if named.odd {
+                    reading.add(odd_name(file));
+                }
                 manifests(file, content, &named, selection, limits, &mut objects, &mut reading);
             }
-            Err(error) => reading.add(in_file(codes::FILE, Severity::Error, error.to_string(), file)),
+            Err(error) => reading.add(in_file(codes::FILE, Severity::Error, &error.to_string(), file)),
         }
     }
     duplicates(&mut reading);
@@ -80,10 +81,10 @@ fn metadata(files: &Files, reading: &mut Reading) {
         Some(Ok(metadata)) => reading.metadata = Some(metadata),
         Some(Err(error)) => {
             let help = "write it as {\"kind\": \"cincinnati-metadata-v0\", \"version\": \"1.2.3\"}";
-            reading.add(in_file(codes::METADATA, Severity::Error, error.to_string(), METADATA).with_help(help));
+            reading.add(in_file(codes::METADATA, Severity::Error, &error.to_string(), METADATA).with_help(help));
         }
         None => {
-            let missing = in_file(codes::METADATA, Severity::Error, "it is not there".to_owned(), METADATA);
+            let missing = in_file(codes::METADATA, Severity::Error, "it is not there", METADATA);
             reading.add(missing.with_help("`clearway release pack` makes a release from plain manifests"));
         }
     }
@@ -92,11 +93,11 @@ fn metadata(files: &Files, reading: &mut Reading) {
             let version = reading.metadata.as_ref().map(|metadata| metadata.version.to_string());
             if let Some(version) = version.filter(|version| *version != references.name) {
                 let message = format!("it is named `{}`, and the release is {version}", references.name);
-                reading.add(in_file(codes::REFERENCES, Severity::Error, message, REFERENCES));
+                reading.add(in_file(codes::REFERENCES, Severity::Error, &message, REFERENCES));
             }
             reading.references = Some(references);
         }
-        Some(Err(error)) => reading.add(in_file(codes::REFERENCES, Severity::Error, error.to_string(), REFERENCES)),
+        Some(Err(error)) => reading.add(in_file(codes::REFERENCES, Severity::Error, &error.to_string(), REFERENCES)),
         None => {}
     }
 }
@@ -128,21 +129,13 @@ fn manifests(
                 Ok((id, object)) => {
                     let position = position(root);
                     let version = reading.metadata.as_ref().map(|metadata| &metadata.version);
-                    match selection.leaves_out(&object, version) {
-                        Some(why) => reading.left_out.push(LeftOut { file: file.to_owned(), id, why }),
-                        None => {
-                            let (run_level, component) = (named.run_level, named.component.clone());
-                            let file = file.to_owned();
-                            reading.manifests.push(Manifest {
-                                file,
-                                run_level,
-                                component,
-                                index,
-                                position,
-                                id,
-                                object,
-                            });
-                        }
+                    let file = file.to_owned();
+                    if let Some(why) = selection.leaves_out(&object, version) {
+                        reading.left_out.push(LeftOut { file, id, why });
+                    } else {
+                        let (run_level, component) = (named.run_level, named.component.clone());
+                        let manifest = Manifest { file, run_level, component, index, position, id, object };
+                        reading.manifests.push(manifest);
                     }
                 }
                 Err(finding) => reading.add(*finding),
@@ -311,7 +304,9 @@ fn duplicates(reading: &mut Reading) {
             seen.insert(manifest.id.identity(), manifest);
         }
     }
-    found.into_iter().for_each(|finding| reading.add(finding));
+    for finding in found {
+        reading.add(finding);
+    }
 }
 
 fn position(node: Node<'_>) -> Position {
@@ -322,23 +317,23 @@ fn at(code: &'static str, message: String, source: Source<'_>, node: Node<'_>) -
     Diagnostic::new(code, Severity::Error, message).at(source.place(node)).with_excerpt(source.excerpt(node))
 }
 
-fn in_file(code: &'static str, severity: Severity, message: String, file: &str) -> Diagnostic {
+fn in_file(code: &'static str, severity: Severity, message: &str, file: &str) -> Diagnostic {
     let place = Place { file: Some(file.to_owned()), ..Place::default() };
     Diagnostic::new(code, severity, format!("{file}: {message}")).at(place)
 }
 
 fn template_file(file: &str) -> Diagnostic {
-    in_file(codes::TEMPLATE, Severity::Error, "a template is not read".to_owned(), file)
+    in_file(codes::TEMPLATE, Severity::Error, "a template is not read", file)
         .with_help("render it first, and pack what comes out")
 }
 
 fn passed_over(file: &str) -> Diagnostic {
-    let message = "passed over: it is no .yaml, .yml or .json file directly in release-manifests".to_owned();
+    let message = "passed over: it is no .yaml, .yml or .json file directly in release-manifests";
     in_file(codes::PASSED_OVER, Severity::Info, message, file)
 }
 
 fn odd_name(file: &str) -> Diagnostic {
-    let message = "the name begins as if it had a run level, and is taken for one without, at level 50".to_owned();
+    let message = "the name begins as if it had a run level, and is taken for one without, at level 50";
     in_file(codes::ODD_NAME, Severity::Warning, message, file).with_help("name it 0000_NN_component_name.yaml")
 }
 

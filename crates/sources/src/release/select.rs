@@ -1,7 +1,7 @@
 //! Which manifests of a release are meant for this cluster, by their annotations.
 //!
-//! These are OpenShift's annotations. A release that has none of them is meant as a whole, so that a platform team need
-//! not know them; there, unlike in OpenShift, a manifest without any `include.release.openshift.io/` is included.
+//! These are `OpenShift`'s annotations. A release that has none of them is meant as a whole, so that a platform team need
+//! not know them; there, unlike in `OpenShift`, a manifest without any `include.release.openshift.io/` is included.
 //!
 //! | annotation | what it does here |
 //! |---|---|

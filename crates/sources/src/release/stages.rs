@@ -64,24 +64,25 @@ pub(super) fn stages(manifests: &[Manifest]) -> Vec<Stage<'_>> {
         let part = if is_foundation(manifest) { Part::Foundations } else { Part::Components };
         by_stage.entry((level, part)).or_default().entry(&manifest.component).or_default().push(manifest);
     }
-    let mut defined: BTreeSet<GroupKind> = BTreeSet::new();
-    let mut stages = Vec::new();
+    let mut served: BTreeSet<GroupKind> = BTreeSet::new();
+    let mut order = Vec::new();
     for ((run_level, part), components) in by_stage {
         let mut lanes = Vec::new();
-        let (mut defines, mut needs) = (Vec::new(), BTreeSet::new());
+        let mut defines = Vec::new();
+        let mut needs = BTreeSet::new();
         for (component, mut manifests) in components {
             manifests.sort_by(|one, other| (&one.file, one.index).cmp(&(&other.file, other.index)));
             for manifest in &manifests {
-                needs.extend(Some(manifest.id.group_kind()).filter(|kind| defined.contains(kind)));
+                needs.extend(Some(manifest.id.group_kind()).filter(|kind| served.contains(kind)));
                 defines.extend(manifest.definition().filter(|_| !manifest.deletes()));
             }
             lanes.push(Lane { component, manifests });
         }
         defines.sort();
-        defined.extend(defines.iter().map(|definition| definition.kind.clone()));
-        stages.push(Stage { run_level, part, lanes, defines, needs });
+        served.extend(defines.iter().map(|definition| definition.kind.clone()));
+        order.push(Stage { run_level, part, lanes, defines, needs });
     }
-    stages
+    order
 }
 
 /// Whether others need it to be there before them.
@@ -89,21 +90,23 @@ fn is_foundation(manifest: &Manifest) -> bool {
     (manifest.is_definition() || manifest.is_namespace()) && !manifest.deletes()
 }
 
+/// Notes a manifest, if it is the lowest that has the key.
+fn note<'p, K: Ord>(lowest: &mut BTreeMap<K, &'p Manifest>, key: K, manifest: &'p Manifest) {
+    let known = lowest.entry(key).or_insert(manifest);
+    if (manifest.run_level, &manifest.file) < (known.run_level, &known.file) {
+        *known = manifest;
+    }
+}
+
 /// The namespaces and definitions that something at a lower level needs, and what needs them first.
 pub(super) fn hoisted(manifests: &[Manifest]) -> Vec<Hoisted<'_>> {
     let applied = || manifests.iter().filter(|manifest| !manifest.deletes());
     let mut by_kind: BTreeMap<GroupKind, &Manifest> = BTreeMap::new();
     let mut by_namespace: BTreeMap<&str, &Manifest> = BTreeMap::new();
-    fn lowest<'p, K: Ord>(first: &mut BTreeMap<K, &'p Manifest>, key: K, manifest: &'p Manifest) {
-        let known = first.entry(key).or_insert(manifest);
-        if (manifest.run_level, &manifest.file) < (known.run_level, &known.file) {
-            *known = manifest;
-        }
-    }
     for manifest in applied() {
-        lowest(&mut by_kind, manifest.id.group_kind(), manifest);
+        note(&mut by_kind, manifest.id.group_kind(), manifest);
         if let Some(namespace) = &manifest.id.namespace {
-            lowest(&mut by_namespace, namespace.as_str(), manifest);
+            note(&mut by_namespace, namespace.as_str(), manifest);
         }
     }
     let needed_by = |manifest: &Manifest| {

@@ -35,11 +35,36 @@ pub async fn objects(
         return (kind, Part::NotCollected { why: "secrets are never collected".to_owned() });
     }
     let mut taken = Taken { items: Vec::new(), bytes: 0, limits };
-    let part = match all(cluster, resource, selection, |item| taken.add(strip(&item), resource)).await {
+    let collected = if selection.only.is_empty() {
+        all(cluster, resource, selection, |item| taken.add(strip(&item), resource)).await
+    } else {
+        named(cluster, resource, selection, &mut taken).await
+    };
+    let part = match collected {
         Ok(()) => Part::Collected(Objects { selection: selection.clone(), items: taken.items }),
         Err(why) => Part::NotCollected { why },
     };
     (kind, part)
+}
+
+/// Takes the objects that are named, each once.
+async fn named(
+    cluster: &Cluster,
+    resource: &Resource,
+    selection: &Selection,
+    taken: &mut Taken<'_>,
+) -> Result<(), String> {
+    for (at, one) in selection.only.iter().enumerate() {
+        let narrow =
+            Selection { namespace: one.namespace.clone(), name: Some(one.name.clone()), ..Selection::default() };
+        let before = selection.only.get(..at).unwrap_or_default();
+        let see = |item: Value| {
+            let known = before.iter().any(|earlier| earlier.names(&item));
+            if known { Ok(()) } else { taken.add(strip(&item), resource) }
+        };
+        all(cluster, resource, &narrow, see).await?;
+    }
+    Ok(())
 }
 
 /// The custom resource definitions of a cluster; `resource` is their kind.

@@ -43,10 +43,15 @@ pub(super) struct Entry {
     pub(super) digest: Option<Digest>,
 }
 
+/// What is said of the series: an [`Entry`], and which stretches of time they are whole of. Its fields stand here as
+/// they are, because to flatten them costs more than all the rest of reading a manifest.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct SeriesEntry {
-    #[serde(flatten)]
-    pub(super) entry: Entry,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) not_collected: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<Digest>,
     #[serde(default)]
     pub(super) windows: Vec<WindowEntry>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -109,13 +114,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Manifest, bool), SnapshotError> {
         schema: String,
     }
     let wrong = |error: serde_json::Error| SnapshotError::Manifest { why: error.to_string() };
-    // The schema first: what another one has may not be readable.
-    let Head { schema } = serde_json::from_slice(bytes).map_err(wrong)?;
+    let read: Result<Manifest, _> = serde_json::from_slice(bytes);
+    // What another schema has may not be readable, and then that it is another one is the reason.
+    let schema = match &read {
+        Ok(manifest) => manifest.schema.clone(),
+        Err(_) => serde_json::from_slice::<Head>(bytes).map_err(wrong)?.schema,
+    };
     let numbers = schema.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
     match numbers {
-        Some((major, minor)) if major == SCHEMA.0 => {
-            Ok((serde_json::from_slice(bytes).map_err(wrong)?, minor > SCHEMA.1))
-        }
+        Some((major, minor)) if major == SCHEMA.0 => Ok((read.map_err(wrong)?, minor > SCHEMA.1)),
         _ => Err(SnapshotError::Schema { schema: schema.chars().take(40).collect() }),
     }
 }

@@ -24,9 +24,10 @@
 //!
 //! # What is never in it
 //!
-//! Secrets and tokens as objects, `data` of any object, passwords and tokens in fields, environments and addresses,
+//! Secrets and tokens as objects, `data` of any object but a `ConfigMap`, passwords and tokens in fields, environments and addresses,
 //! `managedFields` and the last applied configuration: [`write()`] and [`to_files`] remove them whatever they are given.
-//! [`redact`] also replaces names.
+//! [`redact`] also replaces names. Of `ConfigMap`s only those are collected that a rule names, and of their data what looks
+//! like a secret is removed.
 
 mod collect;
 mod manifest;
@@ -50,7 +51,7 @@ pub use redact::{RedactOptions, redact};
 pub use strip::{is_secret_kind, strip};
 pub use write::{to_archive, to_files, write};
 
-use crate::prometheus::{Collected, Window};
+use crate::prometheus::{Collected, Need, Needs, Window};
 
 /// The schema that is written: its first number, and the second.
 pub const SCHEMA: (u32, u32) = (1, 0);
@@ -172,13 +173,22 @@ pub struct SeriesEvidence {
 impl SeriesEvidence {
     /// Whether all samples of a window are there, so that what is not there was not in the cluster either.
     pub fn covers(&self, wanted: &Window) -> bool {
-        let start = |window: &Window| window.end.saturating_sub(window.width);
+        self.has(&wanted.selector, wanted.end, wanted.width, wanted.instant)
+    }
+
+    /// The selector of a window that a query needs at a time, and of which not all samples are there; nothing if all are.
+    pub fn lacks<'n>(&self, needs: &'n Needs, at: i64) -> Option<&'n str> {
+        let lacking = |need: &&Need| !self.has(&need.selector, need.end.at(at), need.width, need.instant);
+        needs.iter().find(lacking).map(|need| need.selector.as_str())
+    }
+
+    fn has(&self, selector: &str, end: i64, width: i64, instant: bool) -> bool {
         let covers = |known: &Window| {
-            known.selector == wanted.selector
-                && known.end >= wanted.end
-                && start(known) <= start(wanted)
+            known.end >= end
+                && known.end.saturating_sub(known.width) <= end.saturating_sub(width)
                 // Which series had ended is known for one time only.
-                && (!wanted.instant || (known.instant && known.end == wanted.end))
+                && (!instant || (known.instant && known.end == end))
+                && known.selector == selector
         };
         self.whole || self.windows.iter().any(covers)
     }
@@ -223,6 +233,27 @@ pub struct Selection {
     /// Only those with these labels, as a label selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<String>,
+    /// Only these, and of each it is known whether it is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<ObjectName>,
+}
+
+/// Which objects are meant by a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectName {
+    /// The namespace; nothing for that name in all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// Whether an object is meant.
+    pub fn names(&self, object: &Value) -> bool {
+        let meta = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+        meta("name") == self.name && self.namespace.as_ref().is_none_or(|namespace| meta("namespace") == namespace)
+    }
 }
 
 /// A custom resource definition, as far as rules ask for it.

@@ -134,8 +134,10 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
             Part::NotCollected { why } => *why = names.text(why),
             Part::Collected(objects) => {
                 let selection = &mut objects.selection;
-                for text in [&mut selection.namespace, &mut selection.name].into_iter().flatten() {
-                    *text = if names.is_common(text) { text.clone() } else { names.hash(text) };
+                let only = selection.only.iter_mut().flat_map(|one| one.namespace.iter_mut().chain([&mut one.name]));
+                for text in only.chain(&mut selection.namespace).chain(&mut selection.name) {
+                    let stays = names.is_common(text) || names.kept.contains(text);
+                    *text = if stays { text.clone() } else { names.hash(text) };
                 }
                 selection.labels = selection.labels.as_ref().map(|labels| names.text(labels));
                 objects.items.iter_mut().for_each(|item| names.value(item));

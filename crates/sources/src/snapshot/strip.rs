@@ -1,7 +1,7 @@
 //! What is taken out of an object before it is kept: secrets, and what only the API server needs.
 //!
 //! This errs on the side of taking out: a rule that looks at something that is gone is unknown, a password that is
-//! written down is out.
+//! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
 use serde_json::{Map, Value};
 
@@ -43,11 +43,59 @@ pub fn strip(object: &Value) -> Option<Value> {
         return None;
     }
     let mut object = object.clone();
+    let mut kept = Vec::new();
     if let Value::Object(fields) = &mut object {
+        if kind == "ConfigMap" {
+            kept = ["data", "binaryData"].into_iter().filter_map(|name| fields.remove_entry(name)).collect();
+        }
         fields.retain(|name, _| !CONTENTS.contains(&name.as_str()));
     }
     clean(&mut object);
+    if let Value::Object(fields) = &mut object {
+        for (name, mut content) in kept {
+            clean_content(&name, &mut content);
+            fields.insert(name, content);
+        }
+    }
     Some(object)
+}
+
+/// The data of a `ConfigMap`: files that may be JSON or lines of `key: value`, and bytes that cannot be looked into.
+fn clean_content(name: &str, content: &mut Value) {
+    let Value::Object(files) = content else { return };
+    for (file, content) in files {
+        let Value::String(text) = content else { continue };
+        if name == "binaryData" || is_secret_name(file) {
+            REMOVED.clone_into(text);
+            continue;
+        }
+        match serde_json::from_str::<Value>(text).ok().filter(|value| value.is_object() || value.is_array()) {
+            Some(was) => {
+                let mut value = was.clone();
+                clean(&mut value);
+                if value != was {
+                    *text = value.to_string();
+                }
+            }
+            None => *text = text.split_inclusive('\n').map(clean_line).collect(),
+        }
+        clean_text(text);
+    }
+}
+
+/// A line of a configuration file: the key says what the value is.
+fn clean_line(line: &str) -> String {
+    let Some(at) = line.find([':', '=']) else { return line.to_owned() };
+    let (key, value) = line.split_at(at);
+    let (sign, value) = value.split_at(1);
+    let secret =
+        is_secret_name(key.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '-')));
+    // A key without a value opens a block; its lines are looked at one by one.
+    if !secret || value.trim().is_empty() {
+        return line.to_owned();
+    }
+    let end = if line.ends_with('\n') { "\n" } else { "" };
+    format!("{key}{sign} {REMOVED}{end}")
 }
 
 /// A text without what looks like a secret.
@@ -169,6 +217,20 @@ mod tests {
         assert_eq!(text.matches("kept").count(), 6, "{text}");
         assert_eq!(clean["spec"]["httpProxy"], "http://proxy:3128/x, https://b");
         assert_eq!(strip(&clean), Some(clean));
+        let map = strip(&json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"a": "hunter2"},
+            "data": {
+                "mode": "kept", "password": "hunter2", "conf.yaml": "mode: kept\npassword: hunter2\n  - apiToken = hunter2",
+                "conf.json": "{\"mode\": \"kept\", \"clientSecret\": \"hunter2\"}", "plain.json": "{ \"mode\":  \"kept\" }",
+                "url": "https://me:hunter2@kept/", "ca.crt": "kept",
+            },
+        }))
+        .unwrap();
+        let text = map.to_string();
+        assert!(!text.contains("hunter2") && text.matches("kept").count() == 6, "{text}");
+        assert_eq!(map["data"]["conf.yaml"], "mode: kept\npassword: (removed)\n  - apiToken = (removed)");
+        assert_eq!(map["data"]["plain.json"], "{ \"mode\":  \"kept\" }", "what has no secret stays as it is");
+        assert_eq!(strip(&map), Some(map));
         for kind in ["Secret", "SecretList", "TokenReview", "OAuthAccessToken"] {
             assert_eq!(strip(&json!({"kind": kind, "data": {}})), None);
         }

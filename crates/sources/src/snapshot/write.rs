@@ -22,7 +22,8 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
     let mut windows: Vec<_> = snapshot.series.known().map(|evidence| evidence.windows.clone()).unwrap_or_default();
     windows.sort();
     let whole = snapshot.series.known().is_ok_and(|evidence| evidence.whole);
-    let series = SeriesEntry { entry: series, windows: windows.iter().map(Into::into).collect(), whole };
+    let Entry { not_collected, digest } = series;
+    let series = SeriesEntry { not_collected, digest, windows: windows.iter().map(Into::into).collect(), whole };
     let mut objects = Vec::new();
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;

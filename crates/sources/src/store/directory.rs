@@ -195,6 +195,10 @@ impl Store for StateDirectory {
     async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
         self.change(key, true, |before| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
+            let expected = &patch["metadata"]["resourceVersion"];
+            if !expected.is_null() && after["metadata"]["resourceVersion"] != *expected {
+                return Err(StoreError::Conflict { why: format!("{key} was changed meanwhile") });
+            }
             let mut patch = patch.clone();
             if let Some(fields) = patch.as_object_mut() {
                 fields.retain(|name, _| (name == "status") == (part == Part::Status));

@@ -8,6 +8,9 @@ pub(super) fn patch(target: &mut Value, patch: &Value) {
         target.clone_from(patch);
         return;
     };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
     for (name, value) in fields {
         if value.is_null() {
             target.as_object_mut().map(|object| object.remove(name));

@@ -5,6 +5,7 @@ mod artifact;
 mod faults;
 mod login;
 mod memory;
+mod payload;
 mod proxy;
 mod releases;
 

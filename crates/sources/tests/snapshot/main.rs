@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::snapshot::{ObjectLimits, Part, Selection, Snapshot, assemble, crds, objects, to_files};
+use clearway_sources::snapshot::{
+    ObjectLimits, ObjectName, Part, Selection, Snapshot, assemble, crds, objects, to_files,
+};
 use clearway_testbed::{ClusterOptions, own_cluster, wait_until};
 
 fn names(part: &Part<clearway_sources::snapshot::Objects>) -> Result<Vec<String>, String> {
@@ -27,7 +29,7 @@ async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
     let named = |name: &str, namespace: Option<&str>| Selection {
         name: Some(name.to_owned()),
         namespace: namespace.map(str::to_owned),
-        labels: None,
+        ..Selection::default()
     };
 
     // Both can be waited for by whoever has several threads.
@@ -57,6 +59,15 @@ async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
         let (_, services) = objects(&cluster, kind("services"), &selection, &limits).await;
         assert_eq!(names(&services), Ok(want), "{selection:?}");
     }
+    // Of several names each is looked for, and what two of them mean is taken once.
+    let one = |namespace: Option<&str>, name: &str| ObjectName {
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    };
+    let only = vec![one(Some("default"), "kubernetes"), one(Some("default"), "nothing"), one(None, "kubernetes")];
+    let several = Selection { only, ..Selection::default() };
+    let (_, services) = objects(&cluster, kind("services"), &several, &limits).await;
+    assert_eq!(names(&services), Ok(vec!["kubernetes".to_owned()]));
     assert_eq!(crds(&cluster, kind("customresourcedefinitions"), &limits).await, Part::Collected(vec![]));
 
     // What may not be seen, is too much, or is a secret is not known.

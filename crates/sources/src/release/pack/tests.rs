@@ -37,8 +37,8 @@ fn names_say_what_is_in_a_file_and_where_it_belongs() {
 {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop,
   annotations: {clearway.dev/component: front-end}}}]}
 ";
-    let named = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}";
-    let packed = packed(&[("several.yaml", several), ("dir/0000_30_core_c.yaml", named)]).unwrap();
+    let placed = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}";
+    let packed = packed(&[("several.yaml", several), ("dir/0000_30_core_c.yaml", placed)]).unwrap();
     let names: Vec<&str> = packed.files.keys().map(String::as_str).collect();
     assert_eq!(
         names,

@@ -36,13 +36,13 @@ fn a_signature_is_good_for_its_digest_and_no_other() {
     let beside = signature(None, OVER_DIGEST);
     let attached = signature(Some(PAYLOAD), OVER_PAYLOAD);
     assert_eq!(verify(&digest, &[], &keys()), Verdict::Unsigned);
-    assert_eq!(verify(&digest, &[beside.clone()], &keys()), verified());
-    assert_eq!(verify(&digest, &[attached.clone()], &keys()), verified());
+    assert_eq!(verify(&digest, std::slice::from_ref(&beside), &keys()), verified());
+    assert_eq!(verify(&digest, std::slice::from_ref(&attached), &keys()), verified());
     let why = |digest: &Digest, signatures: &[Signature], keys: &[Key]| match verify(digest, signatures, keys) {
         Verdict::Failed { why } => why,
         verdict => panic!("{verdict:?}"),
     };
-    assert_eq!(why(&other, &[beside.clone()], &keys()), "none of its 1 signatures is by a trusted key (k)");
+    assert_eq!(why(&other, std::slice::from_ref(&beside), &keys()), "none of its 1 signatures is by a trusted key (k)");
     let signed_other = format!("k signed {DIGEST}, which is another release");
     assert_eq!(why(&other, &[attached.clone(), beside.clone()], &keys()), signed_other);
     // One good signature is enough, whatever stands beside it.

@@ -1,0 +1,255 @@
+//! Many clusters: what a graph says to all of them, and what a change of the graph does to them.
+//!
+//! A [`Ground`] is one channel as it is laid out for a fleet; [`Ground::stance`] is what it says to every cluster that
+//! runs one version, read once; and [`Stance::meet`] what it says to one of them. From the standings of all clusters
+//! [`Picture::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
+//! one. Whoever reads evidence does that one cluster at a time and drops it: a [`Standing`] is a few hundred bytes.
+//!
+//! # The state of a cluster
+//!
+//! | state | |
+//! |---|---|
+//! | `recommended` | at least one update is recommended |
+//! | `newest` | its channel holds no later version, so there is nothing to recommend |
+//! | `unknown` | no update is recommended, and at least one would be if more were known |
+//! | `stranded` | no update is recommended and none is unknown, although its channel holds a later version |
+//! | `absent` | its version or channel is not in the graph, so nothing can be recommended |
+//!
+//! A *version* is stranded if only a risk leads on from it: it reaches neither the newest patch of its minor nor a later
+//! minor without one, or only one of them (see [`clearway_graph::stranded`]). That is a statement about the graph alone, and
+//! a cluster at such a version may well be recommended an update whose risks do not apply to it. The newest patch of a
+//! minor is left out, as it is most often only younger than every release of the next minor.
+//!
+//! # What a change does to an update
+//!
+//! | published | proposed | |
+//! |---|---|---|
+//! | recommended | not recommended, or no longer offered | newly blocked |
+//! | recommended | unknown | newly unknown |
+//! | anything else | recommended | newly recommended |
+//! | | | all else that differs is another change, and makes nothing worse |
+//!
+//! A cluster is newly stranded if it is `stranded` or `absent` under the proposed graph and neither under the published
+//! one, and freed the other way round.
+
+mod change;
+mod picture;
+
+pub use change::{Applies, Change, ClusterChange, RiskChange, Summary, UpdateChange};
+pub use picture::{ByStatus, ClusterRow, Counts, Picture, RiskCounts, StrandedVersion, TargetCounts};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use clearway_core::{Arch, Timestamp, Version};
+use clearway_graph::{Graph, Missing, Risk, Supported, stranded};
+use serde::Serialize;
+
+use crate::assess::{Brief, NotInGraph, Plan};
+use crate::evidence::Evidence;
+use crate::proof::{Status, Verdict};
+use crate::settings::Settings;
+
+/// One channel, laid out for a fleet.
+#[derive(Debug)]
+pub struct Ground {
+    graph: Graph,
+    settings: Settings,
+    /// The versions that only a risk leads out of.
+    stranded: BTreeMap<Version, Missing>,
+}
+
+/// What a channel says to every cluster that runs one version.
+#[derive(Debug)]
+pub struct Stance {
+    plan: Plan,
+    newest: bool,
+    missing: Option<Missing>,
+    /// The names of the risks, in order and each once.
+    names: Vec<String>,
+    /// For each risk of the plan the place of its name.
+    places: Vec<usize>,
+}
+
+/// One cluster of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// What it goes by: its place among the evidence, or its id.
+    pub name: String,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The version it runs.
+    pub version: Version,
+    /// The channel it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Its architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arch: Option<Arch>,
+}
+
+/// What a graph says to one cluster.
+#[derive(Debug, Clone)]
+pub enum Standing {
+    /// It was assessed.
+    Assessed {
+        /// What is said to all clusters like it.
+        stance: Arc<Stance>,
+        /// What is said to this one.
+        brief: Brief,
+    },
+    /// The graph does not know its version or channel.
+    Absent {
+        /// Why, in a sentence.
+        why: String,
+    },
+}
+
+/// How a cluster stands; see the head of this module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// At least one update is recommended.
+    Recommended,
+    /// There is no later version.
+    Newest,
+    /// Nothing is recommended because too little is known.
+    Unknown,
+    /// Nothing is recommended, and nothing would be if more were known.
+    Stranded,
+    /// The graph does not know its version or channel.
+    Absent,
+}
+
+/// Evidence that could not be used, so that nothing is said about its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Refused {
+    /// What it goes by.
+    pub name: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+impl Ground {
+    /// Lays out a channel.
+    pub fn new(graph: Graph, settings: Settings) -> Self {
+        let stuck = stranded(&graph, &Supported::default()).into_iter().filter(|stuck| !stuck.newest_patch);
+        let stranded = stuck.map(|stuck| (stuck.version, stuck.missing)).collect();
+        Ground { graph, settings, stranded }
+    }
+
+    /// What it says to clusters that run this version.
+    pub fn stance(&self, version: &Version) -> Result<Stance, NotInGraph> {
+        let plan = Plan::new(&self.graph, version, &self.settings)?;
+        let later = |other: &Version| other.precedence(version).is_gt();
+        let newest = !self.graph.nodes().iter().any(|node| later(node.version()));
+        let names: BTreeSet<&str> = plan.risks().map(Risk::name).collect();
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let place = |risk: &Risk| names.partition_point(|name| name.as_str() < risk.name());
+        let places = plan.risks().map(place).collect();
+        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, places, plan })
+    }
+}
+
+impl Stance {
+    /// The plan, for the questions it asks.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What it says to one cluster.
+    pub fn meet(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> Standing {
+        Standing::Assessed { stance: Arc::clone(self), brief: self.plan.brief(evidence, now) }
+    }
+}
+
+impl Standing {
+    /// How the cluster stands.
+    pub fn state(&self) -> State {
+        let Standing::Assessed { stance, brief } = self else { return State::Absent };
+        let any = |status: Status| brief.updates.contains(&status);
+        if any(Status::True) {
+            State::Recommended
+        } else if any(Status::Unknown) {
+            State::Unknown
+        } else if stance.newest {
+            State::Newest
+        } else {
+            State::Stranded
+        }
+    }
+
+    /// The updates with their status, newest first.
+    fn updates(&self) -> impl Iterator<Item = (&Version, Status)> {
+        let assessed = match self {
+            Standing::Assessed { stance, brief } => Some(stance.plan.targets().zip(brief.updates.iter().copied())),
+            Standing::Absent { .. } => None,
+        };
+        assessed.into_iter().flatten()
+    }
+
+    /// The risks by name. Where several of one name differ, the one that matters most speaks for all: one that applies,
+    /// then one that is not known.
+    fn risks(&self) -> Vec<(&str, Verdict)> {
+        let rank = |verdict: Verdict| match verdict {
+            Verdict::NoMatch => 0,
+            Verdict::Pending => 1,
+            Verdict::Unknown => 2,
+            Verdict::Match => 3,
+        };
+        let Standing::Assessed { stance, brief } = self else { return Vec::new() };
+        let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
+        for (place, verdict) in stance.places.iter().zip(&brief.risks) {
+            if let Some((_, known)) = risks.get_mut(*place)
+                && rank(*verdict) > rank(*known)
+            {
+                *known = *verdict;
+            }
+        }
+        risks
+    }
+
+    /// The names of the risks that speak against an update: those that apply, or are not known.
+    fn against(&self, version: &Version) -> Vec<String> {
+        let Standing::Assessed { stance, brief } = self else { return Vec::new() };
+        let risks: Vec<_> = stance.plan.risks().zip(&brief.risks).collect();
+        let carried = stance.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
+        let names: BTreeSet<&str> =
+            carried.filter(|(_, verdict)| **verdict != Verdict::NoMatch).map(|(risk, _)| risk.name()).collect();
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    fn missing(&self) -> Option<Missing> {
+        match self {
+            Standing::Assessed { stance, .. } => stance.missing,
+            Standing::Absent { .. } => None,
+        }
+    }
+}
+
+impl State {
+    /// The word for it, as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Recommended => "recommended",
+            State::Newest => "newest",
+            State::Unknown => "unknown",
+            State::Stranded => "stranded",
+            State::Absent => "absent",
+        }
+    }
+
+    /// Whether the cluster has no way on by this graph.
+    pub fn is_stuck(self) -> bool {
+        matches!(self, State::Stranded | State::Absent)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

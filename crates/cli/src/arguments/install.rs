@@ -1,0 +1,114 @@
+//! `clearway install` and `clearway uninstall` on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clearway_core::Version;
+use clearway_operator::install::{NAMESPACE, default_image};
+
+use super::AsData;
+
+pub(crate) const INSTALL_EXAMPLES: &str = "\
+Examples:
+  clearway install --adopt 1.4.2 --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus.monitoring:9090
+  clearway install --advice-only                   without the rights to carry out updates
+  clearway install --channel experimental          with rule types and fields that may still change
+  clearway install --dry-run -o json               what would be done
+
+Doing it twice is doing it once. A ClusterVersion CRD that is not Clearway's (OpenShift's) is left alone. The same objects
+are in the directory `deploy`, for kustomize.
+Exit code 0: everything is there; 1: it would lose data, so nothing was done; 3: could not run.";
+
+pub(crate) const UNINSTALL_EXAMPLES: &str = "\
+Examples:
+  clearway uninstall --dry-run
+  clearway uninstall                               the CRDs stay, and the versions and histories in them
+  clearway uninstall --delete-crds                 and these go, too
+
+Only what `clearway install` made is deleted.";
+
+/// The two channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Channel {
+    /// What stays
+    Standard,
+    /// And what may still change
+    Experimental,
+}
+
+/// Which cluster.
+#[derive(Debug, Args)]
+pub(crate) struct ThisCluster {
+    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// Options of `clearway install`.
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    pub(crate) cluster: ThisCluster,
+    /// The channel of the CRDs
+    #[arg(long, value_name = "CHANNEL", default_value = "standard")]
+    pub(crate) channel: Channel,
+    /// Make the `ClusterVersion`: the cluster is at this version, gets an id, and its history begins here
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) adopt: Option<Version>,
+    /// Without the rights to carry out updates: the operator only advises
+    #[arg(long)]
+    pub(crate) advice_only: bool,
+    /// Where the operator lives
+    #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = dns_label)]
+    pub(crate) namespace: String,
+    /// The operator's image
+    #[arg(long, value_name = "IMAGE", default_value_t = default_image())]
+    pub(crate) image: String,
+    /// The update service the operator asks where spec.upstream names none
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<String>,
+    /// The cluster's Prometheus, as the operator reaches it, for rules with queries
+    #[arg(long, value_name = "URL")]
+    pub(crate) prometheus: Option<String>,
+    /// Go back to the standard channel although fields or objects are lost that only the experimental one has
+    #[arg(long)]
+    pub(crate) discard_experimental: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: AsData,
+}
+
+/// Options of `clearway uninstall`.
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    #[command(flatten)]
+    pub(crate) cluster: ThisCluster,
+    /// Where the operator lives
+    #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = dns_label)]
+    pub(crate) namespace: String,
+    /// Also delete the CRDs, and with them every `ClusterVersion` and `ComponentVersion`
+    #[arg(long)]
+    pub(crate) delete_crds: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: AsData,
+}
+
+/// The name of a namespace: what the API server takes, so that a typo is found before anything is made.
+fn dns_label(text: &str) -> Result<String, String> {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let good =
+        (1..=63).contains(&text.len()) && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-');
+    if good {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is not the name of a namespace, such as {NAMESPACE}"))
+    }
+}

@@ -1,0 +1,88 @@
+//! `clearway operator` on the command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clearway_core::Arch;
+
+use super::{LogFormat, parse_duration};
+
+pub(crate) const OPERATOR_EXAMPLES: &str = "\
+Examples:
+  clearway operator --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus:9090
+  clearway operator --kubeconfig ~/.kube/config --advice-only
+  clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
+
+It keeps the ClusterVersion `version` and every ComponentVersion current: which updates there are, which of them are
+recommended to this cluster and why, and, unless it only advises, the update that spec.desiredUpdate asks for.
+`clearway install` runs it in a cluster, with the roles it needs. Several replicas may run: one leads.
+With --state a directory takes the place of the cluster, and its metrics/*.prom that of a Prometheus.
+SIGTERM and Ctrl-C end it; another replica takes over at once.
+Exit code 0: ended on request; 3: could not start.";
+
+/// Options of `clearway operator`.
+#[derive(Debug, Args)]
+pub(crate) struct Operator {
+    /// The kubeconfig file of the cluster [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
+    #[arg(long, value_name = "FILE", conflicts_with = "state")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME", conflicts_with = "state")]
+    pub(crate) context: Option<String>,
+    /// A directory in place of a cluster
+    #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE")]
+    pub(crate) state: Option<PathBuf>,
+    /// The update service to ask where spec.upstream names none
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<String>,
+    /// The cluster's Prometheus, or whatever answers as one does
+    #[arg(long, value_name = "URL")]
+    pub(crate) prometheus: Option<String>,
+    /// A file with the bearer token for it
+    #[arg(long, value_name = "FILE", requires = "prometheus")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A certificate that proves to it who asks (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
+    pub(crate) client_certificate: Option<PathBuf>,
+    /// The key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
+    pub(crate) client_key: Option<PathBuf>,
+    /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
+    #[arg(long, requires = "prometheus")]
+    pub(crate) shared_store: bool,
+    /// Certificates (PEM) that are trusted besides those of the system
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// The architecture of the cluster's releases [default: that of this machine]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+    /// Only advise: what spec.desiredUpdate asks for is not carried out
+    #[arg(long)]
+    pub(crate) advice_only: bool,
+    /// The namespace of the lease and of what is kept over a restart
+    #[arg(long, value_name = "NAME", default_value = "clearway")]
+    pub(crate) namespace: String,
+    /// How long others wait after the last sign of life of the one that leads
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = parse_duration)]
+    pub(crate) lease_duration: Duration,
+    /// Where /livez, /readyz and /metrics are
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    pub(crate) status_listen: SocketAddr,
+    /// How often the update service is asked, give or take a third
+    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) fetch_every: Duration,
+    /// The rest between two rounds of queries
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    pub(crate) between_rounds: Duration,
+    /// The rest of a query that gave an answer
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub(crate) between_answers: Duration,
+    /// How the log is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// What is logged: error, warn, info, debug, or a filter such as `info,clearway_operator=debug`
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    pub(crate) log: String,
+}

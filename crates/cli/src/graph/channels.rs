@@ -1,0 +1,102 @@
+//! A source of which any channel may be asked, as clusters of a fleet follow several: read once, and cut as they come.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clearway_core::Arch;
+use clearway_graph::{Graph, Revision};
+use clearway_sources::service::{Service, ServiceError};
+
+use super::source::{self, Answered, Given};
+use crate::arguments::GraphSource;
+
+/// Where channels come from.
+pub(crate) struct Channels {
+    side: Side,
+    /// What it goes by, for people.
+    pub(crate) name: String,
+}
+
+enum Side {
+    Files(Box<Revision>),
+    Answer(Answered),
+    Service(Service),
+}
+
+impl Channels {
+    /// What `--graph` names.
+    pub(crate) fn open(graph: &GraphSource) -> Result<Self> {
+        let mut name = graph.graph.display().to_string();
+        if let Some(rev) = &graph.rev {
+            name = format!("{name} at {rev}");
+        }
+        let side = match source::service(graph)? {
+            Some(service) => Side::Service(service),
+            None => Side::given(source::local(&graph.graph, graph.rev.as_deref())?)?,
+        };
+        Ok(Channels { side, name })
+    }
+
+    /// What a name beside `--graph` stands for: a service, a file or directory if there is one, else a git revision of
+    /// the directory that `--graph` names.
+    pub(crate) fn beside(graph: &GraphSource, name: &str) -> Result<Self> {
+        if source::is_url(name) {
+            let service = source::connect(name, &graph.trust)?;
+            return Ok(Channels { side: Side::Service(service), name: name.to_owned() });
+        }
+        if name == "-" || Path::new(name).exists() {
+            let side = Side::given(source::local(Path::new(name), None)?)?;
+            return Ok(Channels { side, name: name.to_owned() });
+        }
+        let side = Side::given(source::local(&graph.graph, Some(name))?)?;
+        Ok(Channels { side, name: format!("{} at {name}", graph.graph.display()) })
+    }
+
+    /// The revision, of files.
+    pub(crate) fn revision(&self) -> Option<String> {
+        match &self.side {
+            Side::Files(revision) => Some(revision.id().to_string()),
+            _ => None,
+        }
+    }
+
+    /// One channel, or in a sentence why there is none for whoever follows it. An error is one of the source.
+    pub(crate) fn graph(&self, channel: Option<&str>, arch: Option<&Arch>) -> Result<Result<Graph, String>> {
+        let nobody = || "which channel does the cluster follow? name it with --channel".to_owned();
+        Ok(match &self.side {
+            Side::Files(revision) => match channel {
+                None => Err(nobody()),
+                Some(channel) => {
+                    let arch = arch.cloned().unwrap_or_default();
+                    super::known(revision, channel, &arch)
+                        .map(|()| revision.graph(channel, &arch))
+                        .map_err(|why| why.to_string())
+                }
+            },
+            // An answer does not say which architecture it is for.
+            Side::Answer(answer) => {
+                answer.check(channel, None).map(|()| answer.graph.clone()).map_err(|why| why.to_string())
+            }
+            Side::Service(service) => match channel.or(service.channel()) {
+                None => Err(nobody()),
+                Some(channel) => match source::answer(service, channel, &source::arch_of(service, arch)?) {
+                    Ok(answer) => Ok(answer.told().graph),
+                    // Who answers does not know the channel; who does not answer knows nothing about any.
+                    Err(error) => match error.downcast_ref() {
+                        None | Some(ServiceError::Refused { .. }) => Err(error.to_string()),
+                        Some(_) => return Err(error),
+                    },
+                },
+            },
+        })
+    }
+}
+
+impl Side {
+    fn given(given: Given) -> Result<Self> {
+        Ok(match given {
+            Given::Files(inputs) => Side::Files(Box::new(super::revision(&inputs)?)),
+            Given::Answer(answer) => Side::Answer(answer.told()),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Graph-data in a registry (`--graph oci://…`), and releases from the images of repositories (`--registry`).
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use anyhow::{Result, bail};
+use clearway_core::Limits;
+use clearway_graph::Inputs;
+use clearway_sources::oci::{
+    self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
+};
+
+use crate::arguments::{Registries, Trust};
+use crate::output::LiveLine;
+
+/// How registries are spoken to.
+pub(crate) fn options(ca_file: Option<PathBuf>, config: Option<PathBuf>, plain_http: bool) -> RegistryOptions {
+    RegistryOptions {
+        ca_file,
+        plain_http: if plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
+        credentials: config.map_or(Credentials::Anonymous, Credentials::DockerConfig),
+        ..RegistryOptions::default()
+    }
+}
+
+/// Whether a name is that of an image.
+pub(super) fn is_image(name: &str) -> bool {
+    name.starts_with("oci://")
+}
+
+/// The graph-data of an image or artifact.
+pub(super) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
+    let image: Image = name.parse()?;
+    let registry = connect(registries, trust)?;
+    let limits = Limits { file_bytes: super::source::UNPACKED, ..Limits::default() };
+    Ok(super::source::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+}
+
+/// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.
+pub(super) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &Trust) -> Result<()> {
+    if registries.registry.is_empty() {
+        return Ok(());
+    }
+    let registry = connect(registries, trust)?;
+    let line = Mutex::new(LiveLine::new());
+    for name in &registries.registry {
+        let repository: Repository = name.parse()?;
+        let progress = |Progress { done, of, .. }: Progress| {
+            if let Ok(mut line) = line.lock() {
+                line.set(&format!("read {done} of {of} tags and images of {repository}"));
+            }
+        };
+        let scraped = super::source::wait(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
+        if scraped.releases == 0 {
+            bail!("there is no release in {repository}");
+        }
+        if let Ok(mut line) = line.lock() {
+            line.clear();
+        }
+        for left in &scraped.left_out {
+            tell(&repository, left);
+        }
+        inputs.insert(scraped.path, scraped.file);
+    }
+    Ok(())
+}
+
+fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
+    let Registries { registry_config, plain_http, .. } = registries;
+    Ok(Registry::new(options(trust.ca_file.clone(), registry_config.clone(), *plain_http))?)
+}
+
+fn tell(repository: &Repository, left: &LeftOut) {
+    // Meant to be there, but not to be releases.
+    if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
+        anstream::eprintln!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
+    }
+}

@@ -1,0 +1,106 @@
+//! `clearway install` and `clearway uninstall`: the operator in a cluster, and out of it.
+
+use anyhow::{Context as _, Result};
+use clearway_bundle::Channel;
+use clearway_operator::api;
+use clearway_operator::install::carry_out::{
+    self, Adoption, Done, InstallError, Options, Place, Removal, adopt, uuid_v4,
+};
+use clearway_operator::install::{Settings, manifests};
+use clearway_sources::clock;
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::arguments::{self, DataFormat, Install, ThisCluster, Uninstall};
+use crate::exit::Exit;
+use crate::output;
+
+/// Carries out `clearway install`.
+pub(crate) fn run(options: &Install) -> Result<Exit> {
+    let channel = match options.channel {
+        arguments::Channel::Standard => Channel::Standard,
+        arguments::Channel::Experimental => Channel::Experimental,
+    };
+    let settings = Settings {
+        channel,
+        namespace: options.namespace.clone(),
+        image: options.image.clone(),
+        advice_only: options.advice_only,
+        upstream: options.upstream.clone(),
+        prometheus: options.prometheus.clone(),
+    };
+    let manifests = manifests(&settings)?;
+    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let place = Place { cluster: &cluster, catalog: &catalog };
+    let how = Options { dry_run: options.dry_run, discard_experimental: options.discard_experimental };
+    let mut log = Vec::new();
+    let outcome = runtime.block_on(async {
+        carry_out::install(&place, &manifests, channel, how, &mut log).await?;
+        if let Some(version) = &options.adopt {
+            let adoption = Adoption { version: version.clone(), id: random_id()?, now: clock::now() };
+            log.push(adopt(&place, &adoption, how).await?);
+        }
+        Ok::<_, anyhow::Error>(())
+    });
+    let about = json!({"channel": channel.as_str(), "bundleVersion": api::bundle_version().to_string()});
+    report(&log, &about, options.dry_run, options.output.format)?;
+    ended(outcome)
+}
+
+/// Carries out `clearway uninstall`.
+pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
+    let settings = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Experimental) };
+    let manifests = manifests(&settings)?;
+    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let place = Place { cluster: &cluster, catalog: &catalog };
+    let removal = Removal { dry_run: options.dry_run, delete_crds: options.delete_crds };
+    let mut log = Vec::new();
+    let outcome = runtime.block_on(carry_out::uninstall(&place, &manifests, removal, &mut log));
+    report(&log, &json!({}), options.dry_run, options.output.format)?;
+    ended(outcome.map_err(Into::into))
+}
+
+fn connect(this: &ThisCluster) -> Result<(Runtime, Cluster, Catalog)> {
+    let connection = Connection { kubeconfig: this.kubeconfig.clone(), context: this.context.clone() };
+    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let (cluster, catalog) = runtime.block_on(async {
+        let cluster = Cluster::connect(&connection).await?;
+        let catalog = cluster.catalog().await?;
+        Ok::<_, ClusterError>((cluster, catalog))
+    })?;
+    Ok((runtime, cluster, catalog))
+}
+
+fn random_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).context("the system gives no random bytes for the cluster's id")?;
+    Ok(uuid_v4(bytes))
+}
+
+/// What was done, also when it ended early.
+fn report(log: &[Done], about: &serde_json::Value, dry_run: bool, format: DataFormat) -> Result<()> {
+    let mut data = about.clone();
+    data["dryRun"] = dry_run.into();
+    data["objects"] = serde_json::to_value(log)?;
+    output::print_data(format, &data, || {
+        let rows = log.iter().map(|done| {
+            let name =
+                if done.namespace.is_empty() { done.name.clone() } else { format!("{}/{}", done.namespace, done.name) };
+            vec![done.kind.clone(), name, done.action.as_str().to_owned(), done.why.clone()]
+        });
+        output::table(&["KIND", "NAME", if dry_run { "WOULD BE" } else { "DONE" }, "WHY"], rows)
+    })
+}
+
+/// Refusing to lose data is an answer; everything else that stops it is not.
+fn ended(outcome: Result<()>) -> Result<Exit> {
+    match outcome {
+        Ok(()) => Ok(Exit::Yes),
+        Err(error) if matches!(error.downcast_ref(), Some(InstallError::WouldLose { .. })) => {
+            anstream::eprintln!("error: {error:#}");
+            Ok(Exit::No)
+        }
+        Err(error) => Err(error),
+    }
+}

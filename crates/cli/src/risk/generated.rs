@@ -1,0 +1,210 @@
+//! The cases that every risk has: what may go wrong with evidence must not be taken for "does not apply".
+//!
+//! Each is really evaluated: queries over series that are made from their selectors, rules about objects on objects that
+//! are made from their parameters, and staged rollouts at other times.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clearway_advice::evidence::{
+    Evidence, Failure, FailureClass, Objects, Question, Record, Recorded, Snapshot, Wanted,
+};
+use clearway_advice::{RiskProof, Settings, Verdict};
+use clearway_core::Timestamp;
+use clearway_graph::{Risk, Rule};
+use clearway_promql::Series;
+use serde_json::{Map, Value, json};
+
+use super::made;
+use super::parameters::{find, own, word};
+
+/// The time of cases that do not depend on it: 2026-01-01.
+const NOW: i64 = 1_767_225_600;
+/// Who is assessed where an id is needed.
+const CLUSTER: &str = "00000000-0000-4000-8000-000000000000";
+
+/// What came of a case.
+pub(super) enum Came {
+    /// The proof, and what is wrong with it, if something is.
+    Judged(Arc<RiskProof>, Option<&'static str>),
+    /// Why it was not tried.
+    Skipped(&'static str),
+}
+
+/// A case and what came of it.
+pub(super) type Tried = (&'static str, Came);
+
+const TAKEN: &str = "taken for `does not apply`";
+
+/// Tries all cases that make sense for the rules of a risk.
+pub(super) fn tried(risk: &Arc<Risk>) -> Result<Vec<Tried>> {
+    let now = Timestamp::from_seconds(NOW).context("there is no such time")?;
+    let tests = Tests { risk, now, settings: Settings::default() };
+    let plan = super::alone(risk, &tests.settings)?;
+    let mut tried = Vec::new();
+    if !plan.questions().is_empty() {
+        tried.extend(tests.metrics(&plan.questions())?);
+    }
+    if !plan.wanted().is_empty() {
+        tried.extend(tests.objects(&plan.wanted())?);
+    }
+    if let Some(rollout) = reached(risk).find(|rule| rule.kind == "Rollout") {
+        tried.extend(tests.rollout(rollout)?);
+    }
+    Ok(tried)
+}
+
+/// The rules that something may be left to.
+fn reached(risk: &Risk) -> impl Iterator<Item = &Rule> {
+    risk.rules().iter().take_while(|rule| rule.kind != Rule::ALWAYS)
+}
+
+/// Makes the status of the object that a rule with these parameters looks at.
+type Status<'s> = dyn Fn(&Map<String, Value>) -> Value + 's;
+
+struct Tests<'r> {
+    risk: &'r Arc<Risk>,
+    now: Timestamp,
+    settings: Settings,
+}
+
+impl Tests<'_> {
+    fn judged(&self, evidence: &dyn Evidence, now: Timestamp) -> Result<Arc<RiskProof>> {
+        super::judged(self.risk, evidence, now, &self.settings)
+    }
+
+    /// A case in which nothing says that the risk does not apply.
+    fn never(&self, case: &'static str, evidence: &dyn Evidence) -> Result<Tried> {
+        self.unless(case, evidence, |_| false)
+    }
+
+    /// A case in which nothing says that the risk does not apply, unless the rule that decides means it.
+    fn unless(&self, case: &'static str, evidence: &dyn Evidence, meant: impl Fn(&Rule) -> bool) -> Result<Tried> {
+        let proof = self.judged(evidence, self.now)?;
+        let decider = proof.decided_by.and_then(|at| self.risk.rules().get(at));
+        let wrong = proof.verdict == Verdict::NoMatch && !decider.is_some_and(meant);
+        Ok((case, Came::Judged(proof, wrong.then_some(TAKEN))))
+    }
+
+    fn metrics(&self, questions: &[&Question]) -> Result<Vec<Tried>> {
+        let away = Record::failed(FailureClass::Unreachable, "Nobody answers.");
+        let queries = questions.iter().map(|question| (question.text().to_owned(), away.clone()));
+        let store_away = Recorded { queries: queries.collect(), configured: true, ..Recorded::default() };
+        let mut tried = vec![self.never("the metrics store is away", &store_away)?];
+        for (case, series) in [
+            ("no metric is there", self.made(questions, &[], 0.0)?),
+            ("every metric is there twice", self.made(questions, &["one", "two"], 1.0)?),
+            ("every metric is 2", self.made(questions, &["one"], 2.0)?),
+        ] {
+            let Some(series) = series else {
+                tried.push((case, Came::Skipped("no series could be made that a pattern of the query matches")));
+                continue;
+            };
+            let evidence = Snapshot::new(&series, self.now, "made-up series");
+            // A query that found its metrics may say that the risk does not apply; nothing else may.
+            tried.push(self.unless(case, &evidence, |rule| rule.kind == Rule::PROMQL && !series.is_empty())?);
+        }
+        Ok(tried)
+    }
+
+    fn made(&self, questions: &[&Question], names: &[&str], value: f64) -> Result<Option<Series>> {
+        let at = self.now.as_seconds().saturating_mul(1_000);
+        made::series(questions.iter().map(|question| question.query()), at, names, value)
+    }
+
+    fn objects(&self, wanted: &[&Wanted]) -> Result<Vec<Tried>> {
+        let mut away = Objects::new(self.now, "nobody", false);
+        for wanted in wanted {
+            away.fail(wanted.kind.clone(), Failure::new(FailureClass::Unreachable, "Nobody answers."));
+        }
+        let mut tried = vec![self.never("the API server is away", &with(&away, self.now))?];
+        let says = |rule: &Rule, key: &str| own(rule).and_then(|own| word(own, key)).unwrap_or_default().to_owned();
+        let absent_is_meant = |rule: &Rule| says(rule, "whenAbsent") == "NoMatch";
+        let none = self.objects_of(wanted, None);
+        tried.push(self.unless("the objects are not there", &with(&none, self.now), absent_is_meant)?);
+        let bare = self.objects_of(wanted, Some(&|_| json!({})));
+        // Who asks with `has()`, or about what every object has, means it.
+        let is_meant = |rule: &Rule| {
+            let asks = says(rule, "expression");
+            absent_is_meant(rule) || asks.contains("has(") || asks.contains("metadata")
+        };
+        tried.push(self.unless("the objects have no fields", &with(&bare, self.now), is_meant)?);
+        if reached(self.risk).any(|rule| rule.kind == "Condition") {
+            for (case, observed, status) in [
+                ("the condition is about an earlier generation", 1, None),
+                ("the condition is Unknown", 2, Some("Unknown")),
+            ] {
+                let conditions = |rule: &Map<String, Value>| {
+                    let asked = word(rule, "status").unwrap_or_default();
+                    // The opposite of what is asked for, which would be "does not apply".
+                    let status = status.unwrap_or(if asked == "True" { "False" } else { "True" });
+                    let type_ = word(rule, "type").unwrap_or_default();
+                    json!({"conditions": [{"type": type_, "status": status, "observedGeneration": observed}]})
+                };
+                let objects = self.objects_of(wanted, Some(&conditions));
+                tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != "Condition")?);
+            }
+        }
+        Ok(tried)
+    }
+
+    /// The parameters of rules about objects.
+    fn parameters(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        reached(self.risk).filter(|rule| matches!(rule.kind.as_str(), "Resource" | "Condition")).filter_map(own)
+    }
+
+    /// All that is wanted was looked for. With a status, there is an object for every rule, which the rule selects.
+    fn objects_of(&self, wanted: &[&Wanted], status: Option<&Status<'_>>) -> Objects {
+        let mut objects = Objects::new(self.now, "made-up objects", false);
+        for wanted in wanted {
+            objects.looked_for(wanted.kind.clone());
+        }
+        for rule in self.parameters() {
+            let Some(status) = status.map(|status| status(rule)) else { continue };
+            let owned = |key: &str| word(rule, key).map(str::to_owned);
+            let mut metadata = json!({"name": owned("name").unwrap_or_else(|| "made-up".to_owned()), "generation": 2});
+            if let (Some(namespace), Some(fields)) = (owned("namespace"), metadata.as_object_mut()) {
+                fields.insert("namespace".to_owned(), namespace.into());
+            }
+            if let (Some(labels), Some(fields)) = (find(rule, "labelSelector"), metadata.as_object_mut()) {
+                fields.insert("labels".to_owned(), labels_of(labels));
+            }
+            objects.insert(json!({
+                "apiVersion": owned("apiVersion"), "kind": owned("kind"), "metadata": metadata, "status": status,
+            }));
+        }
+        objects
+    }
+
+    fn rollout(&self, rule: &Rule) -> Result<Vec<Tried>> {
+        let start = own(rule).and_then(|own| word(own, "start")).and_then(|start| start.parse::<Timestamp>().ok());
+        let Some(start) = start else { return Ok(Vec::new()) };
+        let known = Snapshot { cluster_id: Some(CLUSTER), ..Snapshot::empty(start, "a made-up cluster") };
+        let before = self.judged(&known, start.minus(Duration::from_secs(1)))?;
+        let wrong =
+            (before.verdict != Verdict::Match).then_some("the rollout has not begun, and the risk does not apply");
+        Ok(vec![
+            ("the clock is before the start", Came::Judged(before, wrong)),
+            self.never("the cluster's id is not known", &Snapshot::empty(self.now, "a made-up cluster"))?,
+        ])
+    }
+}
+
+fn with(objects: &Objects, now: Timestamp) -> Snapshot<'_> {
+    Snapshot { objects: Some(objects), ..Snapshot::empty(now, "") }
+}
+
+/// Labels that a selector selects, as far as it names any.
+fn labels_of(selector: &Value) -> Value {
+    let mut labels = selector.get("matchLabels").and_then(Value::as_object).cloned().unwrap_or_default();
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    for expression in expressions {
+        let (key, operator) = (expression["key"].as_str(), expression["operator"].as_str());
+        if let (Some(key), Some("In" | "Exists")) = (key, operator) {
+            let value = expression["values"].get(0).cloned().unwrap_or_else(|| "made-up".into());
+            labels.insert(key.to_owned(), value);
+        }
+    }
+    Value::Object(labels)
+}

@@ -1,0 +1,207 @@
+//! One rule of a risk in words: what it asks, what it needs for that, and what each answer means.
+
+use anyhow::Result;
+use clearway_advice::evidence::{FailureClass, Snapshot};
+use clearway_advice::{Outcome, RuleProof, Settings};
+use clearway_core::Timestamp;
+use clearway_graph::{Risk, Rule};
+use clearway_promql::{CLUSTER_ID_LABEL, Query, shape};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::layout::laid_out;
+use super::parameters::{find, own, word};
+
+/// A rule, explained.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RuleText {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// What is asked, laid out for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) asks: String,
+    /// The metrics or objects that have to be there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) needs: Vec<String>,
+    /// When the risk applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) matches: Option<String>,
+    /// When it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) no_match: Option<String>,
+    /// What nobody can tell anything from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unknown: Option<String>,
+    /// What happens then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) then: Option<String>,
+    /// Whether the fence lets it through, if it has to pass one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fence: Option<String>,
+    /// Why it is never evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) never: Option<String>,
+    /// What its author may want to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
+}
+
+const LET_THROUGH: &str = "lets it through";
+
+/// Explains a rule; `last` if there is no other behind it.
+pub(super) fn explained(rule: &Rule, last: bool) -> Result<RuleText> {
+    let mut text = RuleText {
+        kind: rule.kind.clone(),
+        asks: String::new(),
+        needs: Vec::new(),
+        matches: None,
+        no_match: None,
+        unknown: None,
+        then: None,
+        fence: None,
+        never: None,
+        notes: Vec::new(),
+    };
+    let then = if last { "the risk is unknown: this is the last rule" } else { "the next rule is tried" };
+    let opinion = opinion(rule)?;
+    match &opinion {
+        Some(proof) => {
+            let why = proof.why.clone().unwrap_or_default();
+            if proof.failure == Some(FailureClass::Refused) {
+                text.fence = Some("refuses it".to_owned());
+            }
+            text.never = Some(why);
+            text.asks = match rule.promql() {
+                Some(query) => query.trim().to_owned(),
+                None => Value::Object(rule.parameters.clone()).to_string(),
+            };
+            text.then = Some(then.to_owned());
+            return Ok(text);
+        }
+        None if rule.kind == Rule::ALWAYS => {
+            text.matches = Some("always: it applies to every cluster".to_owned());
+            return Ok(text);
+        }
+        None => text.then = Some(then.to_owned()),
+    }
+    match (rule.kind.as_str(), own(rule)) {
+        (Rule::PROMQL, _) => promql(rule, &mut text),
+        ("Resource", Some(parameters)) => resource(parameters, &mut text),
+        ("Condition", Some(parameters)) => condition(parameters, &mut text),
+        ("Rollout", Some(parameters)) => rollout(parameters, &mut text),
+        _ => text.asks = Value::Object(rule.parameters.clone()).to_string(),
+    }
+    Ok(text)
+}
+
+/// What keeps a rule from being evaluated, if something does: what becomes of it where nothing is known tells.
+fn opinion(rule: &Rule) -> Result<Option<RuleProof>> {
+    let alone = Risk::new("Alone", "", "", vec![rule.clone()]).into();
+    let nothing = Snapshot::empty(Timestamp::EPOCH, "");
+    let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, &Settings::default())?;
+    let kept_from = |tried: &&RuleProof| {
+        tried.outcome == Outcome::NotRecognised
+            || matches!(tried.failure, Some(FailureClass::Malformed | FailureClass::Refused))
+    };
+    Ok(proof.rules.first().filter(kept_from).cloned())
+}
+
+fn promql(rule: &Rule, text: &mut RuleText) {
+    let Some(query) = rule.promql().and_then(|query| Query::parse(query, &Settings::default().limits).ok()) else {
+        return;
+    };
+    text.fence = Some(LET_THROUGH.to_owned());
+    text.asks = laid_out(query.expr());
+    text.needs = query.metrics().into_iter().map(|metric| format!("metric {metric}")).collect();
+    text.matches = Some("exactly one series with the value 1".to_owned());
+    text.no_match = Some("exactly one series with the value 0".to_owned());
+    text.unknown = Some("no series (the metrics are absent), several, any other value, or an error".to_owned());
+    let ours = |matcher: &clearway_promql::ast::Matcher| {
+        matcher.label.text == CLUSTER_ID_LABEL && matcher.value.text.is_empty()
+    };
+    if query.selectors().iter().any(|selector| selector.matchers.iter().any(ours)) {
+        let note =
+            format!("`{CLUSTER_ID_LABEL}=\"\"` stands for the cluster's id where a store holds several clusters.");
+        text.notes.push(note);
+    }
+    for finding in shape::findings(&query) {
+        text.notes.push(format!("{} {}", finding.message(), finding.help()));
+    }
+}
+
+fn resource(parameters: &Map<String, Value>, text: &mut RuleText) {
+    text.fence = Some(LET_THROUGH.to_owned());
+    text.asks = word(parameters, "expression").map(str::to_owned).unwrap_or_default();
+    let whom = selected(parameters, text);
+    text.matches = Some(format!("the expression is true of {whom}"));
+    text.no_match = Some(if is_all(parameters) { "it is false of one" } else { "it is false of all" }.to_owned());
+    let unknown =
+        "a field that is not there, a value that is neither true nor false, or an API server that does not answer";
+    absent(parameters, "no such object", unknown, text);
+}
+
+fn condition(parameters: &Map<String, Value>, text: &mut RuleText) {
+    let (type_, status) =
+        (word(parameters, "type").unwrap_or_default(), word(parameters, "status").unwrap_or_default());
+    text.asks = format!("the condition {type_} is {status}");
+    let whom = selected(parameters, text);
+    text.matches = Some(format!("it is so for {whom}"));
+    text.no_match = Some(if is_all(parameters) { "it is not so for one" } else { "it is not so for any" }.to_owned());
+    let unknown = "a condition about another generation of its object, a status of Unknown that is not asked for, or an API server \
+                   that does not answer";
+    absent(parameters, "no such object, or one without the condition", unknown, text);
+}
+
+fn rollout(parameters: &Map<String, Value>, text: &mut RuleText) {
+    let start = word(parameters, "start").unwrap_or_default();
+    text.needs = vec!["the cluster's id".to_owned()];
+    match (word(parameters, "duration"), find(parameters, "percentage")) {
+        (Some(duration), _) => {
+            text.asks = format!("whether it is the cluster's turn, within {duration} from {start}");
+            text.matches = Some("before the cluster's turn, which follows from its id and the risk's name".to_owned());
+            text.no_match = Some("from then on".to_owned());
+        }
+        (None, share) => {
+            let share = share.map(ToString::to_string).unwrap_or_default();
+            text.asks = format!("whether the cluster is among the {share} percent whose turn is at {start}");
+            text.matches = Some(format!("before {start}, and afterwards for all other clusters"));
+            text.no_match = Some("for these clusters from then on".to_owned());
+        }
+    }
+    text.unknown = Some("the cluster's id is not known".to_owned());
+}
+
+/// Says which objects are needed, and gives words for whether one or all of them have to agree.
+fn selected(parameters: &Map<String, Value>, text: &mut RuleText) -> &'static str {
+    let of = |key: &str| word(parameters, key);
+    let mut needs =
+        format!("objects of the kind {} ({})", of("kind").unwrap_or_default(), of("apiVersion").unwrap_or_default());
+    for (key, words) in [("namespace", "in the namespace"), ("name", "with the name")] {
+        if let Some(value) = of(key) {
+            needs = format!("{needs} {words} {value}");
+        }
+    }
+    if let Some(labels) = find(parameters, "labelSelector") {
+        needs = format!("{needs} with labels {labels}");
+    }
+    text.needs.push(needs);
+    if is_all(parameters) { "every selected object" } else { "at least one selected object" }
+}
+
+/// What it means that there is nothing to look at, beside what else cannot be told.
+fn absent(parameters: &Map<String, Value>, what: &str, else_: &str, text: &mut RuleText) {
+    match word(parameters, "whenAbsent") {
+        Some("Match") => text.matches = text.matches.take().map(|said| format!("{said}; or {what}")),
+        Some("NoMatch") => text.no_match = text.no_match.take().map(|said| format!("{said}; or {what}")),
+        _ => {
+            text.unknown = Some(format!("{what}; {else_}"));
+            return;
+        }
+    }
+    text.unknown = Some(else_.to_owned());
+}
+
+fn is_all(parameters: &Map<String, Value>) -> bool {
+    word(parameters, "quantifier") == Some("All")
+}

@@ -1,0 +1,139 @@
+//! The object that a command is about, as it is now.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use clearway_operator::api::{self, Remark, SINGLETON, Status, VersionObject};
+use clearway_sources::store::{Key, Kind, Store, StoreError};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::arguments::UpgradeAccess;
+use crate::output::printable;
+
+/// Which object is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    kind: api::Kind,
+    name: String,
+    /// The options that say where it is, as they were given.
+    whereabouts: String,
+}
+
+/// An object that was read.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    /// As it is stored.
+    pub(super) raw: Value,
+    pub(super) object: VersionObject,
+    /// Its status; without one everything in it is empty.
+    pub(super) status: Status,
+}
+
+impl Subject {
+    /// The one that the options name.
+    pub(super) fn of(access: &UpgradeAccess) -> Self {
+        let mut whereabouts = String::new();
+        let path = |path: &PathBuf| path.display().to_string();
+        let options = [
+            ("component", access.component.clone()),
+            ("state", access.state.as_ref().map(path)),
+            ("kubeconfig", access.kubeconfig.as_ref().map(path)),
+            ("context", access.context.clone()),
+        ];
+        for (option, value) in options {
+            if let Some(value) = value {
+                let _ = write!(whereabouts, " --{option} {}", quoted(&value));
+            }
+        }
+        let (kind, name) = match &access.component {
+            Some(name) => (api::Kind::ComponentVersion, name.clone()),
+            None => (api::Kind::ClusterVersion, SINGLETON.to_owned()),
+        };
+        Subject { kind, name, whereabouts }
+    }
+
+    pub(super) fn kind(&self) -> api::Kind {
+        self.kind
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is called in sentences: `Cluster`, or `Component mesh`.
+    pub(super) fn noun(&self) -> String {
+        match self.kind {
+            api::Kind::ClusterVersion => "Cluster".to_owned(),
+            api::Kind::ComponentVersion => format!("Component {}", printable(&self.name)),
+        }
+    }
+
+    /// The command that works on the same object.
+    pub(super) fn command(&self) -> String {
+        format!("clearway upgrade{}", self.whereabouts)
+    }
+
+    /// How a store is asked for it.
+    pub(super) fn key(&self) -> Key {
+        Key::cluster_wide(Kind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
+    }
+
+    /// The object as it is now. What of it cannot be read is told on standard error.
+    pub(super) async fn fetch(&self, store: &impl Store) -> Result<Found> {
+        let raw = match store.get(&self.key()).await {
+            Ok(Some(raw)) => raw,
+            Ok(None) => return Err(self.missing()),
+            Err(StoreError::NoSuchKind { .. }) => bail!(
+                "there is no {kind} ({api}) here: connect to a cluster that has it, or install Clearway (`clearway install`)",
+                kind = self.kind,
+                api = self.kind.api_version()
+            ),
+            Err(error) => return Err(error.into()),
+        };
+        let (found, remarks) = Found::read(raw)?;
+        for remark in remarks {
+            anstream::eprintln!("warning: {}; it is left out", printable(&remark.to_string()));
+        }
+        Ok(found)
+    }
+
+    /// Why nothing can be said.
+    pub(super) fn missing(&self) -> anyhow::Error {
+        let name = printable(&self.name);
+        match self.kind {
+            api::Kind::ClusterVersion => anyhow!(
+                "no cluster version information available: there is no ClusterVersion `{name}` here; \
+                 `clearway install --adopt VERSION` makes one"
+            ),
+            api::Kind::ComponentVersion => anyhow!("there is no ComponentVersion `{name}` here"),
+        }
+    }
+}
+
+impl Found {
+    /// Reads an object, and says what of it could not be read.
+    pub(super) fn read(raw: Value) -> Result<(Self, Vec<Remark>)> {
+        let (object, remarks) = VersionObject::read(&raw)?;
+        let status = object.status.clone().unwrap_or_default();
+        Ok((Found { raw, object, status }, remarks))
+    }
+}
+
+impl Serialize for Subject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Subject", 2)?;
+        fields.serialize_field("kind", self.kind.as_str())?;
+        fields.serialize_field("name", &self.name)?;
+        fields.end()
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let word = printable(word);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

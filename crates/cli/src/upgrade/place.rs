@@ -1,0 +1,44 @@
+//! Where the object is: a cluster, or the state directory of the embedded mode. Never one in place of the other.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clearway_sources::kubernetes::{Cluster, ClusterError, Connection};
+use clearway_sources::store::{ClusterStore, StateDirectory};
+
+use crate::arguments::UpgradeAccess;
+
+/// A store of one kind or the other.
+pub(super) enum Place {
+    Cluster(Box<ClusterStore>),
+    Directory(StateDirectory),
+}
+
+/// Opens what the options name.
+pub(super) async fn open(access: &UpgradeAccess) -> Result<Place> {
+    if let Some(path) = &access.state {
+        if access.kubeconfig.is_some() || access.context.is_some() {
+            bail!(
+                "--state (or CLEARWAY_STATE) names the directory {}, and --kubeconfig or --context a cluster: name one of them",
+                path.display()
+            );
+        }
+        return directory(path);
+    }
+    let connection = Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone() };
+    match Cluster::connect(&connection).await {
+        Ok(cluster) => Ok(Place::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
+        Err(ClusterError::Config { why }) => bail!(
+            "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A directory that is one already: a wrong name must not make a new one.
+fn directory(path: &Path) -> Result<Place> {
+    if !path.join("objects").is_dir() {
+        bail!("{} is no state directory: it has no `objects` in it", path.display());
+    }
+    Ok(Place::Directory(StateDirectory::open(path)?))
+}

@@ -1,0 +1,88 @@
+//! Channels, and CRDs of others.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::{api, bare, create, get, run};
+
+const CRD: &str = "apiextensions.k8s.io/v1";
+
+#[tokio::test]
+async fn v2_going_back_to_standard_loses_nothing_unasked() {
+    let Some((cluster, client)) = bare().await else { return };
+    let here = cluster.kubeconfig();
+    let made = run(here, "install --channel experimental --adopt 1.0.0 -o json");
+    assert_eq!(made.action("CustomResourceDefinition", "componentversions.clearway.dev"), "created", "{}", made.err);
+
+    // Nothing is stored that standard would lose: the way back is open.
+    let back = run(here, "install -o json");
+    assert_eq!(back.code, 0, "{}", back.err);
+    assert_eq!(back.action("CustomResourceDefinition", "componentversions.clearway.dev"), "deleted");
+    assert_eq!(back.action("CustomResourceDefinition", "clusterversions.config.openshift.io"), "configured");
+    clearway_testbed::wait_until(std::time::Duration::from_secs(30), "the CRD is gone", async || {
+        get(&client, CRD, "CustomResourceDefinition", "componentversions.clearway.dev").await.is_none()
+    })
+    .await
+    .unwrap();
+
+    assert_eq!(run(here, "install --channel experimental").code, 0);
+    let versions = api(&client, "config.openshift.io/v1", "ClusterVersion", None);
+    let patch = json!({"spec": {"acceptedRisks": [{"name": "Slow", "reason": "tested in staging"}]}});
+    versions.patch("version", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    let component = json!({
+        "apiVersion": "clearway.dev/v1alpha1", "kind": "ComponentVersion", "metadata": {"name": "mesh"},
+        "spec": {"clusterID": "9e8e9d2c-5a37-4b2b-8a3e-0c5a1ad2e2bb"},
+    });
+    create(&client, component, None).await;
+
+    let refused = run(here, "install");
+    assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
+    assert_eq!(
+        refused.err.trim(),
+        "error: going back to the standard channel would lose experimental fields of ClusterVersion version, \
+         ComponentVersion mesh; with --discard-experimental it is lost"
+    );
+    let kept = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
+    assert_eq!(kept["spec"]["acceptedRisks"][0]["name"], "Slow");
+    assert_eq!(run(here, "install --discard-experimental").code, 0);
+    let crd = get(&client, CRD, "CustomResourceDefinition", "clusterversions.config.openshift.io").await.unwrap();
+    assert_eq!(crd["metadata"]["annotations"]["clearway.dev/channel"], "standard");
+}
+
+#[tokio::test]
+async fn openshifts_own_crd_is_left_alone() {
+    let Some((cluster, client)) = bare().await else { return };
+    let theirs = json!({
+        "apiVersion": CRD,
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "clusterversions.config.openshift.io",
+            "annotations": {"release.openshift.io/feature-set": "Default"},
+        },
+        "spec": {
+            "group": "config.openshift.io",
+            "names": {"kind": "ClusterVersion", "plural": "clusterversions"},
+            "scope": "Cluster",
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    });
+    create(&client, theirs, None).await;
+    let name = "clusterversions.config.openshift.io";
+    let spec = async || get(&client, CRD, "CustomResourceDefinition", name).await.unwrap()["spec"].clone();
+    let before: Value = spec().await;
+    let here = cluster.kubeconfig();
+    let made = run(here, "install --channel experimental -o json");
+    assert_eq!(made.code, 0, "{}", made.err);
+    assert_eq!(made.action("CustomResourceDefinition", name), "leftAlone");
+    assert!(made.out.contains("it is not Clearway's"), "{}", made.out);
+    assert_eq!(made.action("CustomResourceDefinition", "componentversions.clearway.dev"), "created");
+    let adopted = run(here, "install --adopt 4.16.0");
+    assert_eq!(adopted.code, 3);
+    assert!(adopted.err.contains("kept by OpenShift's own operator"), "{}", adopted.err);
+    let gone = run(here, "uninstall --delete-crds -o json");
+    assert_eq!(gone.action("CustomResourceDefinition", name), "leftAlone");
+    assert_eq!(spec().await, before);
+}

@@ -1,0 +1,222 @@
+//! What the tests share: a control plane of their own, because there is one ClusterVersion to a cluster; a service; and
+//! operators as processes.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use clearway_testbed::{Cluster, ClusterOptions, http, own_cluster, wait_until};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+/// How long anything may take, on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_mins(1);
+pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A control plane with our CRDs and a ClusterVersion.
+pub(crate) struct Lab {
+    pub(crate) cluster: Cluster,
+    pub(crate) client: Client,
+    dir: tempfile::TempDir,
+}
+
+/// A process of ours, with its log; it ends with this value.
+pub(crate) struct Program {
+    child: Child,
+    log: PathBuf,
+    /// The port of its probes and metrics.
+    pub(crate) status: u16,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            eprintln!("==== {}\n{}", self.log.display(), fs::read_to_string(&self.log).unwrap_or_default());
+        }
+    }
+}
+
+impl Program {
+    pub(crate) fn start(log: PathBuf, status: u16, arguments: &[&str]) -> Self {
+        let file = File::create(&log).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+            .args(arguments)
+            .env_remove("CLEARWAY_STATE")
+            .stdout(Stdio::from(file.try_clone().unwrap()))
+            .stderr(Stdio::from(file))
+            .spawn()
+            .unwrap();
+        Program { child, log, status }
+    }
+
+    /// As `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The value of a series among its metrics, by the beginning of its line.
+    pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
+        let answer = http::get(self.status, "/metrics").await.ok()?;
+        let line = answer.body.lines().find(|line| line.starts_with(series))?.to_owned();
+        line.rsplit(' ').next()?.parse().ok()
+    }
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Serves graph-data, and waits until it does.
+pub(crate) async fn serve(graph_data: &Path, log: PathBuf) -> (Program, String) {
+    let (port, status) = (free_port(), free_port());
+    let (listen, status_listen) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{status}"));
+    let data = graph_data.display().to_string();
+    let arguments =
+        ["serve", "--graph-data", &data, "--listen", &listen, "--status-listen", &status_listen, "--refresh", "1s"];
+    let program = Program::start(log, status, &arguments);
+    wait_until(SOON, "the service serves", async || {
+        http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)
+    })
+    .await
+    .unwrap();
+    (program, format!("http://{listen}/api/upgrades_info"))
+}
+
+impl Lab {
+    /// A control plane with the CRDs of a channel and a cluster at a version of a channel of updates.
+    pub(crate) async fn open(options: &ClusterOptions, crds: &str, version: &str, channel: &str) -> Option<Self> {
+        let cluster = own_cluster(options).await?;
+        let client = cluster.client().await.unwrap();
+        let lab = Lab { cluster, client, dir: tempfile::tempdir().unwrap() };
+        lab.install(crds).await;
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clearway"}});
+        lab.api("v1", "Namespace")
+            .create(&PostParams::default(), &serde_json::from_value(namespace).unwrap())
+            .await
+            .unwrap();
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+            "spec": {"clusterID": ID, "channel": channel},
+        });
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        let mut object = lab.versions().create(&PostParams::default(), &object).await.unwrap();
+        let image = format!("example.com/release:{version}");
+        // A merge patch would take the null away.
+        object.data["status"] = json!({
+            "desired": {"version": version, "image": image}, "observedGeneration": 1, "versionHash": "", "availableUpdates": null,
+            "history": [{"state": "Completed", "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z", "version": version, "image": image, "verified": true}],
+        });
+        lab.versions().replace_status("version", &PostParams::default(), &object).await.unwrap();
+        Some(lab)
+    }
+
+    /// Installs the CRDs of a channel, and waits until they are served.
+    pub(crate) async fn install(&self, channel: &str) {
+        let directory = Path::new(ROOT).join("crds").join(channel);
+        let api = self.api("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        for entry in fs::read_dir(directory).unwrap() {
+            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+            let crd: Value = serde_saphyr::from_str(&text).unwrap();
+            let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+            let parameters = PatchParams::apply("test").force();
+            api.patch(&name, &parameters, &Patch::Apply(&crd)).await.unwrap();
+            wait_until(SOON, "the CRD is served", async || {
+                let crd = serde_json::to_value(api.get(&name).await.unwrap()).unwrap();
+                let conditions = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+                conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+            })
+            .await
+            .unwrap();
+        }
+    }
+
+    pub(crate) fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &resource(api_version, kind))
+    }
+
+    pub(crate) fn versions(&self) -> Api<DynamicObject> {
+        self.api("config.openshift.io/v1", "ClusterVersion")
+    }
+
+    /// The ClusterVersion as it is.
+    pub(crate) async fn version(&self) -> Value {
+        self.versions().get("version").await.map(|object| serde_json::to_value(object).unwrap()).unwrap_or_default()
+    }
+
+    /// Waits until the ClusterVersion is as it should be, and gives it.
+    pub(crate) async fn until(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let waited = wait_until(SOON, what, async || {
+            last = self.version().await;
+            is(&last)
+        })
+        .await;
+        if let Err(error) = waited {
+            panic!("{error}: {}", serde_json::to_string_pretty(&last["status"]).unwrap());
+        }
+        last
+    }
+
+    pub(crate) async fn patch(&self, patch: Value) {
+        self.versions().patch("version", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// A place for files of this test.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Starts an operator, with short intervals unless others are given.
+    pub(crate) fn operator(&self, name: &str, more: &[&str]) -> Program {
+        let status = free_port();
+        let (kubeconfig, listen) = (self.cluster.kubeconfig().display().to_string(), format!("127.0.0.1:{status}"));
+        let mut arguments = vec![
+            "operator",
+            "--kubeconfig",
+            &kubeconfig,
+            "--status-listen",
+            &listen,
+            "--log",
+            "debug",
+            "--arch",
+            "amd64",
+        ];
+        if !more.contains(&"--fetch-every") {
+            arguments.extend(["--fetch-every", "1s", "--between-rounds", "1s", "--between-answers", "1s"]);
+        }
+        arguments.extend(more);
+        Program::start(self.path(name), status, &arguments)
+    }
+}
+
+fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+/// The status, reason and message of a condition in a list.
+pub(crate) fn condition(conditions: &Value, type_: &str) -> (String, String, String) {
+    let list = conditions.as_array().cloned().unwrap_or_default();
+    let found = list.into_iter().find(|condition| condition["type"] == type_).unwrap_or_default();
+    let word = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+    (word("status"), word("reason"), word("message"))
+}
+
+/// The recommendation of a conditional update.
+pub(crate) fn recommended(object: &Value, version: &str) -> (String, String, String) {
+    let list = object["status"]["conditionalUpdates"].as_array().cloned().unwrap_or_default();
+    let found = list.into_iter().find(|update| update["release"]["version"] == version).unwrap_or_default();
+    condition(&found["conditions"], "Recommended")
+}
+
+pub(crate) fn available(object: &Value) -> Vec<String> {
+    let list = object["status"]["availableUpdates"].as_array().cloned().unwrap_or_default();
+    list.iter().map(|release| release["version"].as_str().unwrap_or_default().to_owned()).collect()
+}

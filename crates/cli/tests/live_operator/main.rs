@@ -1,0 +1,5 @@
+//! `clearway operator` as processes, on a real control plane, a real Prometheus and our own update service.
+
+mod advice;
+mod lab;
+mod weather;

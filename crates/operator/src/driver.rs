@@ -1,0 +1,286 @@
+//! Drives the reconciler of one object: carries out its effects, and hands it what comes of them.
+//!
+//! One task owns the state machine; everything that waits is a task of its own that reports back. Nothing here decides.
+
+mod effects;
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_core::Timestamp;
+use clearway_sources::http::HttpOptions;
+use clearway_sources::store::{Key, Kind as ObjectKind, Seen, Store, StoreError};
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::api::Kind;
+use crate::hands::{Hands, Reporter};
+use crate::kept::Kept;
+use crate::metrics_store::MetricsStore;
+use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
+use crate::shape::Shape;
+use crate::work::Work;
+
+/// How often what could not be begun is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Inputs that may wait.
+const WAITING: usize = 1024;
+
+/// What effects are carried out with.
+#[derive(Clone)]
+pub struct Tools<S> {
+    /// Where the objects are.
+    pub store: S,
+    /// Who answers queries.
+    pub metrics: Option<MetricsStore>,
+    /// How the update service is spoken to.
+    pub http: HttpOptions,
+    /// Who carries updates out; nobody where that is not wanted.
+    pub hands: Option<Arc<dyn Hands>>,
+    /// The namespace of what is kept over a restart.
+    pub namespace: String,
+    /// The clock.
+    pub clock: fn() -> Timestamp,
+}
+
+/// What a driver tells others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// The object as it was stored last.
+    pub object: Arc<Value>,
+    /// When the update service answered last.
+    pub retrieved_at: Option<Timestamp>,
+    /// What was done since the start.
+    pub counts: Counts,
+    /// How far an update is.
+    pub work: Work,
+}
+
+/// What is told of an object; nothing before it was seen.
+pub type Told = Option<Shown>;
+
+/// Keeps one object current until the future is dropped.
+pub async fn drive<S: Store>(tools: Tools<S>, kind: Kind, name: &str, settings: Settings, told: watch::Sender<Told>) {
+    let (report, inputs) = mpsc::channel(WAITING);
+    let mut driver = Driver {
+        kind,
+        key: Key::cluster_wide(object_kind(kind), name),
+        reconciler: Reconciler::new(settings.clone()),
+        settings: Arc::new(settings),
+        tools,
+        report,
+        work: Task::default(),
+        feeds: Vec::new(),
+        told,
+    };
+    driver.begin().await;
+    driver.run(inputs).await;
+}
+
+/// How objects of a kind are asked for.
+pub(crate) fn object_kind(kind: Kind) -> ObjectKind {
+    ObjectKind::new(kind.api_version(), kind.as_str())
+}
+
+struct Driver<S: Store> {
+    kind: Kind,
+    key: Key,
+    reconciler: Reconciler,
+    settings: Arc<Settings>,
+    tools: Tools<S>,
+    report: mpsc::Sender<Input>,
+    /// What is being prepared or applied.
+    work: Task,
+    /// What follows the object and its CRD.
+    feeds: Vec<Task>,
+    told: watch::Sender<Told>,
+}
+
+/// A task that ends with this value.
+#[derive(Default)]
+struct Task(Option<JoinHandle<()>>);
+
+impl Task {
+    fn stop(&mut self) {
+        self.0.take().inspect(JoinHandle::abort);
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl From<JoinHandle<()>> for Task {
+    fn from(handle: JoinHandle<()>) -> Self {
+        Task(Some(handle))
+    }
+}
+
+impl<S: Store> Driver<S> {
+    /// Recalls what was kept and starts to follow the object.
+    async fn begin(&mut self) {
+        if let Some(kept) = self.recall().await {
+            self.step(Input::Remembered(Box::new(kept)));
+        }
+        // The shape comes first: a status that is held against nothing might be refused.
+        let shape = self.shape().await;
+        self.step(Input::Shape(Box::new(shape)));
+        let names = BTreeSet::from([self.key.name.clone()]);
+        self.feeds.push(self.follow(self.key.kind.clone(), names, |seen| match seen {
+            Seen::Object(object) => Some(Input::Object(object)),
+            Seen::Gone { .. } => Some(Input::Gone),
+            Seen::Trouble { error } => {
+                tracing::warn!(%error, "the object cannot be seen at the moment");
+                None
+            }
+        }));
+        let kind = self.kind;
+        let names = BTreeSet::from([kind.crd().to_owned()]);
+        self.feeds.push(self.follow(definitions(), names, move |seen| match seen {
+            Seen::Object(crd) => match Shape::of_crd(&crd, kind) {
+                Ok(shape) => Some(Input::Shape(Box::new(shape))),
+                Err(error) => {
+                    tracing::warn!(%error, crd = kind.crd(), "the CRD cannot be read");
+                    None
+                }
+            },
+            Seen::Gone { .. } | Seen::Trouble { .. } => None,
+        }));
+    }
+
+    /// What was kept by an earlier process; nothing if there is nothing, or if it cannot be had.
+    async fn recall(&self) -> Option<Kept> {
+        match self.tools.store.get(&self.kept_key()).await {
+            Ok(object) => object.as_ref().and_then(Kept::of_object),
+            Err(error) => {
+                tracing::warn!(%error, "what was kept cannot be read; it is found out anew");
+                None
+            }
+        }
+    }
+
+    /// The shape of the installed CRD. Where there is none, as in a directory, everything is kept.
+    async fn shape(&self) -> Shape {
+        let key = Key::cluster_wide(definitions(), self.kind.crd());
+        let crd = self.tools.store.get(&key).await.ok().flatten();
+        crd.and_then(|crd| Shape::of_crd(&crd, self.kind).ok()).unwrap_or_default()
+    }
+
+    fn kept_key(&self) -> Key {
+        let name = format!("clearway-kept-{}-{}", self.kind.as_str().to_ascii_lowercase(), self.key.name);
+        Key { kind: ObjectKind::new("v1", "ConfigMap"), namespace: self.tools.namespace.clone(), name }
+    }
+
+    /// Follows objects; what cannot be followed yet is tried again.
+    fn follow(
+        &self,
+        kind: ObjectKind,
+        names: BTreeSet<String>,
+        input: impl Fn(Seen) -> Option<Input> + Send + 'static,
+    ) -> Task {
+        let (store, report) = (self.tools.store.clone(), self.report.clone());
+        tokio::spawn(async move {
+            loop {
+                match store.follow(&kind, names.clone()).await {
+                    Ok(mut seen) => {
+                        while let Some(seen) = seen.recv().await {
+                            if let Some(input) = input(seen)
+                                && report.send(input).await.is_err()
+                            {
+                                return;
+                            }
+                        }
+                    }
+                    Err(StoreError::NoSuchKind { kind }) => tracing::debug!(%kind, "the kind is not served yet"),
+                    Err(error) => tracing::warn!(%error, %kind, "objects cannot be followed"),
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        })
+        .into()
+    }
+
+    async fn run(&mut self, mut inputs: mpsc::Receiver<Input>) {
+        loop {
+            let next = self.reconciler.next();
+            let rest = next.map(|next| next.since((self.tools.clock)()).max(Duration::from_millis(50)));
+            // Without anything to wait for, an hour is as good as for ever.
+            let rest = rest.unwrap_or(Duration::from_hours(1));
+            let input = tokio::time::timeout(rest, inputs.recv()).await;
+            match input {
+                Ok(Some(input)) => self.step(input),
+                Ok(None) => return,
+                Err(_) => self.step(Input::Tick),
+            }
+        }
+    }
+
+    fn step(&mut self, input: Input) {
+        let effects = self.reconciler.step(input, (self.tools.clock)());
+        for effect in effects {
+            self.carry_out(effect);
+        }
+        self.tell();
+    }
+
+    /// Shows others what changed.
+    fn tell(&self) {
+        let reconciler = &self.reconciler;
+        let Some(raw) = reconciler.raw() else { return drop(self.told.send_replace(None)) };
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        self.told.send_if_modified(|told| {
+            let same = told.as_ref().filter(|shown| version(&shown.object) == version(raw));
+            let next = Shown {
+                object: same.map_or_else(|| Arc::new(raw.clone()), |shown| shown.object.clone()),
+                retrieved_at: reconciler.retrieved_at(),
+                counts: reconciler.counts(),
+                work: reconciler.work().clone(),
+            };
+            let changed = told.as_ref() != Some(&next);
+            *told = Some(next);
+            changed
+        });
+    }
+
+    /// Begins what can be stopped.
+    fn set_to_work(
+        &self,
+        begin: impl FnOnce(&dyn Hands, Value, Reporter) -> Pin<Box<dyn Future<Output = ()> + Send>>,
+    ) -> Task {
+        let (Some(hands), Some(object)) = (&self.tools.hands, self.reconciler.raw()) else { return Task::default() };
+        let work = begin(hands.as_ref(), object.clone(), Reporter::new(self.report.clone()));
+        Task(Some(tokio::spawn(work)))
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Stop => self.work.stop(),
+            Effect::Prepare(order) => {
+                self.work = self.set_to_work(|hands, object, report| hands.prepare(object, order, report));
+            }
+            Effect::Apply(order, prepared) => {
+                self.work = self.set_to_work(|hands, object, report| hands.apply(object, order, prepared, report));
+            }
+            effect => {
+                let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());
+                let (key, kept) = (self.key.clone(), self.kept_key());
+                tokio::spawn(async move {
+                    for input in effects::carry_out(effect, &tools, &settings, &key, &kept, &report).await {
+                        // Nobody listens any more: the driver has ended.
+                        let _ = report.send(input).await;
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// How definitions of kinds are asked for.
+fn definitions() -> ObjectKind {
+    ObjectKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+}

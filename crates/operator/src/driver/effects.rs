@@ -1,0 +1,160 @@
+//! Effects, each as one function: the update service, the metrics store, objects, the status, events.
+
+use clearway_advice::evidence::{ObjectKind, Objects};
+use clearway_advice::rounds::Round;
+use clearway_sources::rounds;
+use clearway_sources::service::{Answer, Service, Validator};
+use clearway_sources::store::{Apply, Key, Store, StoreError};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::Tools;
+use crate::ask::{Ask, Trouble};
+use crate::kept::Kept;
+use crate::knowledge::Knowledge;
+use crate::reconciler::{Effect, Fetched, Input, Settings};
+
+/// In whose name what is kept is written.
+const MANAGER: &str = "clearway-operator";
+
+pub(super) async fn carry_out<S: Store>(
+    effect: Effect,
+    tools: &Tools<S>,
+    settings: &Settings,
+    key: &Key,
+    kept_key: &Key,
+    report: &mpsc::Sender<Input>,
+) -> Vec<Input> {
+    match effect {
+        Effect::Fetch { ask, known } => {
+            let outcome = fetch(&ask, known.as_ref(), tools, settings).await;
+            vec![Input::Fetched { ask, outcome }]
+        }
+        Effect::Evaluate(round) => {
+            evaluate(&round, tools, settings, report).await;
+            Vec::new()
+        }
+        Effect::Look(kinds) => vec![Input::Looked(look(&kinds, tools).await)],
+        Effect::Store(object) => vec![store(*object, tools, key).await],
+        Effect::Tell(event) => {
+            if let Ok(Some(object)) = tools.store.get(key).await
+                && let Err(error) = tools.store.tell(&object, &event).await
+            {
+                tracing::warn!(%error, "an event was not heard");
+            }
+            Vec::new()
+        }
+        Effect::Keep(kept) => {
+            keep(&kept, tools, kept_key).await;
+            Vec::new()
+        }
+        // These are the driver's own: they must be stoppable.
+        Effect::Prepare(_) | Effect::Apply(..) | Effect::Stop => Vec::new(),
+    }
+}
+
+async fn fetch<S>(
+    ask: &Ask,
+    known: Option<&Validator>,
+    tools: &Tools<S>,
+    settings: &Settings,
+) -> Result<Fetched, Trouble> {
+    let service = Service::new(&ask.upstream, &tools.http).map_err(|error| Trouble::of_service(&error))?;
+    let version = ask.version.to_string();
+    let about = [("id", ask.id.as_str()), ("version", version.as_str())];
+    let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;
+    match answer.map_err(|error| Trouble::of_service(&error))? {
+        Answer::NotModified { .. } => Ok(Fetched::NotModified),
+        Answer::Body { bytes, validator, .. } => {
+            let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
+            // A large answer takes a while to read, and others may be waiting for this thread.
+            let read = tokio::task::spawn_blocking(move || Knowledge::read(&bytes, &version, at, &settings)).await;
+            match read {
+                Ok(Ok(knowledge)) => Ok(Fetched::Knowledge(Box::new(knowledge), validator)),
+                Ok(Err(error)) => Err(Trouble::of_answer(&error, ask)),
+                Err(error) => Err(Trouble::of_reading(&error.to_string())),
+            }
+        }
+    }
+}
+
+/// Asks the queries of a round, and hands on each answer as it comes.
+async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, report: &mpsc::Sender<Input>) {
+    let (answers, mut answered) = mpsc::unbounded_channel();
+    let observe = |query: String| async move {
+        match &tools.metrics {
+            Some(metrics) => metrics.observe(&query, &settings.advice, tools.clock).await,
+            None => Err(clearway_advice::evidence::Failure::new(
+                clearway_advice::evidence::FailureClass::NotConfigured,
+                "no metrics store is configured",
+            )),
+        }
+    };
+    // The sender goes with the round, and with it ends what hands on.
+    let ask = rounds::ask(round, observe, move |query, result| {
+        let _ = answers.send(Input::Evidence { query, result });
+    });
+    let hand_on = async {
+        while let Some(input) = answered.recv().await {
+            let _ = report.send(input).await;
+        }
+    };
+    let asked = async {
+        let ran = ask.await;
+        tracing::debug!(due = ran.due, answered = ran.answered, "a round is over");
+    };
+    tokio::join!(asked, hand_on);
+}
+
+/// What the cluster has of the kinds that rules look at. A kind that cannot be listed was not looked for.
+async fn look<S: Store>(kinds: &[ObjectKind], tools: &Tools<S>) -> Objects {
+    let mut objects = Objects::new((tools.clock)(), "the cluster", true);
+    let served = match tools.store.kinds().await {
+        Ok(served) => served,
+        Err(error) => {
+            tracing::warn!(%error, "objects that rules look at cannot be seen");
+            return objects;
+        }
+    };
+    for kind in kinds {
+        let found = served.iter().find(|one| one.group == kind.group && one.kind == kind.kind);
+        let Some(found) = found else {
+            // A kind that is not served has no objects.
+            objects.looked_for(kind.clone());
+            continue;
+        };
+        match tools.store.list(found, "").await {
+            Ok(items) => {
+                objects.looked_for(kind.clone());
+                for item in items {
+                    objects.insert(item);
+                }
+            }
+            Err(error) => tracing::warn!(%error, %kind, "rules about these objects are not evaluated"),
+        }
+    }
+    objects
+}
+
+/// Stores a status. After a conflict the object is read again, so that the next attempt is about what is there.
+async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
+    match tools.store.replace_status(&object).await {
+        Ok(stored) => Input::Stored(Ok(Box::new(stored))),
+        Err(error @ StoreError::Conflict { .. }) => match tools.store.get(key).await {
+            Ok(Some(now)) => Input::Overtaken(Box::new(now)),
+            _ => Input::Stored(Err(error)),
+        },
+        Err(error) => Input::Stored(Err(error)),
+    }
+}
+
+async fn keep<S: Store>(kept: &Kept, tools: &Tools<S>, key: &Key) {
+    let object = match kept.to_object(key) {
+        Ok(object) => object,
+        Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),
+    };
+    let how = Apply { manager: MANAGER, force: true, dry_run: false };
+    if let Err(error) = tools.store.apply(&object, &how).await {
+        tracing::warn!(%error, "what is known is not kept over a restart");
+    }
+}

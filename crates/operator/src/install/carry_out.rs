@@ -1,0 +1,345 @@
+//! Applying what the operator consists of, and taking it away again.
+//!
+//! Nothing of others is touched: a CRD without our annotations (OpenShift's) and a namespace that was there before are left
+//! alone, and only what carries our label is deleted. Doing it twice is doing it once.
+
+mod adopt;
+mod uninstall;
+
+use std::time::Duration;
+
+use clearway_bundle::schema::Schema;
+use clearway_bundle::{Channel, Installed};
+use clearway_sources::kubernetes::{Apply, Catalog, Cluster, ClusterError, Resource};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{MANAGED_BY, MANAGER, Manifests};
+use crate::api::Kind;
+
+pub use adopt::{Adoption, adopt, uuid_v4};
+pub use uninstall::{Removal, uninstall};
+
+/// How long a CRD may take to be served.
+const SERVED_WITHIN: Duration = Duration::from_mins(1);
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Action {
+    /// It was not there.
+    Created,
+    /// It was there, and is now as it should be.
+    Configured,
+    /// It was as it should be.
+    Unchanged,
+    /// It is somebody else's, or there is no place for it.
+    LeftAlone,
+    /// It is gone.
+    Deleted,
+    /// It was not there to begin with.
+    Absent,
+}
+
+impl Action {
+    /// The word for a person.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Action::Created => "created",
+            Action::Configured => "configured",
+            Action::Unchanged => "unchanged",
+            Action::LeftAlone => "left alone",
+            Action::Deleted => "deleted",
+            Action::Absent => "not there",
+        }
+    }
+}
+
+/// One object, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// The kind.
+    pub kind: String,
+    /// The namespace; empty for what is in none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// What became of it.
+    pub action: Action,
+    /// Why, where that needs saying.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// Why an installation did not happen, or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The API server does not answer, or not as wished.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The cluster serves no such kind, which every cluster should.
+    #[error("the cluster serves no {0}; is this a Kubernetes API server?")]
+    NoKind(String),
+    /// Going back to the standard channel would lose data.
+    #[error("going back to the standard channel would lose {what}; with --discard-experimental it is lost")]
+    WouldLose {
+        /// What would be lost, and of which objects.
+        what: String,
+    },
+    /// A CRD is not served.
+    #[error("the CRD {name} is not served after {} s: {why}", SERVED_WITHIN.as_secs())]
+    NotServed {
+        /// Its name.
+        name: String,
+        /// What its conditions say.
+        why: String,
+    },
+    /// There is no ClusterVersion to adopt with.
+    #[error("{0}")]
+    Adopt(String),
+}
+
+/// How an installation is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Go back to the standard channel although data is lost.
+    pub discard_experimental: bool,
+}
+
+/// A cluster, and what it serves.
+pub struct Place<'c> {
+    /// The cluster.
+    pub cluster: &'c Cluster,
+    /// What it serves.
+    pub catalog: &'c Catalog,
+}
+
+impl Place<'_> {
+    /// The kind of an object.
+    fn resource(&self, object: &Value) -> Result<&Resource, InstallError> {
+        let (group, kind) = group_kind(object);
+        self.catalog.of(group, kind).ok_or_else(|| InstallError::NoKind(kind.to_owned()))
+    }
+
+    /// The object as it is now, if it is there.
+    async fn stored(&self, resource: &Resource, object: &Value) -> Result<Option<Value>, InstallError> {
+        let (namespace, name) = name(object);
+        match self.cluster.get(resource, namespace, name).await {
+            Ok(stored) => Ok(Some(stored)),
+            Err(ClusterError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Applies an object, and says what that changed.
+    async fn apply(&self, object: &Value, options: Options) -> Result<Done, InstallError> {
+        let resource = self.resource(object)?;
+        let stored = self.stored(resource, object).await?;
+        let how = Apply { manager: MANAGER, force: true, dry_run: options.dry_run };
+        let applied = match self.cluster.apply(resource, object, &how).await {
+            Ok(applied) => applied,
+            // In a namespace that itself would only be created nothing can be tried.
+            Err(ClusterError::NotFound { .. }) if options.dry_run => return Ok(done(object, Action::Created, "")),
+            Err(error) => return Err(error.into()),
+        };
+        let action = match stored {
+            None => Action::Created,
+            Some(stored) if same(&stored, &applied) => Action::Unchanged,
+            Some(_) => Action::Configured,
+        };
+        Ok(done(object, action, ""))
+    }
+}
+
+/// Applies everything, in order. What was done until an error is in `log`.
+pub async fn install(
+    place: &Place<'_>,
+    manifests: &Manifests,
+    channel: Channel,
+    options: Options,
+    log: &mut Vec<Done>,
+) -> Result<(), InstallError> {
+    let existing = installed(place).await?;
+    if channel == Channel::Standard {
+        leave_experimental(place, manifests, &existing, options, log).await?;
+    }
+    for crd in &manifests.crds {
+        let (_, name) = name(crd);
+        let there = existing.iter().find(|(_, stored)| self::name(stored).1 == name);
+        if there.is_some_and(|(_, stored)| Installed::of(stored) == Installed::Foreign) {
+            let why = "it is not Clearway's (it has none of our annotations); where OpenShift's own operator runs, it keeps \
+                       the ClusterVersion, and Clearway reads it";
+            log.push(done(crd, Action::LeftAlone, why));
+            continue;
+        }
+        log.push(place.apply(crd, options).await?);
+        if !options.dry_run {
+            served(place, crd).await?;
+        }
+    }
+    for object in manifests.always() {
+        if object["kind"] == "Namespace" && !is_ours_or_absent(place, object).await? {
+            log.push(done(object, Action::LeftAlone, "it was there before, so it also stays on uninstall"));
+            continue;
+        }
+        log.push(place.apply(object, options).await?);
+    }
+    for object in &manifests.monitoring {
+        let (group, kind) = group_kind(object);
+        if place.catalog.of(group, kind).is_some() {
+            log.push(place.apply(object, options).await?);
+        } else {
+            let why = format!(
+                "the cluster serves no {kind} ({group}); deploy/alerts.yaml has the alerts as a plain rule file"
+            );
+            log.push(done(object, Action::LeftAlone, &why));
+        }
+    }
+    Ok(())
+}
+
+/// The CRDs of our kinds that are there, whoever made them.
+async fn installed(place: &Place<'_>) -> Result<Vec<(Kind, Value)>, InstallError> {
+    let mut found = Vec::new();
+    let resource = crd_resource(place)?;
+    for kind in Kind::ALL {
+        match place.cluster.get(resource, "", kind.crd()).await {
+            Ok(crd) => found.push((kind, crd)),
+            Err(ClusterError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(found)
+}
+
+fn crd_resource<'p>(place: &'p Place<'_>) -> Result<&'p Resource, InstallError> {
+    let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+    place.catalog.of(group, kind).ok_or_else(|| InstallError::NoKind(kind.to_owned()))
+}
+
+/// Going from the experimental channel to the standard one: what it does not have goes, unless data would go with it.
+async fn leave_experimental(
+    place: &Place<'_>,
+    manifests: &Manifests,
+    existing: &[(Kind, Value)],
+    options: Options,
+    log: &mut Vec<Done>,
+) -> Result<(), InstallError> {
+    let mut lost = Vec::new();
+    let mut superfluous = Vec::new();
+    for (kind, stored) in existing {
+        if !matches!(Installed::of(stored), Installed::Ours { channel: Some(Channel::Experimental), .. }) {
+            continue;
+        }
+        let Some(resource) = Resource::defined_by(stored, kind.version()) else { continue };
+        let objects = every(place, &resource).await?;
+        let new = manifests.crds.iter().find(|crd| name(crd).1 == kind.crd());
+        let schema = new.and_then(|crd| Schema::of_crd(crd, kind.version()).ok());
+        if let Some(schema) = schema {
+            let losing = objects.iter().filter(|object| &schema.pruned(object) != *object);
+            lost.extend(losing.map(|object| format!("experimental fields of {kind} {}", name(object).1)));
+        } else {
+            lost.extend(objects.iter().map(|object| format!("{kind} {}", name(object).1)));
+            superfluous.push(stored);
+        }
+    }
+    if !lost.is_empty() && !options.discard_experimental {
+        return Err(InstallError::WouldLose { what: lost.join(", ") });
+    }
+    for crd in superfluous {
+        if !options.dry_run {
+            let uid = crd["metadata"]["uid"].as_str().unwrap_or_default();
+            place.cluster.delete(crd_resource(place)?, ("", name(crd).1), uid).await?;
+        }
+        log.push(done(crd, Action::Deleted, "the standard channel does not have it"));
+    }
+    Ok(())
+}
+
+/// All objects of a kind.
+async fn every(place: &Place<'_>, resource: &Resource) -> Result<Vec<Value>, InstallError> {
+    let mut page = place.cluster.list(resource, None, None, None).await?;
+    let mut objects = std::mem::take(&mut page.items);
+    while let Some(token) = page.next {
+        page = place.cluster.list(resource, None, None, Some(&token)).await?;
+        objects.append(&mut page.items);
+    }
+    Ok(objects)
+}
+
+/// Waits until a CRD is served.
+async fn served(place: &Place<'_>, crd: &Value) -> Result<(), InstallError> {
+    let resource = crd_resource(place)?;
+    let (_, name) = name(crd);
+    let mut said = "it says nothing yet".to_owned();
+    let look = async {
+        loop {
+            let stored = place.cluster.get(resource, "", name).await?;
+            let conditions =
+                stored.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+            let is = |type_: &str| conditions.iter().any(|one| one["type"] == type_ && one["status"] == "True");
+            if is("Established") && is("NamesAccepted") {
+                return Ok::<_, InstallError>(());
+            }
+            if let Some(message) =
+                conditions.iter().filter(|one| one["status"] != "True").find_map(|one| one["message"].as_str())
+            {
+                message.clone_into(&mut said);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    match tokio::time::timeout(SERVED_WITHIN, look).await {
+        Ok(looked) => looked,
+        Err(_) => Err(InstallError::NotServed { name: name.to_owned(), why: said }),
+    }
+}
+
+async fn is_ours_or_absent(place: &Place<'_>, object: &Value) -> Result<bool, InstallError> {
+    let stored = place.stored(place.resource(object)?, object).await?;
+    Ok(stored.is_none_or(|stored| is_ours(&stored)))
+}
+
+fn is_ours(object: &Value) -> bool {
+    object["metadata"]["labels"][MANAGED_BY] == MANAGER
+}
+
+/// Whether applying changed anything: the version of the stored object, or on a dry run its content.
+fn same(before: &Value, after: &Value) -> bool {
+    let content = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+            metadata.remove("resourceVersion");
+            metadata.remove("generation");
+        }
+        object
+    };
+    before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"] || content(before) == content(after)
+}
+
+fn group_kind(object: &Value) -> (&str, &str) {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    (api_version.split_once('/').map_or("", |(group, _)| group), object["kind"].as_str().unwrap_or_default())
+}
+
+fn name(object: &Value) -> (&str, &str) {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    (text("namespace"), text("name"))
+}
+
+fn done(object: &Value, action: Action, why: &str) -> Done {
+    let (namespace, name) = name(object);
+    Done {
+        kind: group_kind(object).1.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        action,
+        why: why.to_owned(),
+    }
+}

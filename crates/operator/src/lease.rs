@@ -1,0 +1,220 @@
+//! One of several replicas leads: by a Lease in the cluster (`coordination.k8s.io/v1`), as all controllers do it.
+//!
+//! Clocks of machines differ, so a lease of somebody else is not judged by the times written in it: it has run out when it
+//! was seen unchanged for as long as it lasts. Who leads renews it in time, and stops leading before it runs out if that
+//! fails. Who stops in good order gives it back, and the next need not wait.
+
+use std::time::{Duration, Instant};
+
+use clearway_core::Timestamp;
+use clearway_sources::store::{Key, Kind, Part, Store, StoreError};
+use serde_json::{Value, json};
+
+/// How long a lease lasts, and how often it is renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// How long others wait after the last sign of life.
+    pub duration: Duration,
+    /// How often it is renewed, and looked at by who waits.
+    pub renew: Duration,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms { duration: Duration::from_secs(15), renew: Duration::from_secs(3) }
+    }
+}
+
+/// What somebody else's lease looked like, and since when.
+#[derive(Debug, Clone, PartialEq)]
+struct Sighting {
+    spec: Value,
+    since: Instant,
+}
+
+/// A candidate for leading.
+#[derive(Debug)]
+pub struct Candidate<S> {
+    store: S,
+    key: Key,
+    identity: String,
+    terms: Terms,
+    clock: fn() -> Timestamp,
+    seen: Option<Sighting>,
+}
+
+/// What to do about a lease.
+#[derive(Debug, PartialEq, Eq)]
+enum Decision {
+    Create,
+    Take,
+    Renew,
+    Wait,
+}
+
+impl<S: Store> Candidate<S> {
+    /// Somebody who would lead; `identity` is nobody else's.
+    pub fn new(
+        store: S,
+        namespace: &str,
+        name: &str,
+        identity: String,
+        terms: Terms,
+        clock: fn() -> Timestamp,
+    ) -> Self {
+        let kind = Kind::new("coordination.k8s.io/v1", "Lease");
+        let key = Key { kind, namespace: namespace.to_owned(), name: name.to_owned() };
+        Candidate { store, key, identity, terms, clock, seen: None }
+    }
+
+    /// Waits until this one leads.
+    pub async fn win(&mut self) {
+        loop {
+            match self.attempt().await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "the lease cannot be had"),
+            }
+            tokio::time::sleep(self.terms.renew).await;
+        }
+    }
+
+    /// Renews the lease until that fails for so long that another may lead.
+    pub async fn hold(&mut self) {
+        let mut renewed = Instant::now();
+        loop {
+            tokio::time::sleep(self.terms.renew).await;
+            // An answer that takes too long is none.
+            match tokio::time::timeout(self.terms.renew, self.attempt()).await {
+                Ok(Ok(true)) => renewed = Instant::now(),
+                Ok(Ok(false)) => return tracing::warn!("another leads"),
+                Ok(Err(error)) => tracing::warn!(%error, "the lease could not be renewed"),
+                Err(_) => tracing::warn!("the lease could not be renewed in time"),
+            }
+            if renewed.elapsed() + self.terms.renew >= self.terms.duration {
+                return tracing::warn!("the lease was not renewed for too long, so another may lead");
+            }
+        }
+    }
+
+    /// Gives the lease back, if it is held.
+    pub async fn give_back(&mut self) {
+        let Ok(Some(lease)) = self.store.get(&self.key).await else { return };
+        if lease["spec"]["holderIdentity"] == self.identity.as_str() {
+            // With the version that was read: what changed meanwhile is somebody else's.
+            let patch = json!({
+                "metadata": {"resourceVersion": lease["metadata"]["resourceVersion"]},
+                "spec": {"holderIdentity": "", "leaseDurationSeconds": 1},
+            });
+            let _ = self.store.patch(&self.key, Part::Main, &patch).await;
+        }
+    }
+
+    /// Tries to lead, or to go on leading; whether this one does.
+    async fn attempt(&mut self) -> Result<bool, StoreError> {
+        let lease = self.store.get(&self.key).await?;
+        let decision = self.decide(lease.as_ref(), Instant::now());
+        let now = format!("{}.000000Z", (self.clock)().to_string().trim_end_matches('Z'));
+        let held = json!({
+            "holderIdentity": self.identity, "renewTime": now,
+            "leaseDurationSeconds": self.terms.duration.as_secs().max(1),
+        });
+        let version = lease.as_ref().map(|lease| lease["metadata"]["resourceVersion"].clone()).unwrap_or_default();
+        let patch = |spec: Value| json!({"metadata": {"resourceVersion": version}, "spec": spec});
+        let written = match decision {
+            Decision::Wait => return Ok(false),
+            Decision::Renew => self.store.patch(&self.key, Part::Main, &patch(held)).await,
+            Decision::Take => {
+                let before = lease.as_ref().and_then(|lease| lease["spec"]["leaseTransitions"].as_i64()).unwrap_or(0);
+                let mut spec = held;
+                (spec["acquireTime"], spec["leaseTransitions"]) = (json!(now), json!(before + 1));
+                self.store.patch(&self.key, Part::Main, &patch(spec)).await
+            }
+            Decision::Create => {
+                let mut spec = held;
+                (spec["acquireTime"], spec["leaseTransitions"]) = (json!(now), json!(0));
+                let metadata = json!({"name": self.key.name, "namespace": self.key.namespace});
+                let object = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec});
+                self.store.create(&object).await
+            }
+        };
+        match written {
+            Ok(_) => Ok(true),
+            // Another was faster.
+            Err(StoreError::Conflict { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn decide(&mut self, lease: Option<&Value>, now: Instant) -> Decision {
+        let Some(lease) = lease else { return Decision::Create };
+        let spec = &lease["spec"];
+        let holder = spec["holderIdentity"].as_str().unwrap_or_default();
+        if holder == self.identity {
+            return Decision::Renew;
+        }
+        if holder.is_empty() {
+            return Decision::Take;
+        }
+        let lasts = spec["leaseDurationSeconds"].as_u64().map_or(self.terms.duration, Duration::from_secs);
+        match &self.seen {
+            Some(seen) if seen.spec == *spec => {
+                if now.duration_since(seen.since) > lasts {
+                    Decision::Take
+                } else {
+                    Decision::Wait
+                }
+            }
+            _ => {
+                self.seen = Some(Sighting { spec: spec.clone(), since: now });
+                Decision::Wait
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_sources::store::StateDirectory;
+
+    fn candidate(store: &StateDirectory, identity: &str) -> Candidate<StateDirectory> {
+        let clock = || "2026-05-04T09:00:00Z".parse().unwrap_or(Timestamp::EPOCH);
+        Candidate::new(store.clone(), "clearway", "operator", identity.to_owned(), Terms::default(), clock)
+    }
+
+    #[tokio::test]
+    async fn one_leads_until_it_gives_the_lease_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = StateDirectory::open(directory.path()).unwrap();
+        let (mut one, mut other) = (candidate(&store, "one"), candidate(&store, "other"));
+        assert_eq!(one.attempt().await, Ok(true));
+        assert_eq!((other.attempt().await, one.attempt().await), (Ok(false), Ok(true)));
+        one.give_back().await;
+        assert_eq!((other.attempt().await, one.attempt().await), (Ok(true), Ok(false)));
+        let lease = store.get(&one.key).await.unwrap().unwrap();
+        assert_eq!(
+            (&lease["spec"]["holderIdentity"], &lease["spec"]["leaseTransitions"]),
+            (&json!("other"), &json!(1))
+        );
+    }
+
+    #[test]
+    fn a_lease_has_run_out_when_it_was_seen_unchanged_for_as_long_as_it_lasts() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut me = candidate(&StateDirectory::open(directory.path()).unwrap(), "me");
+        let start = Instant::now();
+        // Its clock is years ahead; that says nothing.
+        let lease = |renewed: &str| json!({"spec": {"holderIdentity": "you", "leaseDurationSeconds": 10, "renewTime": renewed}});
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        for (renewed, seconds, want) in [
+            ("2030-01-01T00:00:00Z", 0, Decision::Wait),
+            ("2030-01-01T00:00:00Z", 9, Decision::Wait),
+            ("2030-01-01T00:00:03Z", 9, Decision::Wait),
+            ("2030-01-01T00:00:03Z", 19, Decision::Wait),
+            ("2030-01-01T00:00:03Z", 20, Decision::Take),
+        ] {
+            assert_eq!(me.decide(Some(&lease(renewed)), at(seconds)), want, "{renewed} at {seconds}");
+        }
+    }
+}

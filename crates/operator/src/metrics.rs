@@ -1,0 +1,251 @@
+//! Metrics of what is kept current, under the names that dashboards and alerts of cluster versions know.
+//!
+//! Nothing is counted on the side: a scrape is a view of the objects as they are, so it cannot fall behind them, and
+//! series of what is gone are gone. `name` is `version` for the ClusterVersion and the object's name for others.
+
+use std::fmt;
+
+use clearway_conditions::Status as Word;
+use clearway_core::Timestamp;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use crate::api::{UpdateState, VersionObject};
+use crate::driver::Shown;
+use crate::work::Work;
+
+/// Labels of a series.
+type Labels = Vec<(&'static str, String)>;
+
+/// A family of series with one name.
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    series: Vec<(Labels, i64)>,
+}
+
+/// The metrics of some objects, and whether this replica leads.
+pub fn text(shown: &[Shown], leads: bool) -> String {
+    let objects: Vec<(VersionObject, &Shown)> = shown
+        .iter()
+        .filter_map(|shown| VersionObject::read(&shown.object).ok().map(|(object, _)| (object, shown)))
+        .collect();
+    let mut families = vec![Family {
+        name: "clearway_operator_leads",
+        help: "Whether this replica leads",
+        series: vec![(Vec::new(), i64::from(leads))],
+    }];
+    families.extend(gauges(&objects));
+    let mut counters = Counters::default();
+    for (_, shown) in &objects {
+        counters.answered += shown.counts.answered;
+        counters.failed += shown.counts.failed;
+        counters.stored += shown.counts.stored;
+    }
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(families)));
+    registry.register_collector(Box::new(counters));
+    let mut text = String::new();
+    // Writing to a text fails only if there is no memory.
+    let _ = encode(&mut text, &registry);
+    text
+}
+
+fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
+    let mut version = Family::new("cluster_version", "When a version became what its type says, in seconds since 1970");
+    let mut available = Family::new("cluster_version_available_updates", "Updates that are recommended");
+    let mut conditional = Family::new(
+        "cluster_version_conditional_update_condition_seconds",
+        "Since when a conditional update's condition has its status, in seconds since 1970",
+    );
+    let mut retrieved = Family::new(
+        "cluster_version_operator_update_retrieval_timestamp_seconds",
+        "When the update service answered last, in seconds since 1970",
+    );
+    let mut up = Family::new("cluster_operator_up", "Whether a version is available");
+    let mut conditions = Family::new("cluster_operator_conditions", "The conditions of a version: 1 True, 0 False");
+    let mut payload = Family::new("cluster_version_payload", "Objects of the release, pending and applied");
+    for (object, shown) in objects {
+        let (name, status) = (object.name().to_owned(), object.status.clone().unwrap_or_default());
+        versions(&mut version, object);
+        let upstream = object.spec.upstream.clone().unwrap_or_else(|| "<default>".to_owned());
+        let channel = object.spec.channel.clone().unwrap_or_default();
+        available.add(vec![("upstream", upstream), ("channel", channel)], count(status.available_updates.len()));
+        for update in &status.conditional_updates {
+            for condition in update.conditions.iter() {
+                let labels = vec![
+                    ("version", update.release.version.clone()),
+                    ("condition", condition.type_.to_owned()),
+                    ("status", condition.status.as_str().to_owned()),
+                    ("reason", condition.reason.to_owned()),
+                ];
+                conditional.add(labels, condition.last_transition_time.map_or(0, Timestamp::as_seconds));
+            }
+        }
+        if let Some(at) = shown.retrieved_at {
+            retrieved.add(vec![("name", name.clone())], at.as_seconds());
+        }
+        let is_available = status.conditions.get("Available");
+        let reason = is_available.as_ref().map_or("NoAvailableCondition", |condition| condition.reason).to_owned();
+        let labels = vec![("name", name.clone()), ("version", status.desired.version.clone()), ("reason", reason)];
+        up.add(labels, i64::from(is_available.is_some_and(|condition| condition.status == Word::True)));
+        for condition in status.conditions.iter().filter(|condition| condition.status != Word::Unknown) {
+            let labels = vec![
+                ("name", name.clone()),
+                ("condition", condition.type_.to_owned()),
+                ("reason", condition.reason.to_owned()),
+            ];
+            conditions.add(labels, i64::from(condition.status == Word::True));
+        }
+        if let Work::Applying { order, progress, .. } = &shown.work {
+            let label = |kind: &str| vec![("version", order.release.version.clone()), ("type", kind.to_owned())];
+            payload.add(label("applied"), count(progress.done));
+            payload.add(label("pending"), count(progress.total.saturating_sub(progress.done)));
+        }
+    }
+    vec![version, available, conditional, retrieved, up, conditions, payload]
+}
+
+/// The versions of an object by what they are to it.
+fn versions(family: &mut Family, object: &VersionObject) {
+    let status = object.status.clone().unwrap_or_default();
+    let mut add = |kind: &str, version: &str, image: &str, from: &str, at: Option<Timestamp>| {
+        let labels = vec![
+            ("type", kind.to_owned()),
+            ("version", version.to_owned()),
+            ("image", image.to_owned()),
+            ("from_version", from.to_owned()),
+        ];
+        family.add(labels, at.map_or(0, Timestamp::as_seconds));
+    };
+    let history = &status.history;
+    let completed = history.iter().find(|entry| entry.state == UpdateState::Completed);
+    if let Some(first) = history.last() {
+        let (version, image) = (&first.version, &first.image);
+        add("initial", version, image, "", Some(first.started_time));
+        add("cluster", &status.desired.version, &status.desired.image, version, Some(first.started_time));
+    }
+    if let Some(entry) = completed {
+        add("current", &entry.version, &entry.image, "", entry.completion_time);
+        add("completed", &entry.version, &entry.image, "", entry.completion_time);
+    }
+    if let Some(newest) = history.first().filter(|entry| entry.completion_time.is_none()) {
+        let from = completed.map(|entry| entry.version.as_str()).unwrap_or_default();
+        add("desired", &newest.version, &newest.image, from, Some(newest.started_time));
+        add("updating", &newest.version, &newest.image, from, Some(newest.started_time));
+        if let Some(failing) = status.conditions.get("Failing").filter(|condition| condition.status == Word::True) {
+            add("failure", &newest.version, &newest.image, from, failing.last_transition_time);
+        }
+    }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl Family {
+    fn new(name: &'static str, help: &'static str) -> Self {
+        Family { name, help, series: Vec::new() }
+    }
+
+    fn add(&mut self, labels: Labels, value: i64) {
+        self.series.push((labels, value));
+    }
+}
+
+/// Gauges, in the order they were made.
+struct Families(Vec<Family>);
+
+impl fmt::Debug for Families {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|family| family.name)).finish()
+    }
+}
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for family in &self.0 {
+            let kind = ConstGauge::new(0_i64).metric_type();
+            let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
+            for (labels, value) in &family.series {
+                ConstGauge::new(*value).encode(metric.encode_family(labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was done since the start.
+#[derive(Debug, Default)]
+struct Counters {
+    answered: u64,
+    failed: u64,
+    stored: u64,
+}
+
+impl Collector for Counters {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for (name, help, value) in [
+            ("clearway_operator_queries_answered", "Queries that gave an answer", self.answered),
+            ("clearway_operator_queries_failed", "Queries that failed", self.failed),
+            ("clearway_operator_status_writes", "Statuses that were stored", self.stored),
+        ] {
+            let counter = ConstCounter::new(value);
+            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+            counter.encode(metric)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reconciler::Counts;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_scrape_is_a_view_of_the_objects() {
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+            "spec": {"clusterID": "x", "channel": "stable-1"},
+            "status": {
+                "desired": {"version": "1.0.1", "image": "i1"}, "observedGeneration": 1, "versionHash": "", "availableUpdates": null,
+                "history": [
+                    {"state": "Partial", "startedTime": "2026-01-02T00:00:00Z", "completionTime": null, "version": "1.0.1", "image": "i1", "verified": false},
+                    {"state": "Completed", "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z", "version": "1.0.0", "image": "i0", "verified": true},
+                ],
+                "conditions": [
+                    {"type": "Available", "status": "True", "reason": "AsExpected", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+                    {"type": "Failing", "status": "True", "reason": "Stuck", "lastTransitionTime": "2026-01-02T00:30:00Z"},
+                    {"type": "Ready", "status": "Unknown", "reason": "X", "lastTransitionTime": "2026-01-02T00:30:00Z"},
+                ],
+                "conditionalUpdates": [{"release": {"version": "1.1.0", "image": "i2"}, "risks": [], "conditions": [
+                    {"type": "Recommended", "status": "Unknown", "reason": "PromQLError", "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"},
+                ]}],
+            },
+        });
+        let counts = Counts { answered: 3, failed: 1, stored: 2 };
+        let shown = Shown { object: Arc::new(object), retrieved_at: None, counts, work: Work::Idle };
+        let text = text(&[shown], true);
+        for line in [
+            "clearway_operator_leads{} 1",
+            "cluster_version{type=\"initial\",version=\"1.0.0\",image=\"i0\",from_version=\"\"} 1767225600",
+            "cluster_version{type=\"updating\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767312000",
+            "cluster_version{type=\"failure\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767313800",
+            "cluster_version_available_updates{upstream=\"<default>\",channel=\"stable-1\"} 0",
+            "cluster_version_conditional_update_condition_seconds{version=\"1.1.0\",condition=\"Recommended\",status=\"Unknown\",reason=\"PromQLError\"} 1767312000",
+            "cluster_operator_up{name=\"version\",version=\"1.0.1\",reason=\"AsExpected\"} 1",
+            "cluster_operator_conditions{name=\"version\",condition=\"Failing\",reason=\"Stuck\"} 1",
+            "clearway_operator_queries_failed_total 1",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("condition=\"Ready\""), "what is not known is not said");
+    }
+}

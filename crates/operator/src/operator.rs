@@ -1,0 +1,93 @@
+//! The operator: every ClusterVersion and ComponentVersion kept current, by one driver each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use clearway_sources::store::{Seen, Store, StoreError};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::api::{Kind, SINGLETON};
+use crate::driver::{Told, Tools, drive, object_kind};
+use crate::reconciler::Settings;
+
+/// How often a kind that is not served is looked for again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// What is told of every object: its kind and name, and where its present state is seen.
+pub type Watched = watch::Receiver<BTreeMap<(Kind, String), watch::Receiver<Told>>>;
+
+/// Keeps all objects current until the future is dropped. `shown` is told of each that is kept.
+pub async fn operate<S: Store>(
+    tools: Tools<S>,
+    settings: Settings,
+    shown: watch::Sender<BTreeMap<(Kind, String), watch::Receiver<Told>>>,
+) {
+    let (names, mut found) = mpsc::channel::<(Kind, Found)>(64);
+    let mut tasks = JoinSet::new();
+    for kind in Kind::ALL {
+        let (store, names) = (tools.store.clone(), names.clone());
+        tasks.spawn(async move { find(&store, kind, &names).await });
+    }
+    let mut drivers: BTreeMap<(Kind, String), tokio::task::AbortHandle> = BTreeMap::new();
+    while let Some((kind, found)) = found.recv().await {
+        match found {
+            Found::There(name) => {
+                let id = (kind, name.clone());
+                if drivers.contains_key(&id) {
+                    continue;
+                }
+                let (told, seen) = watch::channel(None);
+                let (tools, settings) = (tools.clone(), settings.clone());
+                tracing::info!(%kind, name, "kept current");
+                let handle = tasks.spawn(async move { drive(tools, kind, &name, settings, told).await });
+                drivers.insert(id.clone(), handle);
+                shown.send_modify(|all| drop(all.insert(id, seen)));
+            }
+            Found::Gone(name) => {
+                if let Some(driver) = drivers.remove(&(kind, name.clone())) {
+                    tracing::info!(%kind, name, "gone");
+                    driver.abort();
+                    shown.send_modify(|all| drop(all.remove(&(kind, name))));
+                }
+            }
+        }
+    }
+}
+
+enum Found {
+    There(String),
+    Gone(String),
+}
+
+/// Looks for the objects of a kind: the one ClusterVersion, or every ComponentVersion.
+async fn find<S: Store>(store: &S, kind: Kind, names: &mpsc::Sender<(Kind, Found)>) {
+    let wanted = match kind {
+        Kind::ClusterVersion => BTreeSet::from([SINGLETON.to_owned()]),
+        Kind::ComponentVersion => BTreeSet::new(),
+    };
+    loop {
+        match store.follow(&object_kind(kind), wanted.clone()).await {
+            Ok(mut seen) => {
+                while let Some(seen) = seen.recv().await {
+                    let found = match seen {
+                        Seen::Object(object) => {
+                            Found::There(object["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+                        }
+                        Seen::Gone { name } => Found::Gone(name),
+                        Seen::Trouble { error } => {
+                            tracing::warn!(%error, %kind, "objects cannot be seen at the moment");
+                            continue;
+                        }
+                    };
+                    if names.send((kind, found)).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            Err(StoreError::NoSuchKind { .. }) => tracing::debug!(%kind, "the kind is not served"),
+            Err(error) => tracing::warn!(%error, %kind, "objects cannot be found"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}

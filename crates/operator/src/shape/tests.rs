@@ -1,0 +1,120 @@
+//! What both channels' CRDs keep, and what is left out for it.
+
+use clearway_bundle::Channel;
+use clearway_core::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::{UpdateHistory, UpdateState, crds};
+
+fn shape(channel: Channel) -> Shape {
+    let crd =
+        crds(channel).unwrap().into_iter().find(|crd| crd["metadata"]["name"] == Kind::ClusterVersion.crd()).unwrap();
+    Shape::of_crd(&crd, Kind::ClusterVersion).unwrap()
+}
+
+fn rule(kind: &str) -> Value {
+    match kind {
+        "PromQL" => json!({"type": "PromQL", "promql": {"promql": "max(up)"}}),
+        "Resource" => json!({"type": "Resource", "resource": {"kind": "Node"}}),
+        other => json!({"type": other}),
+    }
+}
+
+fn risk(name: &str, url: &str, rules: &[&str]) -> Value {
+    let rules: Vec<Value> = rules.iter().map(|kind| rule(kind)).collect();
+    json!({"name": name, "url": url, "message": "It is bad.", "matchingRules": rules})
+}
+
+/// A status with conditional updates to 1.0.0, 1.0.1 and so on, all of them recommended.
+fn status(updates: &[Vec<Value>]) -> Status {
+    let release = |at: usize| json!({"version": format!("1.0.{at}"), "image": format!("example.com/r@{at}")});
+    let recommended = json!([{"type": "Recommended", "status": "True", "reason": "NotExposedToRisks", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let conditional: Vec<Value> = updates
+        .iter()
+        .enumerate()
+        .map(|(at, risks)| json!({"release": release(at), "risks": risks, "conditions": recommended}))
+        .collect();
+    let available: Vec<Value> = (0..updates.len()).map(release).collect();
+    let value = json!({
+        "desired": {"version": "1.0.0", "image": "example.com/r@0"}, "observedGeneration": 1, "versionHash": "",
+        "availableUpdates": available, "conditionalUpdates": conditional,
+    });
+    let mut status = Status::read(&value).0.unwrap();
+    status.history.push(UpdateHistory {
+        state: UpdateState::Completed,
+        started_time: Timestamp::EPOCH,
+        completion_time: None,
+        version: String::new(),
+        image: "x".to_owned(),
+        verified: false,
+        accepted_risks: String::new(),
+    });
+    status
+}
+
+fn versions(status: &Status) -> (Vec<&str>, Vec<&str>) {
+    let conditional = status.conditional_updates.iter().map(|update| update.release.version.as_str());
+    (status.available_updates.iter().map(|release| release.version.as_str()).collect(), conditional.collect())
+}
+
+#[test]
+fn what_a_crd_refuses_is_left_out_whole_and_named() {
+    let good = vec![risk("Good", "https://example.com", &["PromQL"])];
+    for (risks, what) in [
+        (vec![risk("A", "https://example.com", &["Resource"])], "a risk has no rule that can be stored"),
+        (vec![risk("A", "https://example.com", &[])], "matchingRules"),
+        (vec![risk("A", "no url", &["Always"])], "url"),
+        (vec![risk("", "https://example.com", &["Always"])], "name"),
+        (
+            vec![risk("A", "https://example.com", &["Always"]), risk("A", "https://example.com/2", &["Always"])],
+            "risks[1]",
+        ),
+        (vec![], "risks"),
+    ] {
+        let mut status = status(&[good.clone(), risks.clone(), good.clone()]);
+        let left_out = shape(Channel::Standard).censor(&mut status);
+        assert_eq!(versions(&status), (vec!["1.0.0", "1.0.2"], vec!["1.0.0", "1.0.2"]), "{risks:?}");
+        assert_eq!(left_out.len(), 1, "{left_out:?}");
+        assert!(left_out[0].starts_with("the update to 1.0.1: ") && left_out[0].contains(what), "{left_out:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_stored_goes_alone_while_another_remains() {
+    let mut standard = status(&[vec![risk("A", "https://example.com", &["Resource", "PromQL", "Unheard", "Always"])]]);
+    assert_eq!(shape(Channel::Standard).censor(&mut standard), Vec::<String>::new());
+    let kinds = |status: &Status| -> Vec<String> {
+        status.conditional_updates[0].risks[0].matching_rules.iter().map(|rule| rule.kind().to_owned()).collect()
+    };
+    assert_eq!(kinds(&standard), ["PromQL", "Always"], "U7");
+    let mut experimental = status(&[vec![risk("A", "https://example.com", &["Resource", "PromQL"])]]);
+    assert_eq!(shape(Channel::Experimental).censor(&mut experimental), Vec::<String>::new());
+    assert_eq!(kinds(&experimental), ["Resource", "PromQL"]);
+}
+
+#[test]
+fn what_is_too_much_is_cut_from_its_oldest_end() {
+    let one = vec![risk("A", "https://example.com", &["Always"])];
+    let mut many = status(&vec![one; 520]);
+    let left_out = shape(Channel::Standard).censor(&mut many);
+    assert_eq!((many.conditional_updates.len(), left_out.len()), (500, 20));
+    let long = json!({"name": "A", "url": "https://example.com", "message": "x".repeat(100_000), "matchingRules": [{"type": "Always"}]});
+    let mut large = status(&vec![vec![long]; 20]);
+    let left_out = shape(Channel::Standard).censor(&mut large);
+    assert_eq!((large.conditional_updates.len(), left_out.len()), (10, 10));
+    assert_eq!(left_out[0], "the update to 1.0.10: the status would be too large");
+}
+
+#[test]
+fn two_statuses_are_the_same_if_they_are_stored_the_same() {
+    let status = serde_json::to_value(status(&[])).unwrap();
+    let mut stored = status.clone();
+    stored["conditions"] = json!([]);
+    let standard = shape(Channel::Standard);
+    assert!(!standard.same(&status, &stored));
+    stored = status.clone();
+    stored["colour"] = json!("red");
+    assert!(standard.same(&status, &stored), "a field that is not kept makes no difference");
+    assert!(!Shape::default().same(&status, &stored), "where all is kept it does");
+}
