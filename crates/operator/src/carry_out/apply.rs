@@ -149,13 +149,11 @@ impl<'a, S: Store> Course<'a, S> {
         let Settings { pace, jitter, clock, .. } = self.hands.settings;
         let mut ledger = self.ledger();
         let Some(item) = ledger.items.get_mut(place) else { return };
-        match hindered {
-            Some(Hindered { failure, passing }) => item.fail(failure, passing, clock.now(), pace, *jitter),
-            None => {
-                item.trouble = None;
-                let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
-                item.due = Instant::now() + pace.look(looks);
-            }
+        if let Some(Hindered { failure, passing }) = hindered {
+            item.fail(failure, passing, clock.now(), pace, *jitter);
+        } else {
+            let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
+            (item.trouble, item.due) = (None, Instant::now() + pace.look(looks));
         }
         item.standing = standing;
         drop(ledger);

@@ -19,9 +19,11 @@ use crate::work::{Order, Prepared, Step, Work};
 pub struct Carrier<S> {
     store: S,
     settings: Arc<Settings>,
-    /// The release that was prepared last for each owner, by the fingerprint of its files.
-    releases: Arc<Mutex<BTreeMap<Owner, (String, Arc<Payload>)>>>,
+    releases: Arc<Mutex<Releases>>,
 }
+
+/// The release that was prepared last for each owner, and the fingerprint of its files.
+type Releases = BTreeMap<Owner, (String, Arc<Payload>)>;
 
 impl<S: Store> Carrier<S> {
     /// A carrier that does nothing yet.
@@ -79,7 +81,7 @@ impl<S: Store> Hands for Carrier<S> {
         Box::pin(async move {
             match read(&object, order) {
                 Ok(task) => carrier.prepared(&task, &report).await,
-                Err(refused) => report.tell(refused).await,
+                Err(refused) => report.tell(*refused).await,
             }
         })
     }
@@ -95,15 +97,15 @@ impl<S: Store> Hands for Carrier<S> {
         Box::pin(async move {
             match read(&object, order) {
                 Ok(task) => carrier.applied(&task, &prepared, &report).await,
-                Err(refused) => report.tell(refused).await,
+                Err(refused) => report.tell(*refused).await,
             }
         })
     }
 }
 
-fn read(object: &Value, order: Order) -> Result<Task, Work> {
+fn read(object: &Value, order: Order) -> Result<Task, Box<Work>> {
     match VersionObject::read(object) {
         Ok((read, _)) => Ok(Task::new(order, &read, object)),
-        Err(error) => Err(Work::NotAccepted { order, step: Step::Retrieve, why: error.to_string() }),
+        Err(error) => Err(Box::new(Work::NotAccepted { order, step: Step::Retrieve, why: error.to_string() })),
     }
 }

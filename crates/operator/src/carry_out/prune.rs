@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
 use clearway_core::{Timestamp, humanize};
-use clearway_sources::release::Payload;
 use clearway_sources::store::{Key, Kind, Store, StoreError, Weight};
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -13,7 +12,7 @@ use tokio::time::Instant;
 use super::apply::Course;
 use super::one::{failure, uid};
 use super::owner::{identity, identity_of};
-use super::{Settings, Task, side_by_side};
+use super::{Owner, Settings, side_by_side};
 use crate::work::Failure;
 
 /// Namespaces that every cluster has.
@@ -29,23 +28,34 @@ enum Turn {
     Namespaces,
 }
 
-/// What carries the owner's label, was applied by it, and is not in the release: in the order in which it goes. The error
-/// comes with the kind that could not be looked through.
+/// Who may have applied what is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appliers {
+    /// Only the operator: what is found may be removed.
+    Us,
+    /// Anybody, as where something else applies what was rendered.
+    Anybody,
+}
+
+/// What carries the owner's label and is not among what stays: in the order in which it goes. The error comes with the kind
+/// that could not be looked through.
 pub async fn orphans<S: Store>(
     store: &S,
-    settings: &Settings,
-    task: &Task,
-    payload: &Payload,
+    owner: &Owner,
+    stays: &BTreeSet<ObjectId>,
+    appliers: Appliers,
+    most: usize,
 ) -> Result<Vec<Value>, (Option<Kind>, StoreError)> {
-    // What the release deletes is not in it, but went already.
-    let mut stay: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
-    stay.extend(task.unmanaged.iter().cloned());
-    stay.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+    let is_one = |object: &Value| match appliers {
+        Appliers::Us => owner.made(object),
+        // What a controller made for another object goes with that.
+        Appliers::Anybody => owner.claims(object) && !comes_with_another(object),
+    };
     let kinds = store.kinds().await.map_err(|error| (None, error))?;
     let mut seen = BTreeSet::new();
     let kinds =
         kinds.into_iter().filter(|kind| is_kept_there(kind) && seen.insert((kind.group.clone(), kind.kind.clone())));
-    let selector = task.owner.selector();
+    let selector = owner.selector();
     let lists = kinds.map(|kind| {
         let selector = &selector;
         let list = async move {
@@ -56,16 +66,16 @@ pub async fn orphans<S: Store>(
         };
         list.boxed()
     });
-    let lists: Result<Vec<Vec<Value>>, _> = side_by_side(settings.side_by_side, lists).await.into_iter().collect();
+    let lists: Result<Vec<Vec<Value>>, _> = side_by_side(most, lists).await.into_iter().collect();
     let mut found: Vec<(Turn, ObjectId, Value)> = lists?
         .into_iter()
         .flatten()
-        .filter(|object| task.owner.made(object))
+        .filter(is_one)
         .filter_map(|object| {
             let id = identity_of(&Key::of(&object).ok()?);
             Some((turn(&id), id, object))
         })
-        .filter(|(_, id, _)| !stay.contains(id))
+        .filter(|(_, id, _)| !stays.contains(id))
         .collect();
     found.sort_by(|(turn, id, _), (other, another, _)| (turn, id).cmp(&(other, another)));
     Ok(found.into_iter().map(|(_, _, object)| object).collect())
@@ -110,9 +120,14 @@ impl<S: Store> Course<'_, S> {
         let Settings { pace, jitter, clock, .. } = self.hands.settings;
         let mut kept: BTreeMap<ObjectId, String> = BTreeMap::new();
         let (mut times, mut since) = (0_u32, None);
+        let task = self.hands.task;
+        // What the release deletes is not in it, but went already.
+        let mut stays: BTreeSet<ObjectId> = self.hands.payload.manifests.iter().map(identity).collect();
+        stays.extend(task.unmanaged.iter().cloned());
+        stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
         loop {
-            let found = orphans(self.hands.store, self.hands.settings, self.hands.task, self.hands.payload).await;
-            let found = match found {
+            let most = self.hands.settings.side_by_side;
+            let found = match orphans(self.hands.store, &task.owner, &stays, Appliers::Us, most).await {
                 Ok(found) => found,
                 Err((kind, error)) => {
                     times = times.saturating_add(1);
@@ -234,7 +249,11 @@ impl<S: Store> Course<'_, S> {
         });
         let lists: Result<Vec<Vec<Value>>, StoreError> =
             side_by_side(self.hands.settings.side_by_side, lists).await.into_iter().collect();
-        let left: Vec<Value> = lists?.into_iter().flatten().filter(|object| !comes_with_a_namespace(object)).collect();
+        let left: Vec<Value> = lists?
+            .into_iter()
+            .flatten()
+            .filter(|object| !comes_with_a_namespace(object) && !comes_with_another(object))
+            .collect();
         Ok(left_behind(&left, "something is left in it that is not of this release"))
     }
 
@@ -281,17 +300,22 @@ impl Leaving {
     }
 }
 
-/// What a new namespace has, and what goes with something else.
+/// What every namespace has.
 fn comes_with_a_namespace(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let depends = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
-    depends
-        || match object["kind"].as_str().unwrap_or_default() {
-            "ServiceAccount" => name == "default",
-            "ConfigMap" => name == "kube-root-ca.crt" || name == "openshift-service-ca.crt",
-            "Endpoints" | "EndpointSlice" => true,
-            _ => false,
-        }
+    match object["kind"].as_str().unwrap_or_default() {
+        "ServiceAccount" => name == "default",
+        "ConfigMap" => name == "kube-root-ca.crt" || name == "openshift-service-ca.crt",
+        _ => false,
+    }
+}
+
+/// What is made for another object, and goes with it.
+fn comes_with_another(object: &Value) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| !owners.is_empty())
+        || object["kind"] == "Endpoints"
+        || object["kind"] == "EndpointSlice"
 }
 
 fn left_behind(objects: &[Value], what: &str) -> Option<String> {

@@ -36,7 +36,7 @@ async fn what_is_refused_always_is_refused_at_its_step() {
     fs::write(broken.join("release-manifests/0000_30_a_b.yaml"), "kind: ConfigMap\n").unwrap();
     let pinned = |version: &str, digest: &str| {
         let mut order = order(&good, version);
-        order.release.image.push_str(&format!("@{digest}"));
+        order.release.image = format!("{}@{digest}", order.release.image);
         order
     };
     let wrong = format!("sha256:{}", "0".repeat(64));
