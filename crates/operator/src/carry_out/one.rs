@@ -18,7 +18,7 @@ const LOOKS: u32 = 2;
 const SAY_AGAIN: u32 = 5;
 
 /// What a release is brought about with.
-pub(super) struct Hands<'a, S> {
+pub(super) struct Means<'a, S> {
     pub(super) store: &'a S,
     pub(super) settings: &'a Settings,
     pub(super) task: &'a Task,
@@ -42,7 +42,7 @@ pub(super) struct Hindered {
     pub(super) passing: bool,
 }
 
-impl<S: Store> Hands<'_, S> {
+impl<S: Store> Means<'_, S> {
     /// Makes an object be as the release has it. `needed` says that an earlier stage defines its kind, `times` how often it
     /// failed before.
     pub(super) async fn bring(

@@ -117,17 +117,17 @@ enum Left {
 impl<S: Store> Course<'_, S> {
     /// Removes what is no longer in the release, and waits until it is gone.
     pub(super) async fn prune(&self) {
-        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let Settings { pace, jitter, clock, .. } = self.means.settings;
         let mut kept: BTreeMap<ObjectId, String> = BTreeMap::new();
         let (mut times, mut since) = (0_u32, None);
-        let task = self.hands.task;
+        let task = self.means.task;
         // What the release deletes is not in it, but went already.
-        let mut stays: BTreeSet<ObjectId> = self.hands.payload.manifests.iter().map(identity).collect();
+        let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
         stays.extend(task.unmanaged.iter().cloned());
         stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
         loop {
-            let most = self.hands.settings.side_by_side;
-            let found = match orphans(self.hands.store, &task.owner, &stays, Appliers::Us, most).await {
+            let most = self.means.settings.side_by_side;
+            let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
                 Ok(found) => found,
                 Err((kind, error)) => {
                     times = times.saturating_add(1);
@@ -160,14 +160,14 @@ impl<S: Store> Course<'_, S> {
 
     /// Removes objects side by side, and waits until they are gone or it is clear that they stay.
     async fn remove(&self, mut leaving: Vec<Leaving>, kept: &mut BTreeMap<ObjectId, String>) {
-        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let Settings { pace, jitter, clock, .. } = self.means.settings;
         while let Some(due) = leaving.iter().map(|one| one.due).min() {
             tokio::time::sleep_until(due).await;
             let now = Instant::now();
             let outcomes = leaving
                 .iter()
                 .map(|one| async move { if one.due <= now { Some(self.see_out(one).await) } else { None } }.boxed());
-            let outcomes = side_by_side(self.hands.settings.side_by_side, outcomes).await;
+            let outcomes = side_by_side(self.means.settings.side_by_side, outcomes).await;
             let mut left = Vec::new();
             for (mut one, outcome) in leaving.into_iter().zip(outcomes) {
                 match outcome {
@@ -193,7 +193,7 @@ impl<S: Store> Course<'_, S> {
                 left.push(one);
             }
             leaving = left;
-            let failures = leaving.iter().filter_map(|one| one.failure(self.hands.settings)).collect();
+            let failures = leaving.iter().filter_map(|one| one.failure(self.means.settings)).collect();
             let names: Vec<String> = leaving.iter().map(|one| one.id.to_string()).collect();
             self.removing(&names, failures);
         }
@@ -201,11 +201,11 @@ impl<S: Store> Course<'_, S> {
 
     /// Deletes an object that is there and still ours.
     async fn see_out(&self, one: &Leaving) -> Result<Left, StoreError> {
-        let live = match self.hands.store.get(&one.key).await {
+        let live = match self.means.store.get(&one.key).await {
             Err(StoreError::NoSuchKind { .. }) => None,
             live => live?,
         };
-        let owner = &self.hands.task.owner;
+        let owner = &self.means.task.owner;
         let Some(live) = live.filter(|live| uid(live) == one.uid && owner.made(live)) else { return Ok(Left::Gone) };
         if live["metadata"]["deletionTimestamp"].is_string() {
             return Ok(Left::Going);
@@ -218,14 +218,14 @@ impl<S: Store> Course<'_, S> {
         if let Some(why) = why {
             return Ok(Left::Kept(why));
         }
-        self.hands.store.delete(&one.key, &one.uid).await?;
+        self.means.store.delete(&one.key, &one.uid).await?;
         Ok(Left::Going)
     }
 
     /// Why a definition stays.
     async fn left_of(&self, kind: Option<&Kind>) -> Result<Option<String>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
-        let objects = match self.hands.store.list(kind, "").await {
+        let objects = match self.means.store.list(kind, "").await {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
             listed => listed?,
         };
@@ -237,10 +237,10 @@ impl<S: Store> Course<'_, S> {
         if FOR_GOOD.contains(&namespace) {
             return Ok(Some("every cluster has it".to_owned()));
         }
-        let kinds = self.hands.store.kinds().await?;
+        let kinds = self.means.store.kinds().await?;
         let lists = kinds.iter().filter(|kind| is_kept_there(kind)).map(|kind| {
             let list = async move {
-                match self.hands.store.list_in(kind, namespace).await {
+                match self.means.store.list_in(kind, namespace).await {
                     Err(StoreError::NoSuchKind { .. }) => Ok(Vec::new()),
                     listed => listed,
                 }
@@ -248,7 +248,7 @@ impl<S: Store> Course<'_, S> {
             list.boxed()
         });
         let lists: Result<Vec<Vec<Value>>, StoreError> =
-            side_by_side(self.hands.settings.side_by_side, lists).await.into_iter().collect();
+            side_by_side(self.means.settings.side_by_side, lists).await.into_iter().collect();
         let left: Vec<Value> = lists?
             .into_iter()
             .flatten()
