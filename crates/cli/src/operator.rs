@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::Arch;
+use clearway_operator::carry_out::{self, Veto};
 use clearway_operator::driver::{Shown, Tools};
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics;
@@ -20,13 +21,16 @@ use clearway_server::{ListenOptions, Listener, Metrics, Probed, Status};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::kubernetes::{Cluster, Connection};
+use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
+use clearway_sources::release::Key;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::arguments::Operator;
 use crate::exit::Exit;
+use crate::graph::registry;
 use crate::log;
 
 /// The name in events and of the lease.
@@ -41,20 +45,15 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     runtime.block_on(async {
-        match &options.state {
-            Some(directory) => {
-                let state = StateDirectory::open(directory)?;
-                let feed = MetricsStore::Directory(state.metrics());
-                let metrics = prometheus(options)?.unwrap_or(feed);
-                work(options, state, Some(metrics)).await
-            }
-            None => {
-                let connection =
-                    Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
-                let cluster = Cluster::connect(&connection).await?;
-                work(options, ClusterStore::new(cluster, NAME), prometheus(options)?).await
-            }
+        if let Some(directory) = &options.state {
+            let state = StateDirectory::open(directory)?;
+            let feed = MetricsStore::Directory(state.metrics());
+            let metrics = prometheus(options)?.unwrap_or(feed);
+            return work(options, state, Some(metrics)).await;
         }
+        let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+        let cluster = Cluster::connect(&connection).await?;
+        work(options, ClusterStore::new(cluster, NAME), prometheus(options)?).await
     })
 }
 
@@ -79,7 +78,7 @@ async fn work<S: Store>(options: &Operator, store: S, metrics: Option<MetricsSto
         store: store.clone(),
         metrics,
         http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
-        hands: None,
+        carry_out: carry_out(options, settings.jitter)?,
         namespace: options.namespace.clone(),
         clock: clock::now,
     };
@@ -136,6 +135,29 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
         },
         carry_out: if options.advice_only { CarryOut::Never } else { CarryOut::WhenAsked },
         ..Settings::new(arch)
+    })
+}
+
+/// What updates are carried out with.
+fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
+    let access = registry::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    let registry = Registry::new(access)?;
+    let cache = match &options.cache {
+        Some(cache) => {
+            Cache::directory(cache.clone()).with_context(|| format!("cannot keep anything in {}", cache.display()))?
+        }
+        None => Cache::none(),
+    };
+    let mut keys = Vec::new();
+    for file in &options.release_key {
+        keys.extend(Key::file(file)?);
+    }
+    Ok(carry_out::Settings {
+        arch: options.arch.clone(),
+        keys,
+        veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
+        jitter,
+        ..carry_out::Settings::new(registry, cache)
     })
 }
 

@@ -4,7 +4,7 @@
 //! fetches and checks the release and runs the [`preflight`](crate::preflight). [`apply`] brings the release about stage by
 //! stage, waits until each is healthy, and then prunes. Both go on until they are done, say in a [`Work`](crate::work::Work)
 //! what they wait for, and may be dropped at any point: what was done stays, and done again it comes to the same.
-//! [`Carrier`] runs them for a driver. [`render`] gives the objects as files instead.
+//! [`Worker`] runs them for a driver. [`render`] gives the objects as files instead.
 //!
 //! # Who owns what
 //!
@@ -25,7 +25,6 @@
 //! what is not ours. They keep the label, so the next update looks at them again.
 
 mod apply;
-mod carrier;
 mod judge;
 mod ledger;
 mod one;
@@ -37,15 +36,16 @@ mod render;
 mod retrieve;
 mod side_by_side;
 mod task;
+mod worker;
 
 pub use apply::apply;
-pub use carrier::Carrier;
 pub use owner::{MANAGER, OWNER, Owner, identity};
 pub use pace::Pace;
 pub use prepare::prepare;
 pub use prune::{Appliers, orphans};
 pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered};
 pub use task::{Clock, PREFLIGHT, Settings, Task, Veto};
+pub use worker::Worker;
 
 pub(crate) use judge::judge;
 pub(crate) use one::key;

@@ -5,7 +5,6 @@
 mod effects;
 
 use std::collections::BTreeSet;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +16,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::api::Kind;
-use crate::hands::{Hands, Reporter};
+use crate::carry_out::{self, Worker};
 use crate::kept::Kept;
 use crate::metrics_store::MetricsStore;
 use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
 use crate::shape::Shape;
-use crate::work::Work;
+use crate::work::{Order, Work};
 
 /// How often what could not be begun is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -38,8 +37,8 @@ pub struct Tools<S> {
     pub metrics: Option<MetricsStore>,
     /// How the update service is spoken to.
     pub http: HttpOptions,
-    /// Who carries updates out; nobody where that is not wanted.
-    pub hands: Option<Arc<dyn Hands>>,
+    /// What updates are carried out with.
+    pub carry_out: carry_out::Settings,
     /// The namespace of what is kept over a restart.
     pub namespace: String,
     /// The clock.
@@ -65,6 +64,17 @@ pub type Told = Option<Shown>;
 /// Keeps one object current until the future is dropped.
 pub async fn drive<S: Store>(tools: Tools<S>, kind: Kind, name: &str, settings: Settings, told: watch::Sender<Told>) {
     let (report, inputs) = mpsc::channel(WAITING);
+    let (worker, mut work) = Worker::new(tools.store.clone(), tools.carry_out.clone());
+    let told_of_work = report.clone();
+    let hear = async move {
+        // Only the newest counts: what is between two looks is over.
+        while work.changed().await.is_ok() {
+            let work = work.borrow_and_update().clone();
+            if told_of_work.send(Input::Work(work)).await.is_err() {
+                return;
+            }
+        }
+    };
     let mut driver = Driver {
         kind,
         key: Key::cluster_wide(object_kind(kind), name),
@@ -72,8 +82,8 @@ pub async fn drive<S: Store>(tools: Tools<S>, kind: Kind, name: &str, settings: 
         settings: Arc::new(settings),
         tools,
         report,
-        work: Task::default(),
-        feeds: Vec::new(),
+        worker,
+        feeds: vec![tokio::spawn(hear).into()],
         told,
     };
     driver.begin().await;
@@ -92,32 +102,25 @@ struct Driver<S: Store> {
     settings: Arc<Settings>,
     tools: Tools<S>,
     report: mpsc::Sender<Input>,
-    /// What is being prepared or applied.
-    work: Task,
-    /// What follows the object and its CRD.
-    feeds: Vec<Task>,
+    /// Who prepares and applies.
+    worker: Worker<S>,
+    /// What hears of the work, and follows the object and its CRD.
+    feeds: Vec<Feed>,
     told: watch::Sender<Told>,
 }
 
 /// A task that ends with this value.
-#[derive(Default)]
-struct Task(Option<JoinHandle<()>>);
+struct Feed(JoinHandle<()>);
 
-impl Task {
-    fn stop(&mut self) {
-        self.0.take().inspect(JoinHandle::abort);
-    }
-}
-
-impl Drop for Task {
+impl Drop for Feed {
     fn drop(&mut self) {
-        self.stop();
+        self.0.abort();
     }
 }
 
-impl From<JoinHandle<()>> for Task {
+impl From<JoinHandle<()>> for Feed {
     fn from(handle: JoinHandle<()>) -> Self {
-        Task(Some(handle))
+        Feed(handle)
     }
 }
 
@@ -182,7 +185,7 @@ impl<S: Store> Driver<S> {
         kind: ObjectKind,
         names: BTreeSet<String>,
         input: impl Fn(Seen) -> Option<Input> + Send + 'static,
-    ) -> Task {
+    ) -> Feed {
         let (store, report) = (self.tools.store.clone(), self.report.clone());
         tokio::spawn(async move {
             loop {
@@ -247,24 +250,23 @@ impl<S: Store> Driver<S> {
         });
     }
 
-    /// Begins what can be stopped.
-    fn set_to_work(
-        &self,
-        begin: impl FnOnce(&dyn Hands, Value, Reporter) -> Pin<Box<dyn Future<Output = ()> + Send>>,
-    ) -> Task {
-        let (Some(hands), Some(object)) = (&self.tools.hands, self.reconciler.raw()) else { return Task::default() };
-        let work = begin(hands.as_ref(), object.clone(), Reporter::new(self.report.clone()));
-        Task(Some(tokio::spawn(work)))
+    /// What is asked for, with what its carrying out depends on.
+    fn task(&self, order: Order) -> Option<carry_out::Task> {
+        Some(carry_out::Task::new(order, self.reconciler.object()?, self.reconciler.raw()?))
     }
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Stop => self.work.stop(),
+            Effect::Stop => self.worker.stop(),
             Effect::Prepare(order) => {
-                self.work = self.set_to_work(|hands, object, report| hands.prepare(object, order, report));
+                if let Some(task) = self.task(order) {
+                    self.worker.prepare(task);
+                }
             }
             Effect::Apply(order, prepared) => {
-                self.work = self.set_to_work(|hands, object, report| hands.apply(object, order, prepared, report));
+                if let Some(task) = self.task(order) {
+                    self.worker.apply(task, prepared);
+                }
             }
             effect => {
                 let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());

@@ -9,7 +9,6 @@ pub mod ask;
 pub mod carry_out;
 mod conditions;
 pub mod driver;
-pub mod hands;
 pub mod history;
 pub mod install;
 pub mod kept;

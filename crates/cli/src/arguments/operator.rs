@@ -61,6 +61,21 @@ pub(crate) struct Operator {
     /// Only advise: what spec.desiredUpdate asks for is not carried out
     #[arg(long)]
     pub(crate) advice_only: bool,
+    /// A public key (PEM) one of which must have signed a release; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) release_key: Vec<PathBuf>,
+    /// Keep releases here, so that an update that was begun can go on without a registry
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// The logins for registries, as `docker login` and `podman login` write them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_config: Option<PathBuf>,
+    /// Speak to every registry without TLS, not only to those on this machine
+    #[arg(long)]
+    pub(crate) plain_http: bool,
+    /// Let blocking findings of the preflight hold updates up, unless they are forced
+    #[arg(long)]
+    pub(crate) preflight_veto: bool,
     /// The namespace of the lease and of what is kept over a restart
     #[arg(long, value_name = "NAME", default_value = "clearway")]
     pub(crate) namespace: String,

@@ -9,11 +9,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Digest};
-use clearway_sources::oci::{Cache, Credentials, PlainHttp, Registry, RegistryOptions};
+use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError, ReleaseLimits};
 
 use crate::arguments::{OfRegistry, Release, ReleaseSource};
 use crate::exit::Exit;
+use crate::graph::registry as registries;
 
 /// Runs a command.
 pub(crate) fn run(command: &Release) -> Result<Exit> {
@@ -60,12 +61,8 @@ impl Named {
 }
 
 fn registry(options: &OfRegistry) -> Result<Registry> {
-    Ok(Registry::new(RegistryOptions {
-        ca_file: options.ca_file.clone(),
-        plain_http: if options.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
-        credentials: options.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
-        ..RegistryOptions::default()
-    })?)
+    let access = registries::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    Ok(Registry::new(access)?)
 }
 
 /// Waits for work with registries.

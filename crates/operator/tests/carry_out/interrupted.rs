@@ -1,10 +1,9 @@
 //! An update that is stopped at a hundred points, and goes on each time.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clearway_operator::api::Kind;
-use clearway_operator::carry_out::{Carrier, apply, prepare};
+use clearway_operator::carry_out::{apply, prepare};
 use clearway_operator::driver::{Shown, Tools, drive};
 use clearway_operator::work::{Order, Work};
 use clearway_sources::http::HttpOptions;
@@ -137,7 +136,7 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
             store: world.clone(),
             metrics: None,
             http: HttpOptions::default(),
-            hands: Some(Arc::new(Carrier::new(world.clone(), settings()))),
+            carry_out: settings(),
             namespace: "clearway".to_owned(),
             clock: clearway_sources::clock::now,
         };
