@@ -178,17 +178,17 @@ fn progressing(status: &Status, work: &Work, invalid: bool) -> Verdict {
     };
     let current = version(&status.desired);
     match work {
-        Work::Applying { order, progress, .. } => {
-            let towards = version(&order.release);
+        Work::Applying { prepared, progress, .. } => {
+            let towards = &prepared.version;
             let text = if progress.failures.is_empty() {
-                working(&towards, progress)
+                working(towards, progress)
             } else {
                 format!("Unable to apply {towards}: {}", summary(&progress.failures))
             };
             Verdict::ok_because(reason!("Updating"), text)
         }
-        Work::Accepted { order, .. } => {
-            Verdict::ok_because(reason!("Updating"), format!("Working towards {}", version(&order.release)))
+        Work::Accepted { prepared, .. } => {
+            Verdict::ok_because(reason!("Updating"), format!("Working towards {}", prepared.version))
         }
         _ if status.history.first().is_some_and(|entry| entry.completion_time.is_none()) => {
             Verdict::ok_because(reason!("Updating"), format!("Working towards {current}"))

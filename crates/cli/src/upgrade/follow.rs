@@ -3,13 +3,13 @@
 //! On a terminal a line is kept up to date; elsewhere each change is a line, and so is every minute without one.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_core::{Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::store::{Seen, Store};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::object::{Found, Subject};
@@ -36,16 +36,17 @@ struct Watch<'a> {
     /// Since when it has been bad.
     bad: Option<Timestamp>,
     shown: Option<(String, Timestamp)>,
+    /// Why nothing can be seen at the moment.
     trouble: Option<String>,
 }
 
-/// One line of a stream of events.
-pub(super) fn event(name: &str, data: &impl Serialize) -> Value {
+/// Prints one line of a stream of events.
+pub(super) fn emit(name: &str, data: &Value) -> Result<()> {
     let mut event = json!({"event": name, "time": clock::now()});
-    if let (Value::Object(event), Value::Object(data)) = (&mut event, json!(data)) {
-        event.extend(data);
+    if let (Value::Object(event), Value::Object(data)) = (&mut event, data) {
+        event.extend(data.clone());
     }
-    event
+    Ok(writeln!(anstream::stdout(), "{event}")?)
 }
 
 /// Follows an object. 0: what was asked for is there; 1: it failed, or something else is asked for by now; 2: not yet; 3:
@@ -83,7 +84,10 @@ pub(super) async fn run<S: Store>(
                     }
                 }
                 Some(Seen::Gone { .. }) => return Err(subject.missing()),
-                Some(Seen::Trouble { error }) => watch.troubled(&error.to_string()),
+                Some(Seen::Trouble { error }) => {
+                    watch.trouble = Some(printable(&error.to_string()));
+                    watch.show(clock::now())?;
+                }
                 None => anyhow::bail!("nothing more can be seen of {key}"),
             },
             _ = tick.tick() => {
@@ -127,26 +131,14 @@ impl Watch<'_> {
             _ => None,
         };
         self.seen = Some(standing);
-        self.show(now);
+        self.show(now)?;
         end.map(|exit| self.end(exit)).transpose()
-    }
-
-    /// Nothing can be seen at the moment; that is told once.
-    fn troubled(&mut self, why: &str) {
-        let why = printable(why);
-        if self.trouble.as_ref() != Some(&why) {
-            self.line.clear();
-            match self.format {
-                DataFormat::Json => anstream::println!("{}", event("trouble", &json!({"why": why}))),
-                _ => anstream::eprintln!("cannot look at the moment: {why}"),
-            }
-            self.trouble = Some(why);
-        }
     }
 
     fn look_at_the_clock(&mut self) -> Result<Option<Exit>> {
         let now = clock::now();
         if let Some(since) = self.bad
+            && self.trouble.is_none()
             && now.since(since) >= self.options.patience
         {
             self.line.clear();
@@ -161,36 +153,36 @@ impl Watch<'_> {
             );
             return self.end(if self.seen.is_some() { Exit::Unknown } else { Exit::CouldNotRun }).map(Some);
         }
-        self.show(now);
+        self.show(now)?;
         Ok(None)
     }
 
     /// Says how far it is, if that is new or long ago.
-    fn show(&mut self, now: Timestamp) {
-        let text = match &self.seen {
-            Some(Standing { headline, message, .. }) if message.is_empty() => headline.clone(),
-            Some(Standing { headline, message, .. }) => format!("{headline}: {}", message.replace('\n', " ")),
-            None => format!("nothing was seen of {} yet", self.subject.key()),
+    fn show(&mut self, now: Timestamp) -> Result<()> {
+        let text = match (&self.trouble, &self.seen) {
+            (Some(why), _) => format!("cannot look at the moment: {why}"),
+            (None, Some(Standing { headline, message, .. })) if message.is_empty() => headline.clone(),
+            (None, Some(Standing { headline, message, .. })) => format!("{headline}: {}", message.replace('\n', " ")),
+            // The first word waits for a moment: mostly there is something to say then.
+            (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
+            (None, None) => format!("nothing was seen of {} yet", self.subject.key()),
         };
         if self.format == DataFormat::Table && self.line.is_live() {
             self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
         }
         let news = self.shown.as_ref().is_none_or(|(shown, _)| *shown != text);
         let quiet = self.shown.as_ref().is_some_and(|(_, at)| now.since(*at) >= HEARTBEAT);
-        // The first word waits for a moment: mostly there is something to say then.
-        if self.seen.is_none() && now.since(self.started) < 2 * TICK {
-            return;
-        }
         if !news && (!quiet || self.line.is_live()) {
-            return;
+            return Ok(());
         }
         self.line.clear();
         match (self.format, &self.seen) {
-            (DataFormat::Json, Some(standing)) => anstream::println!("{}", event("progress", &as_json(standing))),
-            (DataFormat::Json, None) => anstream::println!("{}", event("trouble", &json!({"why": text}))),
+            (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
+            (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
             (DataFormat::Table | DataFormat::Yaml, _) => anstream::eprintln!("{text}"),
         }
         self.shown = Some((text, now));
+        Ok(())
     }
 
     /// The last word, on standard output.
@@ -198,7 +190,7 @@ impl Watch<'_> {
         self.line.clear();
         let Some(standing) = &self.seen else { return Ok(exit) };
         match self.format {
-            DataFormat::Json => anstream::println!("{}", event("end", &as_json(standing))),
+            DataFormat::Json => emit("end", &as_json(standing))?,
             format => output::print_data(format, &as_json(standing), || format!("{}.", standing.headline))?,
         }
         Ok(exit)

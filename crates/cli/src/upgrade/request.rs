@@ -1,6 +1,8 @@
 //! Asking for an update, and taking that back. Both are merge patches of `spec.desiredUpdate`: who else writes to the
 //! object at the same time neither disturbs them nor is disturbed.
 
+use std::io::Write as _;
+
 use anyhow::{Context as _, Result};
 use clearway_operator::api::{Update, UpdateState};
 use clearway_operator::reconciler::RE_EVALUATE;
@@ -75,11 +77,11 @@ pub(super) async fn update<S: Store>(
     });
     if options.following.watch && format == DataFormat::Json {
         // A stream of events has one on each line.
-        anstream::println!("{}", follow::event("requested", &data));
+        follow::emit("requested", &data)?;
     } else {
         output::print_data(format, &data, || format!("Requested update to {shown}{again}"))?;
         if options.following.watch && format == DataFormat::Yaml {
-            anstream::println!("---");
+            writeln!(anstream::stdout(), "---")?;
         }
     }
     if options.following.watch {

@@ -85,7 +85,7 @@ pub(super) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun
         if matches!(wanted, Wanted::Image(image) if is_by_tag(image)) {
             target.warnings.push(BY_TAG.to_owned());
         }
-        if !target.again
+        if found.is_some()
             && let Some((reason, message)) = not_retrieved(status)
         {
             let (reason, message) = (printable(reason), clean(message));

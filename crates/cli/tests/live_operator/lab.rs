@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use clearway_testbed::{Cluster, ClusterOptions, http, own_cluster, wait_until};
@@ -21,6 +21,8 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) struct Lab {
     pub(crate) cluster: Cluster,
     pub(crate) client: Client,
+    /// Whom the operators authenticate as.
+    kubeconfig: PathBuf,
     dir: tempfile::TempDir,
 }
 
@@ -94,7 +96,8 @@ impl Lab {
     pub(crate) async fn open(options: &ClusterOptions, crds: &str, version: &str, channel: &str) -> Option<Self> {
         let cluster = own_cluster(options).await?;
         let client = cluster.client().await.unwrap();
-        let lab = Lab { cluster, client, dir: tempfile::tempdir().unwrap() };
+        let kubeconfig = cluster.kubeconfig().to_owned();
+        let lab = Lab { cluster, client, kubeconfig, dir: tempfile::tempdir().unwrap() };
         lab.install(crds).await;
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clearway"}});
         lab.api("v1", "Namespace")
@@ -115,6 +118,32 @@ impl Lab {
         });
         lab.versions().replace_status("version", &PostParams::default(), &object).await.unwrap();
         Some(lab)
+    }
+
+    /// A control plane with real controllers and simulated nodes, on which `clearway install` has been; operators have the
+    /// rights of the service account and no others.
+    pub(crate) async fn installed(adopt: &str, channel: &str) -> Option<Self> {
+        let cluster = own_cluster(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }).await?;
+        let client = cluster.client().await.unwrap();
+        let made = Self::run_at(cluster.kubeconfig(), &["install", "--channel", "experimental", "--adopt", adopt]);
+        assert!(made.status.success(), "{made:?}");
+        let kubeconfig = cluster.kubeconfig_for_service_account("clearway", "clearway-operator").await.unwrap();
+        let lab = Lab { cluster, client, kubeconfig, dir: tempfile::tempdir().unwrap() };
+        lab.patch(json!({"spec": {"channel": channel}})).await;
+        Some(lab)
+    }
+
+    fn run_at(kubeconfig: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+        command.args(arguments).arg("--kubeconfig").arg(kubeconfig).env_remove("CLEARWAY_STATE");
+        command.output().unwrap()
+    }
+
+    /// Runs a command of an administrator, and gives what it printed.
+    pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
+        let output = Self::run_at(self.cluster.kubeconfig(), arguments);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout) + &text(&output.stderr))
     }
 
     /// Installs the CRDs of a channel, and waits until they are served.
@@ -138,7 +167,12 @@ impl Lab {
     }
 
     pub(crate) fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
-        Api::all_with(self.client.clone(), &resource(api_version, kind))
+        Api::all_with(self.client.clone(), &Self::resource(api_version, kind))
+    }
+
+    pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
     }
 
     pub(crate) fn versions(&self) -> Api<DynamicObject> {
@@ -176,7 +210,7 @@ impl Lab {
     /// Starts an operator, with short intervals unless others are given.
     pub(crate) fn operator(&self, name: &str, more: &[&str]) -> Program {
         let status = free_port();
-        let (kubeconfig, listen) = (self.cluster.kubeconfig().display().to_string(), format!("127.0.0.1:{status}"));
+        let (kubeconfig, listen) = (self.kubeconfig.display().to_string(), format!("127.0.0.1:{status}"));
         let mut arguments = vec![
             "operator",
             "--kubeconfig",
@@ -194,11 +228,6 @@ impl Lab {
         arguments.extend(more);
         Program::start(self.path(name), status, &arguments)
     }
-}
-
-fn resource(api_version: &str, kind: &str) -> ApiResource {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
 /// The status, reason and message of a condition in a list.

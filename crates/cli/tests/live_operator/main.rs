@@ -2,4 +2,5 @@
 
 mod advice;
 mod lab;
+mod update;
 mod weather;

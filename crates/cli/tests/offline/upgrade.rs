@@ -4,7 +4,10 @@ mod following;
 mod requests;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::thread;
 
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
@@ -280,6 +283,32 @@ fn a_plan_goes_hop_by_hop() {
     }
     let nowhere = state.run(&["plan", "--component", "platform", "--to", "1.5.0"]);
     assert!(nowhere.code == 3 && nowhere.err.contains("has no upstream: name the graph with --graph"), "{nowhere:?}");
+}
+
+/// The graph is asked for where the object says, for its channel.
+#[test]
+fn a_plan_asks_the_upstream_of_the_object() {
+    let state = State::component();
+    let built = state.place.run(&["graph", "build", "--graph", GRAPH, "--channel", "stable-1.5"]);
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let service = thread::spawn(move || {
+        let (mut stream, _) = socket.accept().unwrap();
+        let lines = BufReader::new(&stream).lines().map(Result::unwrap);
+        let asked = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().remove(0);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+        write!(stream, "{head}content-length: {}\r\n\r\n{}", built.out.len(), built.out).unwrap();
+        asked
+    });
+    let mut object = state.stored();
+    object["spec"]["upstream"] = format!("http://{address}/api/upgrades_info/graph").into();
+    fs::write(&state.object, object.to_string()).unwrap();
+    let plan = state.run(&["plan", "--component", "platform", "--to", "1.5.0"]);
+    assert_data_eq!(&plan.out, file!["golden/upgrade-plan.txt"].raw());
+    let asked = service.join().unwrap();
+    assert!(asked.starts_with("GET /api/upgrades_info/graph?") && asked.contains("channel=stable-1.5"), "{asked}");
+    let away = state.run(&["plan", "--component", "platform", "--to", "1.5.0"]);
+    assert!(away.code == 3 && away.err.contains("cannot be reached"), "{away:?}");
 }
 
 /// U16: what the graph has by now and the object does not know of is not recommended on the object's word.

@@ -1,0 +1,254 @@
+//! Updates in a cluster: asked for with `clearway upgrade`, carried out by an operator with the rights that `install`
+//! gives it, rolled out by real controllers on simulated nodes.
+
+use std::fs;
+use std::path::Path;
+
+use clearway_testbed::{prometheus, wait_until};
+use serde_json::{Value, json};
+
+use crate::lab::{Lab, SOON, available, condition, recommended, serve};
+
+const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
+const METRICS: &str = "vsphere_node_hw_version_total{hw_version=\"vmx-14\"} 3
+cluster_infrastructure_provider{type=\"VSphere\"} 1
+cluster_proxy_enabled{type=\"https\"} 1
+cluster_version{type=\"current\",version=\"4.6.23\"} 1
+";
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            fs::copy(path, to.join(name)).unwrap();
+        }
+    }
+}
+
+/// A release directory with these objects.
+fn release(directory: &Path, version: &str, objects: &[Value]) {
+    let manifests = directory.join("release-manifests");
+    fs::create_dir_all(&manifests).unwrap();
+    fs::write(
+        manifests.join("release-metadata"),
+        json!({"kind": "cincinnati-metadata-v0", "version": version}).to_string(),
+    )
+    .unwrap();
+    for (at, object) in objects.iter().enumerate() {
+        fs::write(manifests.join(format!("0000_50_sample_{at:03}.yaml")), object.to_string()).unwrap();
+    }
+}
+
+fn namespace() -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+}
+
+fn config(name: &str, text: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": {"text": text}})
+}
+
+fn deployment(name: &str, image: &str, node: Option<&str>) -> Value {
+    let selector = node.map_or(json!({}), |node| json!({"kubernetes.io/hostname": node}));
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"nodeSelector": selector, "containers": [{"name": "web", "image": image}]},
+        }},
+    })
+}
+
+/// The present entry of the history.
+fn newest(object: &Value) -> &Value {
+    &object["status"]["history"][0]
+}
+
+fn is_completed(object: &Value, version: &str) -> bool {
+    newest(object)["version"] == version && newest(object)["state"] == "Completed"
+}
+
+/// The whole story: three risks apply, the list says so, the administrator takes them on, the release is rolled out, and
+/// the history says what was accepted (U6, U10–U14).
+#[tokio::test]
+async fn the_story_from_advice_to_history() {
+    let Some(lab) = Lab::installed("4.6.23", "stable-4.6").await else { return };
+    let Some(metrics) = prometheus(METRICS).await else { return };
+    let data = lab.path("graph-data");
+    copy(Path::new(STORY), &data);
+    let payload = lab.path("4.7.4");
+    release(&payload, "4.7.4", &[namespace(), config("settings", "new"), deployment("web", "example.com/web:2", None)]);
+    let releases = data.join("releases/openshift.yaml");
+    let text = fs::read_to_string(&releases).unwrap();
+    let image = text
+        .lines()
+        .skip_while(|line| !line.contains("4.7.4"))
+        .find_map(|line| line.trim().strip_prefix("payload: "))
+        .unwrap();
+    fs::write(&releases, text.replace(image, &payload.display().to_string())).unwrap();
+    let (_service, url) = serve(&data, lab.path("serve.log")).await;
+    let _operator = lab.operator("operator.log", &["--upstream", &url, "--prometheus", &metrics.base_url()]);
+    lab.until("advice is complete", |object| {
+        recommended(object, "4.7.4").1 == "MultipleReasons" && available(object).len() > 2
+    })
+    .await;
+
+    let (code, list) = lab.run(&["upgrade"]);
+    assert!(code == 0 && list.starts_with("Cluster version is 4.6.23\n"), "{list}");
+    assert!(list.contains("to view those re-run the command with --include-not-recommended."), "{list}");
+    let (_, list) = lab.run(&["upgrade", "--include-not-recommended"]);
+    let section = list.split("Supported but not recommended updates:\n").nth(1).expect(&list);
+    assert!(
+        section.contains("  Version: 4.7.4\n")
+            && section.contains("  Recommended: False\n  Reason: MultipleReasons\n  Message:"),
+        "{section}"
+    );
+    let (code, refused) = lab.run(&["upgrade", "--to", "4.7.4"]);
+    assert!(code == 1 && refused.contains("--allow-not-recommended"), "{code} {refused}");
+    assert_eq!(lab.version().await["spec"].get("desiredUpdate"), None, "nothing was written");
+
+    let (code, asked) = lab.run(&["upgrade", "--to", "4.7.4", "--allow-not-recommended"]);
+    assert!(code == 0 && asked.contains("Requested update to 4.7.4"), "{asked}");
+    let object = lab.until("the update is completed", |object| is_completed(object, "4.7.4")).await;
+    let history = object["status"]["history"].as_array().unwrap();
+    assert_eq!(history.len(), 2, "{history:?}");
+    let accepted = newest(&object)["acceptedRisks"].as_str().unwrap();
+    assert!(accepted.starts_with("Updating from 4.6.23 to 4.7.4 is supported, but not recommended for this cluster.\n\nReason: MultipleReasons\n\n"), "{accepted}");
+    for words in [
+        "On clusters with a Proxy configured",
+        "vSphere clusters leveraging",
+        "Clusters on vSphere Virtual Hardware Version 14",
+    ] {
+        assert!(accepted.contains(words), "{accepted}");
+    }
+    assert_eq!(condition(&object["status"]["conditions"], "Progressing").2, "Cluster version is 4.7.4");
+    let (_, history) = lab.run(&["upgrade", "history"]);
+    assert!(history.contains("4.7.4") && history.contains("Completed"), "{history}");
+    let web = kube::Api::<kube::core::DynamicObject>::namespaced_with(
+        lab.client.clone(),
+        "shop",
+        &Lab::resource("apps/v1", "Deployment"),
+    );
+    assert_eq!(web.get("web").await.unwrap().data["status"]["readyReplicas"], 2, "it was rolled out");
+}
+
+/// Releases that cannot be had or carried out: the condition says which and why, nothing is lost, and a change of mind helps.
+#[tokio::test]
+async fn what_goes_wrong_is_said_and_a_change_of_mind_helps() {
+    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let _operator = lab.operator("operator.log", &[]);
+    let ask = async |image: &Path, version: &str| {
+        lab.patch(json!({"spec": {"desiredUpdate": {"image": image.display().to_string(), "version": version}}})).await;
+    };
+    let not_accepted = |object: &Value| condition(&object["status"]["conditions"], "ReleaseAccepted");
+    // A release that is not there.
+    ask(&lab.path("nowhere"), "").await;
+    let object = lab
+        .until("it cannot be retrieved", |object| {
+            not_accepted(object).1 == "RetrievePayload" && not_accepted(object).0 == "False"
+        })
+        .await;
+    assert_eq!(object["status"]["history"].as_array().map(Vec::len), Some(1), "nothing has begun");
+    // A release of another version than was asked for.
+    release(&lab.path("other"), "1.0.9", &[namespace()]);
+    ask(&lab.path("other"), "1.0.1").await;
+    lab.until("it is of another version", |object| not_accepted(object).1 == "VerifyPayloadVersion").await;
+    // Manifests that are none.
+    release(&lab.path("broken"), "1.0.1", &[json!({"kind": "ConfigMap"})]);
+    ask(&lab.path("broken"), "1.0.1").await;
+    lab.until("it cannot be read", |object| not_accepted(object).1 == "LoadPayload").await;
+    // An object that the API server refuses.
+    release(&lab.path("refused"), "1.0.1", &[namespace(), config("Bad_Name", "x")]);
+    ask(&lab.path("refused"), "1.0.1").await;
+    let failing = |object: &Value| condition(&object["status"]["conditions"], "Failing");
+    let object = lab.until("it fails", |object| failing(object).0 == "True").await;
+    assert!(failing(&object).2.contains("Bad_Name"), "{:?}", failing(&object));
+    assert_eq!(newest(&object)["state"], "Partial");
+    // A workload that never becomes healthy: what is waited for is named.
+    let stuck = [namespace(), deployment("web", "example.com/web:1", Some("no-such-node"))];
+    release(&lab.path("stuck"), "1.0.2", &stuck);
+    ask(&lab.path("stuck"), "1.0.2").await;
+    lab.until("what it waits for is named", |object| {
+        condition(&object["status"]["conditions"], "Progressing").2.contains("waiting on Deployment.apps shop/web")
+    })
+    .await;
+    // A change of mind.
+    release(
+        &lab.path("good"),
+        "1.0.3",
+        &[namespace(), config("settings", "x"), deployment("web", "example.com/web:1", None)],
+    );
+    ask(&lab.path("good"), "1.0.3").await;
+    let object = lab.until("the other one is completed", |object| is_completed(object, "1.0.3")).await;
+    let states: Vec<&str> =
+        object["status"]["history"].as_array().unwrap().iter().map(|entry| entry["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["Completed", "Partial", "Partial", "Completed"]);
+    // The way back, by version: it is in the history.
+    release(&lab.path("good2"), "1.0.4", &[namespace(), deployment("web", "example.com/web:2", None)]);
+    ask(&lab.path("good2"), "1.0.4").await;
+    lab.until("an update is completed", |object| is_completed(object, "1.0.4")).await;
+    let configs = kube::Api::<kube::core::DynamicObject>::namespaced_with(
+        lab.client.clone(),
+        "shop",
+        &Lab::resource("v1", "ConfigMap"),
+    );
+    wait_until(SOON, "what the release no longer has is gone", async || {
+        configs.get_opt("settings").await.unwrap().is_none()
+    })
+    .await
+    .unwrap();
+    let (code, asked) = lab.run(&["upgrade", "--to", "1.0.3", "--allow-not-recommended"]);
+    let _ = (code, asked);
+    lab.patch(json!({"spec": {"desiredUpdate": {"version": "1.0.3", "image": ""}}})).await;
+    lab.until("it is back", |object| is_completed(object, "1.0.3")).await;
+    assert!(configs.get_opt("settings").await.unwrap().is_some());
+}
+
+/// One update of 50 objects by an operator that is killed again and again: one entry, and everything as the release has it.
+#[tokio::test]
+async fn an_update_whose_operator_is_killed_ends_completed_with_one_entry() {
+    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let mut objects = vec![namespace()];
+    objects.extend((0..49).map(|at| config(&format!("part-{at}"), "done")));
+    release(&lab.path("large"), "1.0.1", &objects);
+    let image = lab.path("large").display().to_string();
+    lab.patch(json!({"spec": {"desiredUpdate": {"image": image, "version": "1.0.1"}}})).await;
+    let configs = kube::Api::<kube::core::DynamicObject>::namespaced_with(
+        lab.client.clone(),
+        "shop",
+        &Lab::resource("v1", "ConfigMap"),
+    );
+    let made = async || {
+        configs.list(&kube::api::ListParams::default()).await.map_or(0, |list| {
+            list.items
+                .iter()
+                .filter(|one| one.metadata.name.as_deref().is_some_and(|name| name.starts_with("part-")))
+                .count()
+        })
+    };
+    let mut kills = 0;
+    let mut before = 0;
+    // Each is killed as soon as it has got anywhere: at another point each time.
+    for round in 0..20 {
+        let mut operator = lab.operator(&format!("operator-{round}.log"), &["--lease-duration", "1s"]);
+        wait_until(SOON, "it gets somewhere", async || {
+            made().await > before || is_completed(&lab.version().await, "1.0.1")
+        })
+        .await
+        .unwrap();
+        operator.kill();
+        kills += 1;
+        before = made().await;
+        if is_completed(&lab.version().await, "1.0.1") {
+            break;
+        }
+    }
+    assert!(kills > 1, "it was killed in between");
+    let _operator = lab.operator("operator.log", &["--lease-duration", "1s"]);
+    let object = lab.until("the update is completed", |object| is_completed(object, "1.0.1")).await;
+    let entries =
+        object["status"]["history"].as_array().unwrap().iter().filter(|entry| entry["version"] == "1.0.1").count();
+    assert_eq!((entries, made().await), (1, 49));
+}
