@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::apply::Course;
+use super::ledger::Trouble;
 use super::one::{failure, uid};
 use super::owner::{identity, identity_of};
 use super::{Owner, Settings, side_by_side};
@@ -103,8 +104,7 @@ struct Leaving {
     since: Timestamp,
     due: Instant,
     looks: u32,
-    /// What keeps it from being deleted, whether in passing, since when, how often.
-    trouble: Option<(Failure, bool, Timestamp, u32)>,
+    trouble: Option<Trouble>,
 }
 
 /// How an object on its way out is.
@@ -119,7 +119,7 @@ impl<S: Store> Course<'_, S> {
     pub(super) async fn prune(&self) {
         let Settings { pace, jitter, clock, .. } = self.means.settings;
         let mut kept: BTreeMap<ObjectId, String> = BTreeMap::new();
-        let (mut times, mut since) = (0_u32, None);
+        let mut trouble: Option<Trouble> = None;
         let task = self.means.task;
         // What the release deletes is not in it, but went already.
         let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
@@ -130,19 +130,18 @@ impl<S: Store> Course<'_, S> {
             let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
                 Ok(found) => found,
                 Err((kind, error)) => {
-                    times = times.saturating_add(1);
-                    let passing = error.is_passing();
-                    let since = *since.get_or_insert_with(|| clock.now());
-                    if !passing || clock.now().since(since) >= pace.passing {
-                        let where_ = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
-                        let message = format!("cannot look for what is no longer in the release{where_}: {error}");
-                        self.removing(&[], vec![Failure { reason: "CannotPrune".to_owned(), message }]);
-                    }
-                    tokio::time::sleep(pace.retry(times, passing, *jitter)).await;
+                    let (passing, now) = (error.is_passing(), clock.now());
+                    let among = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
+                    let message = format!("cannot look for what is no longer in the release{among}: {error}");
+                    let said = Failure { reason: "CannotPrune".to_owned(), message };
+                    let after = Trouble::after(trouble.take(), said, passing, now);
+                    self.removing(&[], after.told(pace, now).into_iter().collect());
+                    tokio::time::sleep(pace.retry(after.times, passing, *jitter)).await;
+                    trouble = Some(after);
                     continue;
                 }
             };
-            (times, since) = (0, None);
+            trouble = None;
             let leaving: Vec<Leaving> = found
                 .iter()
                 .filter_map(|object| Leaving::new(object, clock.now()))
@@ -182,11 +181,10 @@ impl<S: Store> Course<'_, S> {
                     }
                     Some(Err(error)) => {
                         let passing = error.is_passing();
-                        let before = one.trouble.take().map(|(_, _, since, times)| (since, times));
-                        let (since, times) = before.unwrap_or((clock.now(), 0));
-                        let times = times.saturating_add(1);
-                        one.due = Instant::now() + pace.retry(times, passing, *jitter);
-                        one.trouble = Some((failure(&one.id, "", &error), passing, since, times));
+                        let said = failure(&one.id, "", &error);
+                        let trouble = Trouble::after(one.trouble.take(), said, passing, clock.now());
+                        one.due = Instant::now() + pace.retry(trouble.times, passing, *jitter);
+                        one.trouble = Some(trouble);
                     }
                     None => {}
                 }
@@ -286,8 +284,8 @@ impl Leaving {
 
     fn failure(&self, settings: &Settings) -> Option<Failure> {
         let (now, pace) = (settings.clock.now(), &settings.pace);
-        if let Some((failure, passing, since, _)) = &self.trouble {
-            return (!passing || now.since(*since) >= pace.passing).then(|| failure.clone());
+        if let Some(trouble) = &self.trouble {
+            return trouble.told(pace, now);
         }
         (now.since(self.since) >= pace.patience).then(|| {
             let longer = humanize(pace.patience);
