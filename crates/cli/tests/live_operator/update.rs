@@ -3,8 +3,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use clearway_testbed::{prometheus, wait_until};
+use kube::Api;
+use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, SOON, available, condition, recommended, serve};
@@ -126,11 +129,7 @@ async fn the_story_from_advice_to_history() {
     assert_eq!(condition(&object["status"]["conditions"], "Progressing").2, "Cluster version is 4.7.4");
     let (_, history) = lab.run(&["upgrade", "history"]);
     assert!(history.contains("4.7.4") && history.contains("Completed"), "{history}");
-    let web = kube::Api::<kube::core::DynamicObject>::namespaced_with(
-        lab.client.clone(),
-        "shop",
-        &Lab::resource("apps/v1", "Deployment"),
-    );
+    let web = namespaced(&lab, "apps/v1", "Deployment");
     assert_eq!(web.get("web").await.unwrap().data["status"]["readyReplicas"], 2, "it was rolled out");
 }
 
@@ -189,66 +188,59 @@ async fn what_goes_wrong_is_said_and_a_change_of_mind_helps() {
     release(&lab.path("good2"), "1.0.4", &[namespace(), deployment("web", "example.com/web:2", None)]);
     ask(&lab.path("good2"), "1.0.4").await;
     lab.until("an update is completed", |object| is_completed(object, "1.0.4")).await;
-    let configs = kube::Api::<kube::core::DynamicObject>::namespaced_with(
-        lab.client.clone(),
-        "shop",
-        &Lab::resource("v1", "ConfigMap"),
-    );
+    let configs = namespaced(&lab, "v1", "ConfigMap");
     wait_until(SOON, "what the release no longer has is gone", async || {
         configs.get_opt("settings").await.unwrap().is_none()
     })
     .await
     .unwrap();
-    let (code, asked) = lab.run(&["upgrade", "--to", "1.0.3", "--allow-not-recommended"]);
-    let _ = (code, asked);
     lab.patch(json!({"spec": {"desiredUpdate": {"version": "1.0.3", "image": ""}}})).await;
     lab.until("it is back", |object| is_completed(object, "1.0.3")).await;
     assert!(configs.get_opt("settings").await.unwrap().is_some());
 }
 
-/// One update of 50 objects by an operator that is killed again and again: one entry, and everything as the release has it.
+/// One update of 50 objects by an operator that is killed at random points: one entry, and everything as the release has it.
+/// `CLEARWAY_KILLS=100` kills it a hundred times.
 #[tokio::test]
 async fn an_update_whose_operator_is_killed_ends_completed_with_one_entry() {
     let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
-    let mut objects = vec![namespace()];
-    objects.extend((0..49).map(|at| config(&format!("part-{at}"), "done")));
-    release(&lab.path("large"), "1.0.1", &objects);
+    let directory = lab.path("large").join("release-manifests");
+    fs::create_dir_all(&directory).unwrap();
+    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "1.0.1"});
+    fs::write(directory.join("release-metadata"), metadata.to_string()).unwrap();
+    // One run level after the other, so that there are many points to be killed at.
+    for level in 0..50 {
+        let object = if level == 0 { namespace() } else { config(&format!("part-{level}"), "done") };
+        fs::write(directory.join(format!("0000_{level:02}_part_{level}.yaml")), object.to_string()).unwrap();
+    }
     let image = lab.path("large").display().to_string();
     lab.patch(json!({"spec": {"desiredUpdate": {"image": image, "version": "1.0.1"}}})).await;
-    let configs = kube::Api::<kube::core::DynamicObject>::namespaced_with(
-        lab.client.clone(),
-        "shop",
-        &Lab::resource("v1", "ConfigMap"),
-    );
-    let made = async || {
-        configs.list(&kube::api::ListParams::default()).await.map_or(0, |list| {
-            list.items
-                .iter()
-                .filter(|one| one.metadata.name.as_deref().is_some_and(|name| name.starts_with("part-")))
-                .count()
-        })
-    };
-    let mut kills = 0;
-    let mut before = 0;
-    // Each is killed as soon as it has got anywhere: at another point each time.
-    for round in 0..20 {
-        let mut operator = lab.operator(&format!("operator-{round}.log"), &["--lease-duration", "1s"]);
-        wait_until(SOON, "it gets somewhere", async || {
-            made().await > before || is_completed(&lab.version().await, "1.0.1")
-        })
-        .await
-        .unwrap();
+    let kills: u64 = std::env::var("CLEARWAY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10);
+    let (mut killed, mut random) = (0, 20_240_917_u64);
+    while killed < kills && !is_completed(&lab.version().await, "1.0.1") {
+        let mut operator = lab.operator("operator.log", &["--lease-duration", "1s"]);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        wait_until(SOON, "it leads", async || operator.metric("clearway_operator_leads").await == Some(1.0))
+            .await
+            .unwrap();
+        let life = Duration::from_millis((random >> 33) % 100);
+        let _ = wait_until(life, "its time is over", async || false).await;
         operator.kill();
-        kills += 1;
-        before = made().await;
-        if is_completed(&lab.version().await, "1.0.1") {
-            break;
-        }
+        killed += 1;
     }
-    assert!(kills > 1, "it was killed in between");
+    println!("killed {killed} times");
+    assert!(killed >= 3, "it was killed in between");
     let _operator = lab.operator("operator.log", &["--lease-duration", "1s"]);
     let object = lab.until("the update is completed", |object| is_completed(object, "1.0.1")).await;
-    let entries =
-        object["status"]["history"].as_array().unwrap().iter().filter(|entry| entry["version"] == "1.0.1").count();
-    assert_eq!((entries, made().await), (1, 49));
+    let entries = object["status"]["history"].as_array().unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry["version"] == "1.0.1").count(), 1, "{entries:?}");
+    let configs = namespaced(&lab, "v1", "ConfigMap");
+    for level in 1..50 {
+        let part = configs.get(&format!("part-{level}")).await.unwrap();
+        assert_eq!(part.data["data"]["text"], "done", "part {level}");
+    }
+}
+
+fn namespaced(lab: &Lab, api_version: &str, kind: &str) -> Api<DynamicObject> {
+    Api::namespaced_with(lab.client.clone(), "shop", &Lab::resource(api_version, kind))
 }
