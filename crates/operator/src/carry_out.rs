@@ -13,7 +13,7 @@
 //!
 //! # What is waited for
 //!
-//! The objects of a stage are applied first, then waited for together: a Deployment may stand before the ConfigMap it
+//! The objects of a stage are applied first, then waited for together: a Deployment may stand before the `ConfigMap` it
 //! mounts. An update waits as long as it takes. What takes longer than [`Pace::patience`], has failed by its own
 //! account, or is refused by the API server becomes a [`Failure`](crate::work::Failure), and is tried again all the same.
 //!
@@ -39,15 +39,14 @@ mod task;
 mod worker;
 
 pub use apply::apply;
-pub use owner::{MANAGER, OWNER, Owner};
+pub use owner::{MANAGER, OWNER, Owner, identity};
 pub use pace::Pace;
 pub use prepare::prepare;
-pub use prune::orphans;
+pub use prune::{Appliers, orphans};
 pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered};
 pub use task::{Clock, PREFLIGHT, Settings, Task, Veto};
 pub use worker::Worker;
 
 pub(crate) use judge::judge;
 pub(crate) use one::key;
-pub(crate) use owner::identity;
 pub(crate) use side_by_side::side_by_side;

@@ -42,6 +42,17 @@ With --key, one of the keys must have signed the release: an image as `cosign si
 release.sig with a signature in base64 over the digest that `release show --digest` prints. No transparency log is asked.
 Exit code 0: clean (there may be notes); 1: findings, refused, or not signed by a key; 3: could not run, or unreachable.")]
     Verify(ReleaseVerify),
+    /// Write the objects of a release as files, for something else to apply
+    #[command(after_help = "\
+Examples:
+  clearway release render releases/1.5.0 --output deploy/platform
+  clearway release render oci://registry.example.com/platform:1.5.0 --output deploy/platform --prune
+
+One file for each object, in the order in which an update applies them, with the label that says whose they are. The same
+release gives the same files. Those of an earlier release go; a directory with anything else in it is not touched.
+With --prune, prune.txt lists what the cluster has of the owner and the release no longer has.
+Exit code 0: written; 1: it is no release; 3: could not run.")]
+    Render(ReleaseRender),
 }
 
 /// Where a release is, and how to get there.
@@ -141,6 +152,41 @@ pub(crate) struct ReleaseVerify {
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: FindingFormat,
+}
+
+/// Options of `clearway release render`.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseRender {
+    #[command(flatten)]
+    pub(crate) source: ReleaseSource,
+    /// The directory of the files: empty, not there, or rendered before
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Whose release it is
+    #[arg(long, value_name = "KIND.NAME", default_value = "ClusterVersion.version", value_parser = parse_owner)]
+    pub(crate) owner: (String, String),
+    /// Also list what the cluster has of the owner, and the release no longer has
+    #[arg(long)]
+    pub(crate) prune: bool,
+    /// Look at this state directory, in place of a cluster
+    #[arg(long, value_name = "DIR", requires = "prune")]
+    pub(crate) state: Option<PathBuf>,
+    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
+    #[arg(long, value_name = "FILE", requires = "prune")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME", requires = "prune")]
+    pub(crate) context: Option<String>,
+}
+
+/// Reads `Kind.name`.
+fn parse_owner(text: &str) -> Result<(String, String), String> {
+    match text.split_once('.') {
+        Some((kind @ ("ClusterVersion" | "ComponentVersion"), name)) if !name.is_empty() => {
+            Ok((kind.to_owned(), name.to_owned()))
+        }
+        _ => Err(format!("`{text}` is neither ClusterVersion.NAME nor ComponentVersion.NAME")),
+    }
 }
 
 /// Reads `key=value`.

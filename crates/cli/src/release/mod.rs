@@ -1,6 +1,7 @@
 //! `clearway release`: what a release is made of, whether it is good, and how one is made.
 
 mod pack;
+mod render;
 mod show;
 mod verify;
 
@@ -19,6 +20,7 @@ use crate::graph::registry as registries;
 pub(crate) fn run(command: &Release) -> Result<Exit> {
     match command {
         Release::Pack(options) => pack::run(options),
+        Release::Render(options) => render::run(options),
         Release::Show(options) => show::run(options),
         Release::Verify(options) => verify::run(options),
     }

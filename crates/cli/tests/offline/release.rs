@@ -168,3 +168,32 @@ fn a_signed_directory_is_verified_with_its_key_only() {
     fs::write(place.path().join("plain/release-manifests/more.yaml"), "# changed\n").unwrap();
     assert_eq!(run(&place, "release verify plain --key yours.pub").code, 1);
 }
+
+#[test]
+fn a_release_is_rendered_for_something_else_to_apply() {
+    let place = Place::new();
+    let names = || {
+        let entries = fs::read_dir(place.path().join("out")).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names
+    };
+    let newer = run(&place, &format!("release render {}/1.5.2 --output out", examples()));
+    assert_eq!((newer.code, newer.out.as_str()), (0, ""), "{newer:?}");
+    let count = names().len();
+    assert!(newer.err.starts_with(&format!("{count} objects of release 1.5.2 are in out")), "{newer:?}");
+    let first = fs::read_to_string(place.path().join("out").join(&names()[0])).unwrap();
+    assert!(first.contains("clearway.dev/owner: ClusterVersion.version"), "{first}");
+    let again = run(&place, &format!("release render {}/1.4.2 --output out --prune --state state", examples()));
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(names().contains(&"prune.txt".to_owned()) && names() != Vec::<String>::new());
+
+    place.write("busy/mine", "mine");
+    let busy = run(&place, &format!("release render {}/1.5.2 --output busy", examples()));
+    assert!(busy.code == 3 && busy.err.contains("not rendered here"), "{busy:?}");
+    let none = run(&place, "release render busy --output out");
+    assert!(none.code == 1 && none.err.contains("no release"), "{none:?}");
+    let owner = run(&place, &format!("release render {}/1.5.2 --output out --owner nobody", examples()));
+    assert!(owner.code == 3 && owner.err.contains("ComponentVersion.NAME"), "{owner:?}");
+}

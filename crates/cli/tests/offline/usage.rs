@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 47] = [
+const COMMANDS: [(&str, bool); 48] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -37,6 +37,7 @@ const COMMANDS: [(&str, bool); 47] = [
     ("release pack", true),
     ("release show", true),
     ("release verify", true),
+    ("release render", true),
     ("risk", false),
     ("risk explain", true),
     ("risk test", true),

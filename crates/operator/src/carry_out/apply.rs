@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::ledger::{Item, Ledger, Standing};
-use super::one::{Hands, Hindered, Left, failure};
+use super::one::{Hindered, Left, Means, failure};
 use super::owner::identity;
 use super::{Settings, Task, side_by_side};
 use crate::work::{Prepared, Progress, Work};
@@ -28,7 +28,7 @@ pub async fn apply<S: Store>(
 ) -> Timestamp {
     let stages = payload.stages();
     let course = Course {
-        hands: Hands { store, settings, task, payload },
+        means: Means { store, settings, task, payload },
         ledger: Mutex::new(Ledger {
             items: items(&stages, task),
             now_at: 0..0,
@@ -61,7 +61,7 @@ fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
 
 /// An update on its way.
 pub(super) struct Course<'a, S> {
-    pub(super) hands: Hands<'a, S>,
+    pub(super) means: Means<'a, S>,
     ledger: Mutex<Ledger<'a>>,
     prepared: &'a Prepared,
     report: &'a watch::Sender<Work>,
@@ -71,7 +71,7 @@ impl<'a, S: Store> Course<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
         let managed =
-            |manifest: &&&clearway_sources::release::Manifest| !self.hands.task.unmanaged.contains(&identity(manifest));
+            |manifest: &&&clearway_sources::release::Manifest| !self.means.task.unmanaged.contains(&identity(manifest));
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes
@@ -86,7 +86,7 @@ impl<'a, S: Store> Course<'a, S> {
         while let Some(rest) = self.rest(&lanes) {
             tokio::time::sleep(rest).await;
             let lanes = lanes.iter().map(|lane| self.lane(stage, lane.clone()).boxed());
-            side_by_side(self.hands.settings.side_by_side, lanes).await;
+            side_by_side(self.means.settings.side_by_side, lanes).await;
         }
         to
     }
@@ -103,8 +103,8 @@ impl<'a, S: Store> Course<'a, S> {
             let needed = stage.needs.contains(&manifest.id.group_kind());
             let outcome = match standing {
                 Standing::Done => Ok(Left::Done),
-                Standing::Open => self.hands.bring(manifest, &id, needed, times).await,
-                Standing::Given(given) => match self.hands.look(manifest, &id, given).await {
+                Standing::Open => self.means.bring(manifest, &id, needed, times).await,
+                Standing::Given(given) => match self.means.look(manifest, &id, given).await {
                     Ok(left) => Ok(left),
                     Err((given, error)) => {
                         let failure = failure(&id, &manifest.file, &error);
@@ -146,16 +146,14 @@ impl<'a, S: Store> Course<'a, S> {
     }
 
     fn put(&self, place: usize, standing: Standing, hindered: Option<Hindered>) {
-        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let Settings { pace, jitter, clock, .. } = self.means.settings;
         let mut ledger = self.ledger();
         let Some(item) = ledger.items.get_mut(place) else { return };
-        match hindered {
-            Some(Hindered { failure, passing }) => item.fail(failure, passing, clock.now(), pace, *jitter),
-            None => {
-                item.trouble = None;
-                let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
-                item.due = Instant::now() + pace.look(looks);
-            }
+        if let Some(Hindered { failure, passing }) = hindered {
+            item.fail(failure, passing, clock.now(), pace, *jitter);
+        } else {
+            let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
+            (item.trouble, item.due) = (None, Instant::now() + pace.look(looks));
         }
         item.standing = standing;
         drop(ledger);
@@ -174,9 +172,9 @@ impl<'a, S: Store> Course<'a, S> {
 
     /// Says how far it is, if that is news.
     pub(super) fn tell(&self) {
-        let Settings { pace, clock, .. } = self.hands.settings;
+        let Settings { pace, clock, .. } = self.means.settings;
         let progress: Progress = self.ledger().progress(pace, clock.now());
-        let work = Work::Applying { order: self.hands.task.order.clone(), prepared: self.prepared.clone(), progress };
+        let work = Work::Applying { order: self.means.task.order.clone(), prepared: self.prepared.clone(), progress };
         self.report.send_if_modified(|said| {
             let news = *said != work;
             if news {
@@ -190,7 +188,7 @@ impl<'a, S: Store> Course<'a, S> {
     pub(super) async fn say(&self, weight: Weight, reason: &str, message: String) {
         tracing::info!(reason, message, "update");
         let event = Event { weight, reason: reason.to_owned(), message };
-        if let Err(error) = self.hands.store.tell(&self.hands.task.about, &event).await {
+        if let Err(error) = self.means.store.tell(&self.means.task.about, &event).await {
             tracing::debug!(%error, "an event was not told");
         }
     }

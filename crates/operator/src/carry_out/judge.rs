@@ -1,5 +1,6 @@
 //! The health of an object as it is in a store, in the light of its pods.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use clearway_conditions::health::{Context, Expected, State, Verdict, health, with_pods};
@@ -68,7 +69,8 @@ pub(super) async fn with_its_pods<S: Store>(store: &S, object: &Value, verdict: 
         judged.iter().filter(|(_, pod)| matches!(pod.state, State::InProgress | State::Failed)).collect();
     unwell.sort_by(|(one, _), (other, _)| one.cmp(other));
     for (id, pod) in unwell.iter().take(NAMED) {
-        verdict.message.push_str(&format!("; pod {}: {}", id.name, pod.message));
+        // Writing to a string cannot fail.
+        let _ = write!(verdict.message, "; pod {}: {}", id.name, pod.message);
     }
     verdict
 }

@@ -58,7 +58,7 @@ pub(super) struct Given {
     pub(super) looks: u32,
 }
 
-/// What keeps an object from being applied.
+/// What keeps an object from being applied or removed.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub(super) failure: Failure,
@@ -77,6 +77,20 @@ pub(super) struct Ledger<'p> {
     /// What is being removed, or cannot be.
     pub(super) removing: Vec<String>,
     pub(super) removal_failures: Vec<Failure>,
+}
+
+impl Trouble {
+    /// What hinders it now, after what did before.
+    pub(super) fn after(before: Option<Self>, failure: Failure, passing: bool, now: Timestamp) -> Self {
+        let before = before.filter(|before| before.passing == passing);
+        let (since, times) = before.map_or((now, 0), |before| (before.since, before.times));
+        Trouble { failure, passing, since, times: times.saturating_add(1) }
+    }
+
+    /// The failure, unless it may be over in a moment.
+    pub(super) fn told(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
+        (!self.passing || now.since(self.since) >= pace.passing).then(|| self.failure.clone())
+    }
 }
 
 impl Given {
@@ -113,17 +127,14 @@ impl Item<'_> {
 
     /// It could not be applied; it is tried again later.
     pub(super) fn fail(&mut self, failure: Failure, passing: bool, now: Timestamp, pace: &Pace, jitter: f64) {
-        let before = self.trouble.take().filter(|before| before.passing == passing);
-        let (since, times) = before.map_or((now, 0), |before| (before.since, before.times));
-        let times = times.saturating_add(1);
-        self.due = Instant::now() + pace.retry(times, passing, jitter);
-        self.trouble = Some(Trouble { failure, passing, since, times });
+        let trouble = Trouble::after(self.trouble.take(), failure, passing, now);
+        self.due = Instant::now() + pace.retry(trouble.times, passing, jitter);
+        self.trouble = Some(trouble);
     }
 
     fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
         if let Some(trouble) = &self.trouble {
-            let lasting = !trouble.passing || now.since(trouble.since) >= pace.passing;
-            return lasting.then(|| trouble.failure.clone());
+            return trouble.told(pace, now);
         }
         match &self.standing {
             Standing::Given(given) => given.failure(&self.id, pace, now),
@@ -136,8 +147,13 @@ impl Ledger<'_> {
     /// What it comes to.
     pub(super) fn progress(&self, pace: &Pace, now: Timestamp) -> Progress {
         let open = || self.items.get(self.now_at.clone()).unwrap_or_default().iter().filter(|item| !item.is_done());
-        let mut waiting_on: Vec<String> = open().map(|item| item.id.to_string()).collect();
-        waiting_on.extend(self.removing.iter().map(|id| format!("the end of {id}")));
+        let names = open().map(|item| item.id.to_string());
+        let mut waiting_on: Vec<String> =
+            names.chain(self.removing.iter().map(|id| format!("the end of {id}"))).take(NAMED).collect();
+        let more = (open().count() + self.removing.len()).saturating_sub(NAMED);
+        if more > 0 {
+            waiting_on.push(format!("{more} more"));
+        }
         let mut failures: Vec<Failure> = open().filter_map(|item| item.failure(pace, now)).collect();
         failures.extend(self.removal_failures.iter().cloned());
         failures.sort();
@@ -146,11 +162,6 @@ impl Ledger<'_> {
             let more = failures.len() - TOLD;
             failures.truncate(TOLD);
             failures.push(Failure { reason: "MoreFailures".to_owned(), message: format!("and {more} more") });
-        }
-        if waiting_on.len() > NAMED {
-            let more = waiting_on.len() - NAMED;
-            waiting_on.truncate(NAMED);
-            waiting_on.push(format!("{more} more"));
         }
         Progress {
             done: self.items.iter().filter(|item| item.is_done()).count(),

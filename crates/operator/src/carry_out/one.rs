@@ -18,7 +18,7 @@ const LOOKS: u32 = 2;
 const SAY_AGAIN: u32 = 5;
 
 /// What a release is brought about with.
-pub(super) struct Hands<'a, S> {
+pub(super) struct Means<'a, S> {
     pub(super) store: &'a S,
     pub(super) settings: &'a Settings,
     pub(super) task: &'a Task,
@@ -42,7 +42,7 @@ pub(super) struct Hindered {
     pub(super) passing: bool,
 }
 
-impl<S: Store> Hands<'_, S> {
+impl<S: Store> Means<'_, S> {
     /// Makes an object be as the release has it. `needed` says that an earlier stage defines its kind, `times` how often it
     /// failed before.
     pub(super) async fn bring(
@@ -74,7 +74,8 @@ impl<S: Store> Hands<'_, S> {
         if manifest.deletes() {
             let Some(live) = live else { return Ok(Left::Done) };
             self.store.delete(&key, uid(&live)).await.map_err(hindered)?;
-            return Ok(self.given(None, Verdict::unknown("Deleted", "it was deleted just now"), None));
+            let verdict = Verdict::unknown("Deleted", "it was deleted just now");
+            return Ok(Left::Given(self.given(None, verdict, None)));
         }
         let said = self.task.owner.stamped(manifest);
         let how = Apply { manager: MANAGER, force: !manifest.create_only(), dry_run: false };
@@ -89,9 +90,7 @@ impl<S: Store> Hands<'_, S> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let same = live.is_some_and(|live| version(&live) == version(&answer));
         let verdict = self.judge(manifest, id, &answer, None);
-        let Left::Given(given) = self.given(Some(&answer), verdict, (!same).then(Instant::now)) else {
-            return Ok(Left::Open);
-        };
+        let given = self.given(Some(&answer), verdict, (!same).then(Instant::now));
         Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
     }
 
@@ -144,10 +143,10 @@ impl<S: Store> Hands<'_, S> {
         judge(object, expected, promises_conditions(self.payload, id, version), self.settings.clock.now())
     }
 
-    fn given(&self, answer: Option<&Value>, verdict: Verdict, changed: Option<Instant>) -> Left {
+    fn given(&self, answer: Option<&Value>, verdict: Verdict, changed: Option<Instant>) -> Box<Given> {
         let now = self.settings.clock.now();
         let expected = answer.map(expected);
-        Left::Given(Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0 }))
+        Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0 })
     }
 
     /// Whether it need not be waited for any longer. What a controller says without naming a generation may be about the

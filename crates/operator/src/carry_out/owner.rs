@@ -60,7 +60,7 @@ impl Owner {
     }
 
     /// Whether it brought an object about. A label alone does not say so: controllers copy the labels of an object to what
-    /// they make for it, as to the EndpointSlices of a Service.
+    /// they make for it, as to the `EndpointSlice`s of a Service.
     pub(super) fn made(&self, object: &Value) -> bool {
         let managers = object["metadata"]["managedFields"].as_array().map_or(&[][..], Vec::as_slice);
         // A state directory keeps no managers; nothing copies labels there either.
@@ -90,7 +90,7 @@ fn claimed(object: &Value) -> Option<&str> {
 }
 
 /// Which object a manifest is about, whatever the version it is written in.
-pub(crate) fn identity(manifest: &Manifest) -> ObjectId {
+pub fn identity(manifest: &Manifest) -> ObjectId {
     ObjectId {
         group: manifest.id.group().to_owned(),
         kind: manifest.id.kind.clone(),
@@ -100,7 +100,7 @@ pub(crate) fn identity(manifest: &Manifest) -> ObjectId {
 }
 
 /// The same for what a store calls it.
-pub(super) fn identity_of(key: &Key) -> ObjectId {
+pub(crate) fn identity_of(key: &Key) -> ObjectId {
     ObjectId {
         group: key.kind.group.clone(),
         kind: key.kind.kind.clone(),

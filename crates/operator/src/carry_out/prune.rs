@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
 use clearway_core::{Timestamp, humanize};
-use clearway_sources::release::Payload;
 use clearway_sources::store::{Key, Kind, Store, StoreError, Weight};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::apply::Course;
+use super::ledger::Trouble;
 use super::one::{failure, uid};
 use super::owner::{identity, identity_of};
-use super::{Settings, Task, side_by_side};
+use super::{Owner, Settings, side_by_side};
 use crate::work::Failure;
 
 /// Namespaces that every cluster has.
@@ -29,23 +29,34 @@ enum Turn {
     Namespaces,
 }
 
-/// What carries the owner's label, was applied by it, and is not in the release: in the order in which it goes. The error
-/// comes with the kind that could not be looked through.
+/// Who may have applied what is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appliers {
+    /// Only the operator: what is found may be removed.
+    Us,
+    /// Anybody, as where something else applies what was rendered.
+    Anybody,
+}
+
+/// What carries the owner's label and is not among what stays: in the order in which it goes. The error comes with the kind
+/// that could not be looked through.
 pub async fn orphans<S: Store>(
     store: &S,
-    settings: &Settings,
-    task: &Task,
-    payload: &Payload,
+    owner: &Owner,
+    stays: &BTreeSet<ObjectId>,
+    appliers: Appliers,
+    most: usize,
 ) -> Result<Vec<Value>, (Option<Kind>, StoreError)> {
-    // What the release deletes is not in it, but went already.
-    let mut stay: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
-    stay.extend(task.unmanaged.iter().cloned());
-    stay.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+    let is_one = |object: &Value| match appliers {
+        Appliers::Us => owner.made(object),
+        // What a controller made for another object goes with that.
+        Appliers::Anybody => owner.claims(object) && !comes_with_another(object),
+    };
     let kinds = store.kinds().await.map_err(|error| (None, error))?;
     let mut seen = BTreeSet::new();
     let kinds =
         kinds.into_iter().filter(|kind| is_kept_there(kind) && seen.insert((kind.group.clone(), kind.kind.clone())));
-    let selector = task.owner.selector();
+    let selector = owner.selector();
     let lists = kinds.map(|kind| {
         let selector = &selector;
         let list = async move {
@@ -56,16 +67,16 @@ pub async fn orphans<S: Store>(
         };
         list.boxed()
     });
-    let lists: Result<Vec<Vec<Value>>, _> = side_by_side(settings.side_by_side, lists).await.into_iter().collect();
+    let lists: Result<Vec<Vec<Value>>, _> = side_by_side(most, lists).await.into_iter().collect();
     let mut found: Vec<(Turn, ObjectId, Value)> = lists?
         .into_iter()
         .flatten()
-        .filter(|object| task.owner.made(object))
+        .filter(is_one)
         .filter_map(|object| {
             let id = identity_of(&Key::of(&object).ok()?);
             Some((turn(&id), id, object))
         })
-        .filter(|(_, id, _)| !stay.contains(id))
+        .filter(|(_, id, _)| !stays.contains(id))
         .collect();
     found.sort_by(|(turn, id, _), (other, another, _)| (turn, id).cmp(&(other, another)));
     Ok(found.into_iter().map(|(_, _, object)| object).collect())
@@ -93,8 +104,7 @@ struct Leaving {
     since: Timestamp,
     due: Instant,
     looks: u32,
-    /// What keeps it from being deleted, whether in passing, since when, how often.
-    trouble: Option<(Failure, bool, Timestamp, u32)>,
+    trouble: Option<Trouble>,
 }
 
 /// How an object on its way out is.
@@ -107,27 +117,31 @@ enum Left {
 impl<S: Store> Course<'_, S> {
     /// Removes what is no longer in the release, and waits until it is gone.
     pub(super) async fn prune(&self) {
-        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let Settings { pace, jitter, clock, .. } = self.means.settings;
         let mut kept: BTreeMap<ObjectId, String> = BTreeMap::new();
-        let (mut times, mut since) = (0_u32, None);
+        let mut trouble: Option<Trouble> = None;
+        let task = self.means.task;
+        // What the release deletes is not in it, but went already.
+        let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
+        stays.extend(task.unmanaged.iter().cloned());
+        stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
         loop {
-            let found = orphans(self.hands.store, self.hands.settings, self.hands.task, self.hands.payload).await;
-            let found = match found {
+            let most = self.means.settings.side_by_side;
+            let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
                 Ok(found) => found,
                 Err((kind, error)) => {
-                    times = times.saturating_add(1);
-                    let passing = error.is_passing();
-                    let since = *since.get_or_insert_with(|| clock.now());
-                    if !passing || clock.now().since(since) >= pace.passing {
-                        let where_ = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
-                        let message = format!("cannot look for what is no longer in the release{where_}: {error}");
-                        self.removing(&[], vec![Failure { reason: "CannotPrune".to_owned(), message }]);
-                    }
-                    tokio::time::sleep(pace.retry(times, passing, *jitter)).await;
+                    let (passing, now) = (error.is_passing(), clock.now());
+                    let among = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
+                    let message = format!("cannot look for what is no longer in the release{among}: {error}");
+                    let said = Failure { reason: "CannotPrune".to_owned(), message };
+                    let after = Trouble::after(trouble.take(), said, passing, now);
+                    self.removing(&[], after.told(pace, now).into_iter().collect());
+                    tokio::time::sleep(pace.retry(after.times, passing, *jitter)).await;
+                    trouble = Some(after);
                     continue;
                 }
             };
-            (times, since) = (0, None);
+            trouble = None;
             let leaving: Vec<Leaving> = found
                 .iter()
                 .filter_map(|object| Leaving::new(object, clock.now()))
@@ -145,14 +159,14 @@ impl<S: Store> Course<'_, S> {
 
     /// Removes objects side by side, and waits until they are gone or it is clear that they stay.
     async fn remove(&self, mut leaving: Vec<Leaving>, kept: &mut BTreeMap<ObjectId, String>) {
-        let Settings { pace, jitter, clock, .. } = self.hands.settings;
+        let Settings { pace, jitter, clock, .. } = self.means.settings;
         while let Some(due) = leaving.iter().map(|one| one.due).min() {
             tokio::time::sleep_until(due).await;
             let now = Instant::now();
             let outcomes = leaving
                 .iter()
                 .map(|one| async move { if one.due <= now { Some(self.see_out(one).await) } else { None } }.boxed());
-            let outcomes = side_by_side(self.hands.settings.side_by_side, outcomes).await;
+            let outcomes = side_by_side(self.means.settings.side_by_side, outcomes).await;
             let mut left = Vec::new();
             for (mut one, outcome) in leaving.into_iter().zip(outcomes) {
                 match outcome {
@@ -167,18 +181,17 @@ impl<S: Store> Course<'_, S> {
                     }
                     Some(Err(error)) => {
                         let passing = error.is_passing();
-                        let before = one.trouble.take().map(|(_, _, since, times)| (since, times));
-                        let (since, times) = before.unwrap_or((clock.now(), 0));
-                        let times = times.saturating_add(1);
-                        one.due = Instant::now() + pace.retry(times, passing, *jitter);
-                        one.trouble = Some((failure(&one.id, "", &error), passing, since, times));
+                        let said = failure(&one.id, "", &error);
+                        let trouble = Trouble::after(one.trouble.take(), said, passing, clock.now());
+                        one.due = Instant::now() + pace.retry(trouble.times, passing, *jitter);
+                        one.trouble = Some(trouble);
                     }
                     None => {}
                 }
                 left.push(one);
             }
             leaving = left;
-            let failures = leaving.iter().filter_map(|one| one.failure(self.hands.settings)).collect();
+            let failures = leaving.iter().filter_map(|one| one.failure(self.means.settings)).collect();
             let names: Vec<String> = leaving.iter().map(|one| one.id.to_string()).collect();
             self.removing(&names, failures);
         }
@@ -186,11 +199,11 @@ impl<S: Store> Course<'_, S> {
 
     /// Deletes an object that is there and still ours.
     async fn see_out(&self, one: &Leaving) -> Result<Left, StoreError> {
-        let live = match self.hands.store.get(&one.key).await {
+        let live = match self.means.store.get(&one.key).await {
             Err(StoreError::NoSuchKind { .. }) => None,
             live => live?,
         };
-        let owner = &self.hands.task.owner;
+        let owner = &self.means.task.owner;
         let Some(live) = live.filter(|live| uid(live) == one.uid && owner.made(live)) else { return Ok(Left::Gone) };
         if live["metadata"]["deletionTimestamp"].is_string() {
             return Ok(Left::Going);
@@ -203,14 +216,14 @@ impl<S: Store> Course<'_, S> {
         if let Some(why) = why {
             return Ok(Left::Kept(why));
         }
-        self.hands.store.delete(&one.key, &one.uid).await?;
+        self.means.store.delete(&one.key, &one.uid).await?;
         Ok(Left::Going)
     }
 
     /// Why a definition stays.
     async fn left_of(&self, kind: Option<&Kind>) -> Result<Option<String>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
-        let objects = match self.hands.store.list(kind, "").await {
+        let objects = match self.means.store.list(kind, "").await {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
             listed => listed?,
         };
@@ -222,10 +235,10 @@ impl<S: Store> Course<'_, S> {
         if FOR_GOOD.contains(&namespace) {
             return Ok(Some("every cluster has it".to_owned()));
         }
-        let kinds = self.hands.store.kinds().await?;
+        let kinds = self.means.store.kinds().await?;
         let lists = kinds.iter().filter(|kind| is_kept_there(kind)).map(|kind| {
             let list = async move {
-                match self.hands.store.list_in(kind, namespace).await {
+                match self.means.store.list_in(kind, namespace).await {
                     Err(StoreError::NoSuchKind { .. }) => Ok(Vec::new()),
                     listed => listed,
                 }
@@ -233,8 +246,12 @@ impl<S: Store> Course<'_, S> {
             list.boxed()
         });
         let lists: Result<Vec<Vec<Value>>, StoreError> =
-            side_by_side(self.hands.settings.side_by_side, lists).await.into_iter().collect();
-        let left: Vec<Value> = lists?.into_iter().flatten().filter(|object| !comes_with_a_namespace(object)).collect();
+            side_by_side(self.means.settings.side_by_side, lists).await.into_iter().collect();
+        let left: Vec<Value> = lists?
+            .into_iter()
+            .flatten()
+            .filter(|object| !comes_with_a_namespace(object) && !comes_with_another(object))
+            .collect();
         Ok(left_behind(&left, "something is left in it that is not of this release"))
     }
 
@@ -267,8 +284,8 @@ impl Leaving {
 
     fn failure(&self, settings: &Settings) -> Option<Failure> {
         let (now, pace) = (settings.clock.now(), &settings.pace);
-        if let Some((failure, passing, since, _)) = &self.trouble {
-            return (!passing || now.since(*since) >= pace.passing).then(|| failure.clone());
+        if let Some(trouble) = &self.trouble {
+            return trouble.told(pace, now);
         }
         (now.since(self.since) >= pace.patience).then(|| {
             let longer = humanize(pace.patience);
@@ -281,17 +298,22 @@ impl Leaving {
     }
 }
 
-/// What a new namespace has, and what goes with something else.
+/// What every namespace has.
 fn comes_with_a_namespace(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let depends = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
-    depends
-        || match object["kind"].as_str().unwrap_or_default() {
-            "ServiceAccount" => name == "default",
-            "ConfigMap" => name == "kube-root-ca.crt" || name == "openshift-service-ca.crt",
-            "Endpoints" | "EndpointSlice" => true,
-            _ => false,
-        }
+    match object["kind"].as_str().unwrap_or_default() {
+        "ServiceAccount" => name == "default",
+        "ConfigMap" => name == "kube-root-ca.crt" || name == "openshift-service-ca.crt",
+        _ => false,
+    }
+}
+
+/// What is made for another object, and goes with it.
+fn comes_with_another(object: &Value) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| !owners.is_empty())
+        || object["kind"] == "Endpoints"
+        || object["kind"] == "EndpointSlice"
 }
 
 fn left_behind(objects: &[Value], what: &str) -> Option<String> {

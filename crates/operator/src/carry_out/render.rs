@@ -109,13 +109,12 @@ pub fn write_rendered(path: &Path, rendered: &Rendered, prune: Option<&[ObjectId
         rendered.files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
     if let Some(prune) = prune {
         let all: BTreeSet<String> = prune.iter().chain(&rendered.deletes).map(ToString::to_string).collect();
-        files.push((PRUNE, all.iter().map(|id| format!("{id}\n")).collect()));
+        files.push((PRUNE, lines(&all)));
     }
     let now: BTreeSet<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let listed = |names: &BTreeSet<String>| names.iter().map(|name| format!("{name}\n")).collect::<String>();
     // Listed before they are written: whoever is interrupted knows the next time what was ours.
     let both: BTreeSet<String> = before.union(&now).cloned().collect();
-    write_atomically(&list, listed(&both).as_bytes()).map_err(failed(&list))?;
+    write_atomically(&list, lines(&both).as_bytes()).map_err(failed(&list))?;
     for (name, text) in files {
         let file = path.join(name);
         write_atomically(&file, text.as_bytes()).map_err(failed(&file))?;
@@ -127,5 +126,9 @@ pub fn write_rendered(path: &Path, rendered: &Rendered, prune: Option<&[ObjectId
             _ => {}
         }
     }
-    write_atomically(&list, listed(&now).as_bytes()).map_err(failed(&list))
+    write_atomically(&list, lines(&now).as_bytes()).map_err(failed(&list))
+}
+
+fn lines(words: &BTreeSet<String>) -> String {
+    words.iter().flat_map(|word| [word, "\n"]).collect()
 }

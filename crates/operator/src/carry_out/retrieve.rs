@@ -56,6 +56,11 @@ pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMu
     at(Step::Load);
     let payload = fetched.payload(&settings.selection, &settings.limits);
     let payload = payload.map_err(|error| Refusal::from(Step::Load, &error))?;
+    // Nothing at all would be pruned down to nothing.
+    if payload.manifests.is_empty() {
+        let why = format!("the release has no objects for this cluster ({} are for others)", payload.left_out.len());
+        return Err(Refusal::new(Step::Load, why));
+    }
     at(Step::VerifyVersion);
     let (found, asked) = (payload.version().to_string(), &order.release.version);
     if !asked.is_empty() && *asked != found {

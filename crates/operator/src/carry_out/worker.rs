@@ -16,9 +16,15 @@ pub struct Worker<S> {
     store: S,
     settings: Arc<Settings>,
     report: Arc<watch::Sender<Work>>,
-    /// The release that was prepared last.
-    payload: Arc<Mutex<Option<Arc<Payload>>>>,
+    last: Arc<Mutex<Option<Last>>>,
     running: Option<JoinHandle<()>>,
+}
+
+/// The release that was prepared last, and the fingerprint of its files.
+#[derive(Debug, Clone)]
+struct Last {
+    hash: String,
+    payload: Arc<Payload>,
 }
 
 impl<S: Store> Worker<S> {
@@ -26,27 +32,30 @@ impl<S: Store> Worker<S> {
     pub fn new(store: S, settings: Settings) -> (Self, watch::Receiver<Work>) {
         let (report, work) = watch::channel(Work::Idle);
         let (settings, report) = (Arc::new(settings), Arc::new(report));
-        (Worker { store, settings, report, payload: Arc::default(), running: None }, work)
+        (Worker { store, settings, report, last: Arc::default(), running: None }, work)
     }
 
     /// Looks at a release.
     pub fn prepare(&mut self, task: Task) {
         self.stop();
         let (store, settings, report, kept) =
-            (self.store.clone(), self.settings.clone(), self.report.clone(), self.payload.clone());
+            (self.store.clone(), self.settings.clone(), self.report.clone(), self.last.clone());
         self.running = Some(tokio::spawn(async move {
             let (prepared, payload) = prepare(&store, &settings, &task, &report).await;
             // The payload is there before anybody hears that the release is accepted.
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(payload));
+            let last = Last { hash: prepared.hash.clone(), payload: Arc::new(payload) };
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
             report.send_replace(Work::Accepted { order: task.order.clone(), prepared });
         }));
     }
 
-    /// Brings the release about that was prepared last.
+    /// Brings the release about that was prepared last. If that was another, it is prepared first, and applied when the
+    /// driver hears that it is accepted.
     pub fn apply(&mut self, task: Task, prepared: Prepared) {
         self.stop();
-        let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(payload) = payload else { return self.prepare(task) };
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = last.filter(|last| last.hash == prepared.hash);
+        let Some(Last { payload, .. }) = last else { return self.prepare(task) };
         let (store, settings, report) = (self.store.clone(), self.settings.clone(), self.report.clone());
         self.running = Some(tokio::spawn(async move {
             apply(&store, &settings, &task, &prepared, &payload, &report).await;

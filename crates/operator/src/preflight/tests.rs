@@ -52,7 +52,7 @@ fn found(release: &[Value], live: &[Value], more: impl FnOnce(&mut View<'_>)) ->
 
 fn nothing(_: &mut View<'_>) {}
 
-fn deployment(image: &str, spec: Value) -> Value {
+fn deployment(image: &str, spec: &Value) -> Value {
     let mut object = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "labels": {OWNER: "ClusterVersion.version"}},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {
@@ -69,26 +69,26 @@ fn deployment(image: &str, spec: Value) -> Value {
     object
 }
 
-fn node(name: &str, cpu: &str, more: Value) -> Value {
+fn node(name: &str, cpu: &str, more: &Value) -> Value {
     let mut node = json!({
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"disk": "silver"}}, "spec": {},
         "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "10"}},
     });
-    node["spec"] = more;
+    node["spec"] = more.clone();
     node
 }
 
 #[test]
 fn what_is_healthy_and_ours_is_no_finding() {
-    let web = deployment("a", json!({}));
+    let web = deployment("a", &json!({}));
     assert_eq!(found(std::slice::from_ref(&web), std::slice::from_ref(&web), nothing), []);
 }
 
 #[test]
 fn what_is_unwell_is_told_and_what_has_failed_is_blocking() {
-    let mut rolling = deployment("a", json!({}));
+    let mut rolling = deployment("a", &json!({}));
     rolling["status"]["availableReplicas"] = json!(1);
-    let mut failed = deployment("a", json!({}));
+    let mut failed = deployment("a", &json!({}));
     failed["status"]["conditions"][1] =
         json!({"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too late"});
     let mut theirs = failed.clone();
@@ -149,25 +149,25 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
 fn a_roll_out_needs_room_where_it_may_take_no_pod_down() {
     let strategy = |unavailable: Value| json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": unavailable, "maxSurge": 1}}});
     let pod = |node: &str, cpu: &str, phase: &str| json!({"spec": {"nodeName": node, "containers": [{"resources": {"requests": {"cpu": cpu}}}]}, "status": {"phase": phase}});
-    let live = deployment("a", strategy(json!(0)));
+    let live = deployment("a", &strategy(json!(0)));
     let full = vec![pod("one", "800m", "Running"), pod("two", "1", "Running")];
     let free = vec![pod("one", "800m", "Running"), pod("two", "1", "Succeeded")];
-    let two = || vec![node("one", "1", json!({})), node("two", "1", json!({}))];
-    let cordoned = vec![node("one", "1", json!({})), node("two", "1", json!({"unschedulable": true}))];
+    let two = || vec![node("one", "1", &json!({})), node("two", "1", &json!({}))];
+    let cordoned = vec![node("one", "1", &json!({})), node("two", "1", &json!({"unschedulable": true}))];
     let tainted = vec![
-        node("one", "1", json!({})),
-        node("two", "1", json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]})),
+        node("one", "1", &json!({})),
+        node("two", "1", &json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]})),
     ];
     for (what, release, nodes, pods, blocked) in [
-        ("full", deployment("b", strategy(json!(0))), two(), full.clone(), true),
-        ("room", deployment("b", strategy(json!(0))), two(), free.clone(), false),
-        ("cordoned", deployment("b", strategy(json!(0))), cordoned, free.clone(), true),
-        ("tainted", deployment("b", strategy(json!(0))), tainted, free.clone(), true),
-        ("one may go", deployment("b", strategy(json!(1))), two(), full.clone(), false),
-        ("25% of two is none", deployment("b", strategy(json!("25%"))), two(), full.clone(), true),
-        ("half of two is one", deployment("b", strategy(json!("50%"))), two(), full.clone(), false),
-        ("nothing changes", deployment("a", strategy(json!(0))), two(), full.clone(), false),
-        ("no nodes are known", deployment("b", strategy(json!(0))), vec![], full, false),
+        ("full", deployment("b", &strategy(json!(0))), two(), full.clone(), true),
+        ("room", deployment("b", &strategy(json!(0))), two(), free.clone(), false),
+        ("cordoned", deployment("b", &strategy(json!(0))), cordoned, free.clone(), true),
+        ("tainted", deployment("b", &strategy(json!(0))), tainted, free.clone(), true),
+        ("one may go", deployment("b", &strategy(json!(1))), two(), full.clone(), false),
+        ("25% of two is none", deployment("b", &strategy(json!("25%"))), two(), full.clone(), true),
+        ("half of two is one", deployment("b", &strategy(json!("50%"))), two(), full.clone(), false),
+        ("nothing changes", deployment("a", &strategy(json!(0))), two(), full.clone(), false),
+        ("no nodes are known", deployment("b", &strategy(json!(0))), vec![], full, false),
     ] {
         let found = found(&[release], std::slice::from_ref(&live), |view| {
             (view.nodes, view.pods) = (Some(nodes), Some(pods));
@@ -180,9 +180,9 @@ fn a_roll_out_needs_room_where_it_may_take_no_pod_down() {
 
 #[test]
 fn a_workload_that_no_node_takes_is_blocking() {
-    let mut gold = deployment("b", json!({}));
+    let mut gold = deployment("b", &json!({}));
     gold["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "gold"});
-    let found = found(&[gold], &[], |view| view.nodes = Some(vec![node("one", "1", json!({}))]));
+    let found = found(&[gold], &[], |view| view.nodes = Some(vec![node("one", "1", &json!({}))]));
     assert!(
         matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("no node is schedulable")),
         "{found:?}"
@@ -193,7 +193,7 @@ fn a_workload_that_no_node_takes_is_blocking() {
 fn a_used_up_disruption_budget_is_told() {
     let budget = |allowed: u32, namespace: &str, app: &str| json!({"metadata": {"name": "web", "namespace": namespace}, "spec": {"selector": {"matchLabels": {"app": app}}}, "status": {"disruptionsAllowed": allowed}});
     let one = json!({"strategy": {"rollingUpdate": {"maxUnavailable": 1}}});
-    let (live, release) = (deployment("a", one.clone()), deployment("b", one));
+    let (live, release) = (deployment("a", &one), deployment("b", &one));
     for (budget, told) in [
         (budget(0, "shop", "web"), true),
         (budget(1, "shop", "web"), false),
@@ -201,7 +201,7 @@ fn a_used_up_disruption_budget_is_told() {
         (budget(0, "shop", "x"), false),
     ] {
         let found = found(std::slice::from_ref(&release), std::slice::from_ref(&live), |view| {
-            view.budgets = Some(vec![budget.clone()])
+            view.budgets = Some(vec![budget.clone()]);
         });
         assert_eq!(found.len(), usize::from(told), "{budget}: {found:?}");
     }
@@ -210,7 +210,7 @@ fn a_used_up_disruption_budget_is_told() {
 #[test]
 fn refusals_of_the_server_are_blocking_unless_they_say_nothing() {
     let refused = |why: &str| StoreError::Refused { why: why.to_owned() };
-    let release = [deployment("a", json!({}))];
+    let release = [deployment("a", &json!({}))];
     for (error, blocking) in [
         (refused("spec.x: Invalid value"), true),
         (StoreError::Forbidden { why: "not allowed".to_owned() }, true),

@@ -19,8 +19,9 @@ impl Check for DryRun {
             match &trial.error {
                 // A webhook that cannot be tried says nothing about the object.
                 StoreError::Refused { why } if why.contains("does not support dry run") => None,
-                StoreError::Refused { why } => Some(Finding::blocking(self, format!("{id} ({file}): {why}"))),
-                StoreError::Forbidden { why } => Some(Finding::blocking(self, format!("{id} ({file}): {why}"))),
+                StoreError::Refused { why } | StoreError::Forbidden { why } => {
+                    Some(Finding::blocking(self, format!("{id} ({file}): {why}")))
+                }
                 StoreError::NoSuchKind { .. } => {
                     let message = format!(
                         "{id} ({file}): the cluster does not serve this kind, and the release does not define it."

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use clearway_operator::carry_out::{Worker, apply, prepare};
-use clearway_operator::work::Work;
+use clearway_operator::api::Kind;
+use clearway_operator::carry_out::{apply, prepare};
+use clearway_operator::driver::{Shown, Tools, drive};
+use clearway_operator::work::{Order, Work};
+use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::world::{
-    OURS, World, config, custom, definition, deployment, key, namespace, order, release, settings, task, update,
+    World, config, custom, definition, deployment, key, namespace, order, release, settings, task, update,
 };
 
 /// Two releases; the second has fifty objects, half of them changed, some of them new, and leaves out ten of the first.
@@ -104,28 +107,69 @@ async fn an_update_interrupted_a_hundred_times_comes_to_the_same() {
     assert_eq!(world.everything().await, want);
 }
 
+/// What an administrator asks for, and what came of the release before.
+fn asking(one: &Order, two: &Order) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+        "spec": {"clusterID": "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11", "desiredUpdate": {"image": two.release.image}},
+        "status": {
+            "desired": {"version": "1.0.0", "image": one.release.image}, "observedGeneration": 1, "versionHash": "", "availableUpdates": null,
+            "history": [{"state": "Completed", "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z", "version": "1.0.0", "image": one.release.image, "verified": false}],
+        },
+    })
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_worker_is_stopped_and_goes_on() {
+async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     let [one, two] = releases("work");
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0"))).await;
+    let one = order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
+    let two = order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
+    update(&world, &settings(), &task(one.clone())).await;
     world.change(|inner| inner.sick.extend(["Deployment work-shop/w3".to_owned()]));
-    let task = task(order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0"));
-    let (mut worker, mut heard) = Worker::new(world.clone(), settings());
-    worker.prepare(task.clone());
-    let accepted = heard.wait_for(|work| matches!(work, Work::Accepted { .. })).await.unwrap().clone();
-    let Work::Accepted { prepared, .. } = accepted else { unreachable!() };
-    worker.apply(task.clone(), prepared.clone());
-    heard
-        .wait_for(|work| matches!(work, Work::Applying { progress, .. } if progress.waiting_on == ["Deployment.apps work-shop/w3"]))
-        .await
-        .unwrap();
-    worker.stop();
-    world.change(|inner| (inner.sick, inner.log) = (std::collections::BTreeSet::new(), Vec::new()));
-    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
-    assert_eq!(world.log(), Vec::<String>::new(), "what is stopped does nothing");
-    worker.apply(task, prepared);
-    heard.wait_for(|work| matches!(work, Work::Done { .. })).await.unwrap();
-    let left = world.state.list(&key(&config("a", "b", "")).kind, &format!("clearway.dev/owner={OURS}")).await.unwrap();
+    let object = world.state.create(&asking(&one, &two)).await.unwrap();
+    let history = async || world.state.get(&key(&object)).await.unwrap().unwrap()["status"]["history"].clone();
+
+    // Nobody tells the second one anything but what is in the store.
+    for heals in [false, true] {
+        let tools = Tools {
+            store: world.clone(),
+            metrics: None,
+            http: HttpOptions::default(),
+            carry_out: settings(),
+            namespace: "clearway".to_owned(),
+            clock: clearway_sources::clock::now,
+        };
+        let (told, mut seen) = watch::channel(None);
+        let settings = clearway_operator::reconciler::Settings::new("amd64".parse().unwrap());
+        let driver = tokio::spawn(async move {
+            drive(tools, Kind::ClusterVersion, "version", settings, told).await;
+        });
+        let waits = |shown: &Option<Shown>| {
+            let work = shown.as_ref().map(|shown| &shown.work);
+            matches!(work, Some(Work::Applying { progress, .. }) if progress.waiting_on == ["Deployment.apps work-shop/w3"])
+        };
+        if heals {
+            world.change(|inner| inner.sick.clear());
+            seen.wait_for(|shown| {
+                shown.as_ref().is_some_and(|shown| shown.object["status"]["history"][0]["state"] == "Completed")
+            })
+            .await
+            .unwrap();
+        } else {
+            seen.wait_for(waits).await.unwrap();
+            assert_eq!(history().await[0]["state"], "Partial");
+        }
+        driver.abort();
+    }
+    let history = history().await;
+    let shown: Vec<(&str, &str)> = history
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["version"].as_str().unwrap(), entry["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(shown, [("2.0.0", "Completed"), ("1.0.0", "Completed")]);
+    let left = world.state.list(&key(&config("a", "b", "")).kind, "clearway.dev/owner").await.unwrap();
     assert_eq!(left.len(), 30);
 }

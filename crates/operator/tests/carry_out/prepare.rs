@@ -10,7 +10,7 @@ use clearway_sources::release::{Files, Key, SIGNATURES, SigningKey, digest, dire
 use clearway_sources::store::{Apply, Store as _};
 use rcgen::KeyPair;
 
-use crate::world::{World, config, order, real_settings, release, settings, start, task, update};
+use crate::world::{World, annotated, config, order, real_settings, release, settings, start, task, update};
 
 fn shop() -> [(&'static str, serde_json::Value); 1] {
     [("0000_30_shop_01-config", config("shop", "settings", "1"))]
@@ -34,9 +34,11 @@ async fn what_is_refused_always_is_refused_at_its_step() {
     let found = digest(&directory(&good, &settings().limits).unwrap().files);
     let broken = release(root.path(), "1.1.0", &[]);
     fs::write(broken.join("release-manifests/0000_30_a_b.yaml"), "kind: ConfigMap\n").unwrap();
+    let elsewhere = annotated(config("shop", "a", "1"), "release.openshift.io/feature-set", "Other");
+    let empty = release(root.path(), "1.2.0", &[("0000_30_a_b", elsewhere)]);
     let pinned = |version: &str, digest: &str| {
         let mut order = order(&good, version);
-        order.release.image.push_str(&format!("@{digest}"));
+        order.release.image = format!("{}@{digest}", order.release.image);
         order
     };
     let wrong = format!("sha256:{}", "0".repeat(64));
@@ -55,6 +57,7 @@ async fn what_is_refused_always_is_refused_at_its_step() {
             )),
         ),
         (order(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
+        (order(&empty, "1.2.0"), Err((Step::Load, "has no objects for this cluster (1 are for others)"))),
         (order(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
         (image("example.com/release:latest"), Err((Step::Retrieve, "names no digest"))),
         (image(&format!("example.com/release@{}", "sha256:1")), Err((Step::Retrieve, "sha256:1"))),

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use clearway_conditions::ObjectId;
-use clearway_operator::carry_out::{Owner, PRUNE, RENDERED, RenderError, orphans, render, write_rendered};
+use clearway_operator::carry_out::{
+    Appliers, Owner, PRUNE, RENDERED, RenderError, identity, orphans, render, write_rendered,
+};
 use clearway_sources::store::Key;
 
 use crate::interrupted::{named, releases};
@@ -41,7 +43,8 @@ async fn files_are_in_order_and_those_of_another_release_go() {
     update(&world, &settings, &task(order(&paths[0], "1.0.0"))).await;
     let payload = read(&paths[1], &settings);
     let second = render(&payload, &owner, &BTreeSet::new()).unwrap();
-    let gone = orphans(&world, &settings, &task(order(&paths[1], "2.0.0")), &payload).await.unwrap();
+    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let gone = orphans(&world, &owner, &stays, Appliers::Anybody, 8).await.unwrap();
     let gone: Vec<ObjectId> = gone
         .iter()
         .map(|object| {

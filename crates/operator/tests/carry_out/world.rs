@@ -232,7 +232,7 @@ impl World {
         self.inner.lock().unwrap().log.clone()
     }
 
-    /// The names of everything that is there, with the value of a ConfigMap.
+    /// The names of everything that is there, with the value of a `ConfigMap`.
     pub(crate) async fn everything(&self) -> BTreeMap<String, Value> {
         let mut found = BTreeMap::new();
         for kind in self.state.kinds().await.unwrap() {

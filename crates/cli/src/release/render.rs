@@ -1,0 +1,62 @@
+//! `clearway release render`: the objects of a release as files, for something else to apply.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, anyhow};
+use clearway_conditions::ObjectId;
+use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
+use clearway_sources::kubernetes::{Cluster, Connection};
+use clearway_sources::release::{Payload, ReleaseLimits, Selection};
+use clearway_sources::store::{ClusterStore, Key, StateDirectory, Store};
+
+use super::{Named, wait};
+use crate::arguments::ReleaseRender;
+use crate::exit::Exit;
+
+/// How many kinds of objects are looked through at a time.
+const SIDE_BY_SIDE: usize = 8;
+
+/// Runs the command. Exit code 0: written; 1: it is no release; 3: could not run.
+pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
+    let named = Named::new(&options.source)?;
+    let fetched = wait(named.fetch(None))?;
+    let payload = fetched.and_then(|fetched| fetched.payload(&Selection::default(), &ReleaseLimits::default()));
+    let payload = match payload {
+        Ok(payload) => payload,
+        Err(error) if error.is_about_the_release() => {
+            anstream::eprintln!("error: {error}");
+            return Ok(Exit::No);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let owner = Owner::new(&options.owner.0, &options.owner.1);
+    let rendered = render(&payload, &owner, &BTreeSet::new())?;
+    let gone = if options.prune { Some(wait(gone(options, &owner, &payload))??) } else { None };
+    write_rendered(&options.output, &rendered, gone.as_deref())?;
+    let (count, version, place) = (rendered.files.len(), payload.version(), options.output.display());
+    anstream::eprintln!("{count} objects of release {version} are in {place}");
+    Ok(Exit::Yes)
+}
+
+/// What is there of the owner, and no longer in the release.
+async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
+    if let Some(directory) = &options.state {
+        return found(&StateDirectory::open(directory)?, owner, payload).await;
+    }
+    let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+    found(&ClusterStore::new(Cluster::connect(&connection).await?, "clearway-release"), owner, payload).await
+}
+
+async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
+    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let found = orphans(store, owner, &stays, Appliers::Anybody, SIDE_BY_SIDE).await;
+    let found = found.map_err(|(kind, error)| match kind {
+        Some(kind) => anyhow!("cannot look through {kind}: {error}"),
+        None => error.into(),
+    })?;
+    let id = |object| {
+        let Key { kind, namespace, name } = Key::of(object).ok()?;
+        Some(ObjectId { group: kind.group, kind: kind.kind, namespace, name })
+    };
+    Ok(found.iter().filter_map(id).collect())
+}
