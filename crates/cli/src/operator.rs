@@ -155,6 +155,7 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     Ok(carry_out::Settings {
         arch: options.arch.clone(),
         keys,
+        render: options.render.clone(),
         veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
         jitter,
         ..carry_out::Settings::new(registry, cache)

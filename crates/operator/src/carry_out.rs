@@ -4,7 +4,8 @@
 //! fetches and checks the release and runs the [`preflight`](crate::preflight). [`apply`] brings the release about stage by
 //! stage, waits until each is healthy, and then prunes. Both go on until they are done, say in a [`Work`](crate::work::Work)
 //! what they wait for, and may be dropped at any point: what was done stays, and done again it comes to the same.
-//! [`Worker`] runs them for a driver. [`render`] gives the objects as files instead.
+//! [`Worker`] runs them for a driver. [`render`] gives the objects as files instead; with [`Settings::render`] an update is
+//! handed over so, and is done when something else has applied them.
 //!
 //! # Who owns what
 //!
@@ -25,6 +26,7 @@
 //! what is not ours. They keep the label, so the next update looks at them again.
 
 mod apply;
+mod hand_over;
 mod judge;
 mod ledger;
 mod one;

@@ -77,6 +77,9 @@ pub(crate) struct Operator {
     /// Let blocking findings of the preflight hold updates up, unless they are forced
     #[arg(long)]
     pub(crate) preflight_veto: bool,
+    /// Write releases as files into this directory instead of applying them, and wait until something else has
+    #[arg(long, value_name = "DIR", conflicts_with = "advice_only")]
+    pub(crate) render: Option<PathBuf>,
     /// The namespace of the lease and of what is kept over a restart
     #[arg(long, value_name = "NAME", default_value = "clearway")]
     pub(crate) namespace: String,

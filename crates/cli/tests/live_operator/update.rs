@@ -199,6 +199,32 @@ async fn what_goes_wrong_is_said_and_a_change_of_mind_helps() {
     assert!(configs.get_opt("settings").await.unwrap().is_some());
 }
 
+/// With `--render` the release is files, and the update is completed when something else has applied them.
+#[tokio::test]
+async fn a_rendered_update_is_completed_when_somebody_else_has_applied_it() {
+    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let (rendered, image) = (lab.path("rendered"), lab.path("release"));
+    release(&image, "1.0.1", &[namespace(), config("settings", "new")]);
+    let _operator = lab.operator("operator.log", &["--render", &rendered.display().to_string()]);
+    lab.patch(json!({"spec": {"desiredUpdate": {"image": image.display().to_string()}}})).await;
+    let object = lab
+        .until("it waits", |object| {
+            condition(&object["status"]["conditions"], "Progressing").2.contains("waiting on Namespace shop")
+        })
+        .await;
+    assert_eq!(condition(&object["status"]["conditions"], "Failing").0, "False");
+    assert!(lab.api("v1", "Namespace").get_opt("shop").await.unwrap().is_none(), "nothing is applied");
+    let mut files: Vec<_> = fs::read_dir(&rendered).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in files {
+        let object: Value = serde_saphyr::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        lab.create(&object).await;
+    }
+    lab.until("it is completed", |object| is_completed(object, "1.0.1")).await;
+}
+
 /// One update of 50 objects by an operator that is killed at random points: one entry, and everything as the release has it.
 /// `CLEARWAY_KILLS=100` kills it a hundred times.
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clearway_conditions::ObjectId;
@@ -50,6 +51,8 @@ pub struct Settings {
     pub limits: ReleaseLimits,
     /// Whether the preflight may hold any update up.
     pub veto: Veto,
+    /// Where releases are written as files for something else to apply, instead of applying them.
+    pub render: Option<PathBuf>,
     /// How many requests go side by side.
     pub side_by_side: usize,
     /// How soon things are tried again.
@@ -106,6 +109,7 @@ impl Settings {
             selection: Selection::default(),
             limits: ReleaseLimits::default(),
             veto: Veto::Never,
+            render: None,
             side_by_side: 8,
             pace: Pace::default(),
             jitter: 0.5,

@@ -7,6 +7,7 @@ use clearway_sources::store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::hand_over::hand_over;
 use super::{Settings, Task, apply, prepare};
 use crate::work::{Prepared, Work};
 
@@ -58,7 +59,10 @@ impl<S: Store> Worker<S> {
         let Some(Last { payload, .. }) = last else { return self.prepare(task) };
         let (store, settings, report) = (self.store.clone(), self.settings.clone(), self.report.clone());
         self.running = Some(tokio::spawn(async move {
-            apply(&store, &settings, &task, &prepared, &payload, &report).await;
+            match &settings.render {
+                Some(directory) => hand_over(&store, &settings, &task, &prepared, &payload, directory, &report).await,
+                None => apply(&store, &settings, &task, &prepared, &payload, &report).await,
+            };
         }));
     }
 
