@@ -10,6 +10,7 @@
 //! and `REST=600` looks at it for ten minutes instead of one.
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ async fn first_advice() -> Outcome<bool> {
             "to: 1.0.{at}\nfrom: .*\nurl: https://example.com/{at}\nname: Risk{at}\nmessage: It is bad.\nmatchingRules:\n{rule}\n"
         );
         write(&data.join(format!("blocked-edges/{at}.yaml")), &risk)?;
-        series += &format!("risk_{at} {}\n", at % 2);
+        writeln!(series, "risk_{at} {}", at % 2)?;
     }
     let metrics = Prometheus::start(&series).await?;
     let (_service, url) = lab.serve(&data).await?;

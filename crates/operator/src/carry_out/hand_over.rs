@@ -60,9 +60,8 @@ pub(super) async fn hand_over<S: Store>(
         let mut progress = Progress { done, total: manifests.len(), ..Progress::default() };
         for one in seen {
             match one {
-                Seen::Done => {}
                 Seen::Waiting(name) if progress.waiting_on.len() < NAMED => progress.waiting_on.push(name),
-                Seen::Waiting(_) => {}
+                Seen::Done | Seen::Waiting(_) => {}
                 Seen::Failed(failure) => progress.failures.push(failure),
             }
         }
