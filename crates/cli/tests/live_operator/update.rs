@@ -10,7 +10,7 @@ use kube::Api;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, SOON, available, condition, recommended, serve};
+use crate::lab::{ID, Lab, SOON, available, condition, recommended, serve};
 
 const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
 const METRICS: &str = "vsphere_node_hw_version_total{hw_version=\"vmx-14\"} 3
@@ -197,6 +197,47 @@ async fn what_goes_wrong_is_said_and_a_change_of_mind_helps() {
     lab.patch(json!({"spec": {"desiredUpdate": {"version": "1.0.3", "image": ""}}})).await;
     lab.until("it is back", |object| is_completed(object, "1.0.3")).await;
     assert!(configs.get_opt("settings").await.unwrap().is_some());
+}
+
+/// An add-on has a version of its own; what it owns, another release does not take.
+#[tokio::test]
+async fn an_add_on_has_a_version_of_its_own() {
+    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let _operator = lab.operator("operator.log", &[]);
+    let (addon, platform) = (lab.path("addon"), lab.path("platform"));
+    release(&addon, "0.3.0", &[namespace(), config("settings", "of the add-on")]);
+    lab.create(&json!({
+        "apiVersion": "clearway.dev/v1alpha1", "kind": "ComponentVersion", "metadata": {"name": "shop"},
+        "spec": {"clusterID": ID, "desiredUpdate": {"image": addon.display().to_string()}},
+    }))
+    .await;
+    let components = lab.api("clearway.dev/v1alpha1", "ComponentVersion");
+    let mut component = Value::Null;
+    wait_until(SOON, "the add-on is there", async || {
+        component = components.get("shop").await.map(|found| serde_json::to_value(found).unwrap()).unwrap_or_default();
+        is_completed(&component, "0.3.0")
+    })
+    .await
+    .unwrap();
+    let conditions = &component["status"]["conditions"];
+    assert_eq!(condition(conditions, "Progressing").2, "Component version is 0.3.0");
+    let settings = namespaced(&lab, "v1", "ConfigMap").get("settings").await.unwrap();
+    assert_eq!(settings.metadata.labels.unwrap()["clearway.dev/owner"], "ComponentVersion.shop");
+
+    release(&platform, "1.0.1", &[config("settings", "of the platform")]);
+    lab.patch(json!({"spec": {"desiredUpdate": {"image": platform.display().to_string()}}})).await;
+    let object = lab
+        .until("it is not taken over", |object| {
+            condition(&object["status"]["conditions"], "Failing").1 == "OwnedByAnother"
+        })
+        .await;
+    assert!(
+        newest(&object)["acceptedRisks"].as_str().unwrap_or_default().contains("ComponentVersion.shop"),
+        "the preflight said so: {}",
+        newest(&object)
+    );
+    let settings = namespaced(&lab, "v1", "ConfigMap").get("settings").await.unwrap();
+    assert_eq!(settings.data["data"]["text"], "of the add-on");
 }
 
 /// With `--render` the release is files, and the update is completed when something else has applied them.
