@@ -9,6 +9,7 @@ pub mod ask;
 pub mod carry_out;
 mod conditions;
 pub mod driver;
+pub mod embedded;
 pub mod history;
 pub mod install;
 pub mod kept;
