@@ -1,23 +1,21 @@
 //! The beginning and the end that scenarios have in common: what is there, and what to try on it.
 
 use anyhow::Result;
-use clap::ValueEnum as _;
 
 use super::quoted;
 use super::stage::{METRICS, Stage};
 use super::teller::Teller;
-use super::watching::advice;
-use crate::arguments::{Demo, Scenario};
+use crate::arguments::Demo;
 
 /// Says what is there.
 pub(super) async fn introduce(stage: &Stage, teller: &mut Teller) -> Result<()> {
     let status = stage.until("the first status", |_| true).await?;
     teller.prose(&format!(
-        "The update service serves a sample product, at {}. A cluster that runs {} follows its channel {}: a directory in place of \
+        "The update service serves a sample product. A cluster that runs {} follows its channel {}: a directory in place of \
          an API server, with files in place of a Prometheus. On it works the operator, as in a cluster. Its intervals \
          are shortened: it asks the update service and the metrics every second, which are minutes and hours in a cluster. The \
          controllers that roll workloads out are played.",
-        stage.base, status.desired.version, stage.channel
+        status.desired.version, stage.channel
     ))?;
     teller.lines("")
 }
@@ -30,9 +28,9 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
     if teller.stays || options.keep.is_some() {
         let (base, channel, version) = (&stage.base, stage.channel, &status.desired.version);
         if teller.stays {
-            teller.prose("In a second terminal:")?;
+            teller.lines("In a second terminal:\n")?;
         }
-        teller.lines(&format!("\n  export CLEARWAY_STATE={state}\n  clearway upgrade --include-not-recommended"))?;
+        teller.lines(&format!("  export CLEARWAY_STATE={state}\n  clearway upgrade --include-not-recommended"))?;
         if teller.stays {
             let mut known: Vec<&str> =
                 status.available_updates.iter().map(|release| release.version.as_str()).collect();
@@ -49,30 +47,17 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
         teller.lines("  clearway status show --tree -f \"$CLEARWAY_STATE\"/objects")?;
     }
     if teller.stays {
-        let place = quoted(&stage.directory.display().to_string());
-        teller.lines("")?;
-        teller.prose(&format!(
-            "Or change a file below {place}/graph-data or {place}/state/metrics: it is seen. Ctrl-C ends the demo{}.",
-            if options.keep.is_some() { "" } else { ", and nothing is left behind" }
-        ))?;
+        let [graph_data, metrics] = [stage.directory.join("graph-data"), stage.state.metrics()];
+        teller.lines("\nOr change a file here, and it is seen:\n")?;
+        teller.lines(&format!("  {}\n  {}\n", graph_data.display(), metrics.display()))?;
+        let left = if options.keep.is_some() { "" } else { "; nothing is left behind" };
+        teller.prose(&format!("Ctrl-C ends the demo{left}."))?;
         teller.lines("")?;
         return stage.follow(teller).await;
     }
-    teller.lines("")?;
-    for scenario in Scenario::value_variants().iter().filter(|scenario| **scenario != options.scenario) {
-        if let Some(value) = scenario.to_possible_value() {
-            let help = value.get_help().map(ToString::to_string).unwrap_or_default();
-            teller.lines(&format!("  clearway demo {:<8} {help}", value.get_name()))?;
-        }
-    }
     if options.keep.is_none() {
-        teller.lines("  clearway demo --keep DIR   the samples as files, to try commands on")?;
+        teller.lines("  clearway demo --keep DIR   the same as files, to try commands on")?;
     }
-    teller.lines("")?;
+    teller.lines("  clearway demo --list       other scenarios\n")?;
     teller.prose("At a terminal, without --once, the service and the cluster stay until Ctrl-C.")
-}
-
-/// Whether all of these updates are said something about.
-pub(super) fn is_advised(status: &clearway_operator::api::Status, versions: &[&str]) -> bool {
-    versions.iter().all(|version| advice(status, version).is_some())
 }

@@ -27,7 +27,9 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller) -> Result<()> {
     teller.say(&line(&status, RISKY))?;
     teller.say(&line(&status, PLAIN))?;
     teller.lines("")?;
-    teller.prose(&message(&status, RISKY))?;
+    for text in message(&status, RISKY).lines().filter(|text| !text.is_empty()) {
+        teller.lines(&format!("    {text}"))?;
+    }
     teller.lines("")?;
     teller.prose(&format!(
         "What is not known is never recommended. {PLAIN} has no risks, so it needs no metrics and stays recommended."

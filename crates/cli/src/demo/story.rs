@@ -8,7 +8,6 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::render;
-use clearway_conditions::Status as Word;
 use clearway_core::Version;
 use clearway_sources::release::{self, Metadata, ReleaseLimits};
 
@@ -17,7 +16,7 @@ use super::heading;
 use super::product::{Product, embedded};
 use super::stage::{Setting, Stage};
 use super::teller::Teller;
-use super::watching::advice;
+use super::watching::is_settled;
 use crate::assess;
 
 /// The product and the cluster of the story.
@@ -103,10 +102,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
     teller.prose(&format!(
         "The image of {TARGET} in the graph is a directory here, with a release made for the purpose; the others are those of the story."
     ))?;
-    let is = |version: &'static str, word: Word| {
-        move |status: &_| advice(status, version).is_some_and(|(said, _)| said == word)
-    };
-    stage.until("advice", is(TARGET, Word::False)).await?;
+    stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
     teller.upgrade(&root, &["--include-not-recommended"]).await?;
 
@@ -115,6 +111,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
         "Nothing is refused for not being recommended. It has to be asked for in so many words, and it is recorded:",
     )?;
     teller.upgrade(&root, &["--to", TARGET, "--allow-not-recommended"]).await?;
+    teller.lines("")?;
     stage.rolled_out(teller, TARGET).await?;
     teller.upgrade(&root, &["history", "--details"]).await
 }

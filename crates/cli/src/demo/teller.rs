@@ -52,9 +52,9 @@ impl Teller {
 
     /// Runs `clearway upgrade` on a state directory, as somebody with `CLEARWAY_STATE` in the environment does.
     pub(super) async fn upgrade(&mut self, state: &Path, words: &[&str]) -> Result<()> {
-        let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let shown: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
         let style = anstyle::Style::new().bold();
-        writeln!(self.out, "\n{style}$ clearway upgrade {}{style:#}\n", shown.join(" "))?;
+        writeln!(self.out, "\n{style}$ clearway upgrade{shown}{style:#}\n")?;
         self.out.flush()?;
         let state = state.display().to_string();
         let words: Vec<&str> = [&["clearway", "upgrade", "--state", &state], words].concat();
@@ -63,7 +63,7 @@ impl Teller {
         };
         // It waits by itself, which must not be done on a thread of this runtime.
         tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command has ended early")??;
-        Ok(writeln!(self.out)?)
+        Ok(())
     }
 }
 

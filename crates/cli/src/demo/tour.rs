@@ -13,10 +13,11 @@ use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
 use clearway_graph::codes;
 use clearway_yaml::{Found, read};
 
-use super::ending::{introduce, is_advised};
+use super::ending::introduce;
 use super::platform::{CHANNEL, PLATFORM};
 use super::stage::Stage;
 use super::teller::Teller;
+use super::watching::is_settled;
 use super::{heading, quoted, service, write_files};
 use crate::assess;
 use crate::graph;
@@ -76,7 +77,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
     service::ask(stage, teller).await?;
     teller.heading("And in a cluster, all the time?   (clearway operator)")?;
     introduce(stage, teller).await?;
-    stage.until("advice", |status| is_advised(status, &["1.4.3", "1.5.0", "1.5.2"])).await?;
+    stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
     teller.upgrade(&root, &["--include-not-recommended"]).await
 }

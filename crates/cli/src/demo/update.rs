@@ -30,6 +30,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller) -> Result<()> {
             bail!("the sample cluster lost {banner}");
         }
         teller.upgrade(&root, &["--to", version]).await?;
+        teller.lines("")?;
         stage.rolled_out(teller, version).await?;
         if stage.state.get(&banner).await?.is_none() {
             teller.say(&format!("{banner}: gone, {version} no longer has it"))?;

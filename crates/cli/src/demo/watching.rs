@@ -11,6 +11,8 @@ use super::teller::Teller;
 
 /// How long anything of the demo may take.
 const BOUND: Duration = Duration::from_secs(60);
+/// How a sentence about a risk begins that was not evaluated yet.
+const PENDING: &str = "Whether the cluster is impacted by";
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -59,8 +61,8 @@ impl Stage {
 
     /// Tells of the steps of controllers, until the newest entry of the history is this version and complete.
     pub(super) async fn rolled_out(&mut self, teller: &mut Teller, version: &str) -> Result<Status> {
-        let begun = self.until("the beginning of the update", |status| at(status).0 == version).await?;
-        teller.say(&format!("history: {version} {}", at(&begun).1.as_str()))?;
+        self.until("the beginning of the update", |status| at(status).0 == version).await?;
+        teller.say(&format!("the history has an entry for {version}"))?;
         let wait = async {
             loop {
                 let status = self.next_status().await.context("the operator has ended")?;
@@ -94,6 +96,13 @@ pub(super) fn advice(status: &Status, version: &str) -> Option<(Word, String)> {
     }
     let available = status.available_updates.iter().any(|release| release.version == version);
     available.then(|| (Word::True, "NoKnownRisks".to_owned()))
+}
+
+/// Whether nothing is left to be evaluated.
+pub(super) fn is_settled(status: &Status) -> bool {
+    let mut said = status.conditional_updates.iter().map(|update| update.conditions.get(RECOMMENDED));
+    !status.available_updates.is_empty()
+        && said.all(|said| said.is_some_and(|condition| !condition.message.contains(PENDING)))
 }
 
 /// The same as a line.
