@@ -1,36 +1,91 @@
 //! `clearway demo`: what the product does, on samples that are part of the program.
 //!
-//! Nothing is recorded: the same code judges these samples as judges those of a cluster, as of fixed times, so that the
-//! ages are the same on every day. A scenario is a file of its own: [`tour`] and [`story`]; [`product`] is what the
-//! sample products have in common.
+//! Nothing is recorded. The update service serves a sample product; an embedded cluster, a directory, asks it; and the
+//! operator works on that as it does in a cluster: [`stage`]. A scenario is a file of its own: [`tour`], [`story`],
+//! [`outage`], [`publish`] and [`update`]; [`product`] and [`platform`] are what they have in common. What is judged of
+//! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
+mod ending;
+mod outage;
+mod platform;
 mod product;
+mod publish;
 mod service;
+mod stage;
 mod story;
+mod teller;
 mod tour;
+mod update;
+mod watching;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum as _;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
+use stage::Stage;
+use teller::Teller;
 
 /// Runs the demo.
 pub(crate) fn run(options: &Demo) -> Result<Exit> {
-    let mut out = anstream::stdout();
     if options.list {
-        write!(out, "{}", list())?;
+        write!(anstream::stdout(), "{}", list())?;
         return Ok(Exit::Yes);
     }
-    match options.scenario {
-        Scenario::Tour => tour::run(&mut out, options)?,
-        Scenario::Story => story::run(&mut out, options)?,
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    // From here on a signal is heard, so nothing that is made below stays behind.
+    let _inside = runtime.enter();
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let scratch = match options.keep {
+        Some(_) => None,
+        None => {
+            let made = tempfile::Builder::new().prefix("clearway-demo-").tempdir();
+            Some(made.context("cannot make a directory for the demo")?)
+        }
+    };
+    let directory = scratch.as_ref().map(tempfile::TempDir::path).or(options.keep.as_deref()).unwrap_or(Path::new("."));
+    let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
+    let mut teller = Teller::new(stays);
+    let outcome = runtime.block_on(async {
+        let setting = match options.scenario {
+            Scenario::Tour => platform::setting(""),
+            Scenario::Story => story::setting()?,
+            Scenario::Outage | Scenario::Publish | Scenario::Update => platform::setting(platform::FAST_DISKS),
+        };
+        let mut stage = Stage::open(directory, setting).await?;
+        let outcome = tokio::select! {
+            outcome = show(&mut stage, &mut teller, options) => outcome,
+            _ = interrupt.recv() => teller.lines("\nThe demo has ended."),
+            _ = terminate.recv() => teller.lines("\nThe demo has ended."),
+        };
+        stage.close().await;
+        outcome
+    });
+    drop(_inside);
+    // Whoever still writes into the directory has to end first, or it would be there again.
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    if let Some(scratch) = scratch {
+        let path = scratch.path().to_owned();
+        scratch.close().with_context(|| format!("cannot remove {}", path.display()))?;
     }
-    Ok(Exit::Yes)
+    outcome.map(|()| Exit::Yes)
+}
+
+async fn show(stage: &mut Stage, teller: &mut Teller, options: &Demo) -> Result<()> {
+    match options.scenario {
+        Scenario::Tour => tour::run(stage, teller, options.keep.as_deref()).await?,
+        Scenario::Story => story::run(stage, teller, options.keep.as_deref()).await?,
+        Scenario::Outage => outage::run(stage, teller).await?,
+        Scenario::Publish => publish::run(stage, teller).await?,
+        Scenario::Update => update::run(stage, teller).await?,
+    }
+    ending::run(stage, teller, options).await
 }
 
 /// Every scenario with what its help says.

@@ -2,13 +2,15 @@
 //!
 //! Start at [`api`]: ClusterVersion and ComponentVersion, which share one spec and one status. What happens to one of
 //! them is a state machine without effects, [`reconciler`]; the modules beside it are the functions it is made of. The
-//! effects of an update are in [`carry_out`], and what is looked at before one in [`preflight`].
+//! effects of an update are in [`carry_out`], and what is looked at before one in [`preflight`]. Without a cluster all of
+//! it works in a directory: [`embedded`].
 
 pub mod api;
 pub mod ask;
 pub mod carry_out;
 mod conditions;
 pub mod driver;
+pub mod embedded;
 pub mod history;
 pub mod install;
 pub mod kept;

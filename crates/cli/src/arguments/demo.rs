@@ -8,8 +8,12 @@ pub(crate) const DEMO_EXAMPLES: &str = "\
 Examples:
   clearway demo
   clearway demo story
+  clearway demo outage --once       to its end, for a script
   clearway demo --keep samples      the same as files, to try the commands on
-  clearway demo --list";
+  clearway demo --list
+
+At a terminal the demo goes on until Ctrl-C, so that commands in a second terminal have something to
+work on; it prints them. Intervals are shorter than in a cluster, and roll-outs are played.";
 
 /// Options of `clearway demo`.
 #[derive(Debug, Args)]
@@ -18,21 +22,30 @@ pub(crate) struct Demo {
     #[arg(default_value = "tour")]
     pub(crate) scenario: Scenario,
     /// List what there is to be shown
-    #[arg(long, conflicts_with_all = ["scenario", "keep", "once"])]
+    #[arg(long, conflicts_with_all = ["scenario", "keep", "once", "stay"])]
     pub(crate) list: bool,
-    /// Keep the samples in this directory, to try the commands on them
+    /// Keep everything in this directory: the samples, and the state of the cluster
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// End at the end, and do not go on serving; so it is anyway when nobody is at a terminal
     #[arg(long)]
     pub(crate) once: bool,
+    /// Go on until Ctrl-C also when nobody is at a terminal
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) stay: bool,
 }
 
 /// What there is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
-    /// Everything there is: objects, the graph of a sample product, updates of a sample cluster, the service
+    /// Everything there is: objects, a graph, updates of a cluster, the service, the operator
     Tour,
-    /// One cluster: on vSphere and behind a proxy, with three risks on its way from 4.6.23 to 4.7.4
+    /// One cluster on vSphere, with three risks on its way from 4.6.23 to 4.7.4
     Story,
+    /// The metrics go away and come back: advice turns unknown, and recovers
+    Outage,
+    /// A risk is published: an update is recommended no longer
+    Publish,
+    /// Two updates are carried out and recorded
+    Update,
 }

@@ -13,9 +13,13 @@ use super::{quoted, write_files};
 use crate::assess::kept;
 
 /// Files by their names.
-type Embedded = &'static [(&'static str, &'static str)];
+pub(super) type Embedded = &'static [(&'static str, &'static str)];
+
+/// Releases by their versions, each with the files of its `release-manifests`.
+pub(super) type Releases = Vec<(&'static str, Vec<(String, String)>)>;
 
 /// A product and a cluster.
+#[derive(Clone, Copy)]
 pub(super) struct Product {
     /// Where both stand in the repository.
     pub(super) home: &'static str,
@@ -71,6 +75,21 @@ impl Product {
     /// The time the snapshot was taken.
     pub(super) fn taken_at(&self) -> Result<Timestamp> {
         Ok(self.snapshot()?.taken_at)
+    }
+
+    /// The files of graph-data that name releases.
+    pub(super) fn releases(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.graph_data.iter().copied().filter(|(name, _)| name.starts_with("releases/"))
+    }
+
+    /// The metrics of the cluster as they are exposed: without times, for they are of the moment they are read.
+    pub(super) fn metrics(&self) -> String {
+        let series = self.cluster.iter().find(|(name, _)| *name == "series.snap").map_or("", |(_, text)| text);
+        let samples = series.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let (series, sample) = line.rsplit_once(' ')?;
+            Some(format!("{series} {}\n", sample.rsplit_once(':')?.1))
+        });
+        samples.collect()
     }
 
     fn snapshot(&self) -> Result<Snapshot> {

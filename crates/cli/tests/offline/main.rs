@@ -3,6 +3,7 @@
 mod assess;
 mod bad_input;
 mod demo;
+mod demo_running;
 mod explain;
 mod fleet;
 mod graph;

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{MANAGED_BY, MANAGER, Manifests};
 use crate::api::Kind;
 
+pub(crate) use adopt::first;
 pub use adopt::{Adoption, adopt, uuid_v4};
 pub use uninstall::{Removal, uninstall};
 

@@ -81,7 +81,8 @@ fn newest(object: &Value) -> Option<String> {
     Some(status?.history.first()?.version.clone())
 }
 
-fn first(adoption: &Adoption, generation: i64) -> Status {
+/// The status of a cluster that is adopted.
+pub(crate) fn first(adoption: &Adoption, generation: i64) -> Status {
     let version = adoption.version.to_string();
     let entry = UpdateHistory {
         state: UpdateState::Completed,

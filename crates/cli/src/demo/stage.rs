@@ -1,0 +1,245 @@
+//! What a scenario plays on: the update service on a sample product, an embedded cluster that asks it, and the operator.
+//!
+//! Everything is the real thing but what [`clearway_operator::embedded`] says is played; and the intervals are shorter.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clearway_advice::rounds::RoundSettings;
+use clearway_core::{Arch, Version};
+use clearway_operator::api::Kind;
+use clearway_operator::carry_out::{self, Pace};
+use clearway_operator::driver::{Told, Tools};
+use clearway_operator::embedded::{self, Founding, Played};
+use clearway_operator::install::carry_out::{Adoption, uuid_v4};
+use clearway_operator::lease::{Candidate, Terms};
+use clearway_operator::metrics_store::MetricsStore;
+use clearway_operator::operator::{Watched, operate};
+use clearway_operator::reconciler::Settings;
+use clearway_server::{Config, Feed, ListenOptions, Running, ServiceOptions};
+use clearway_sources::clock;
+use clearway_sources::files::write_atomically;
+use clearway_sources::http::HttpOptions;
+use clearway_sources::oci::{Cache, Registry, RegistryOptions};
+use clearway_sources::release::{self, Payload, ReleaseLimits, Selection};
+use clearway_sources::store::StateDirectory;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::product::{Product, Releases};
+use super::write_files;
+
+/// Where the service is by default: the demo takes another port if somebody has this one.
+const USUAL: &str = "127.0.0.1:8080";
+/// Who leads, in the lease.
+const NAME: &str = "clearway-operator";
+const NAMESPACE: &str = "clearway";
+/// How soon a controller that is played takes its next step.
+const STEP: Duration = Duration::from_millis(250);
+/// Where the metrics are, in the state directory.
+pub(super) const METRICS: &str = "metrics/cluster.prom";
+
+/// What there is to begin with.
+pub(super) struct Setting {
+    pub(super) product: Product,
+    /// Releases that can be carried out: the payloads that graph-data names are made up, and these take their place.
+    pub(super) releases: Releases,
+    /// Where the cluster is.
+    pub(super) version: Version,
+    pub(super) channel: &'static str,
+    /// The cluster's metrics.
+    pub(super) metrics: String,
+}
+
+/// Everything at work.
+pub(super) struct Stage {
+    /// Where it is, as an absolute path.
+    pub(super) directory: PathBuf,
+    pub(super) running: Running,
+    /// The address of the service.
+    pub(super) base: String,
+    pub(super) state: StateDirectory,
+    /// What the operator says.
+    pub(super) watched: Watched,
+    /// What the controllers do.
+    pub(super) played: mpsc::UnboundedReceiver<Played>,
+    pub(super) channel: &'static str,
+    stop: Arc<Notify>,
+    operator: JoinHandle<()>,
+    controllers: JoinHandle<()>,
+}
+
+impl Stage {
+    /// Puts everything into a directory, and sets it to work.
+    pub(super) async fn open(directory: &Path, setting: Setting) -> Result<Self> {
+        let Setting { product, releases, version, channel, metrics } = setting;
+        std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        let directory = directory.canonicalize().with_context(|| format!("cannot find {}", directory.display()))?;
+        let place = directory.join("state");
+        if place.exists() {
+            bail!("{} is from an earlier demo: remove it, or keep this one in another directory", place.display());
+        }
+        product.write(&directory)?;
+        let founded = unpack(&directory, &product, &releases, &version, channel)?;
+        let graph_data = directory.join("graph-data");
+        let socket = TcpListener::bind(USUAL).or_else(|_| TcpListener::bind("127.0.0.1:0"))?;
+        let status_socket = TcpListener::bind("127.0.0.1:0")?;
+        let running = Running::start(config(&graph_data), socket, Some(status_socket))?;
+        running.looked(0).await;
+        let base = format!("http://{}{}", running.address(), running.service().prefix());
+
+        let state = StateDirectory::open(&place)?;
+        feed(&state, &metrics)?;
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).context("cannot draw an id for the cluster")?;
+        let founding = Founding {
+            adoption: Adoption { version, id: uuid_v4(random), now: clock::now() },
+            image: founded.image,
+            channel: Some(channel.to_owned()),
+            upstream: Some(base.clone()),
+        };
+        embedded::found(&state, &founding, founded.payload.as_ref()).await?;
+        let stop = Arc::new(Notify::new());
+        let (shown, watched) = watch::channel(BTreeMap::new());
+        let (told, played) = mpsc::unbounded_channel();
+        let controllers = tokio::spawn(embedded::play(state.clone(), STEP, clock::now, told));
+        let tools = tools(&state)?;
+        let operator = tokio::spawn(lead(tools, shown, Arc::clone(&stop)));
+        Ok(Stage { directory, running, base, state, watched, played, channel, stop, operator, controllers })
+    }
+
+    /// Gives metrics again.
+    pub(super) fn feed(&self, metrics: &str) -> Result<()> {
+        feed(&self.state, metrics)
+    }
+
+    /// Takes the metrics away.
+    pub(super) fn starve(&self) -> Result<()> {
+        let path = self.state.root().join(METRICS);
+        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))
+    }
+
+    /// Ends everything in good order.
+    pub(super) async fn close(self) {
+        self.stop.notify_one();
+        self.controllers.abort();
+        // The operator gives its lease back; if the directory is gone, there is nothing to give back.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.operator).await;
+        self.running.drain(Duration::from_secs(1)).await;
+    }
+}
+
+fn feed(state: &StateDirectory, metrics: &str) -> Result<()> {
+    let path = state.root().join(METRICS);
+    write_atomically(&path, metrics.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The release that the cluster is at.
+struct Founded {
+    image: String,
+    /// Its objects, if it is one that can be carried out.
+    payload: Option<Payload>,
+}
+
+/// Writes the releases, and names them in the graph-data.
+fn unpack(
+    directory: &Path,
+    product: &Product,
+    releases: &Releases,
+    version: &Version,
+    channel: &str,
+) -> Result<Founded> {
+    let graph = product.revision()?.graph(channel, &Arch::default());
+    let named = |version: &str| {
+        let node = graph.nodes().iter().find(|node| node.version().to_string() == version);
+        node.map(|node| node.payload().to_owned()).with_context(|| format!("the sample product lost {version}"))
+    };
+    let mut founded = Founded { image: named(&version.to_string())?, payload: None };
+    let mut texts: Vec<(&str, String)> = product.releases().map(|(name, text)| (name, text.to_owned())).collect();
+    for (name, files) in releases {
+        let path = directory.join("releases").join(name);
+        let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
+        write_files(&path.join(release::MANIFESTS), &files)?;
+        let limits = ReleaseLimits::default();
+        let fetched = release::directory(&path, &limits)?;
+        let image = format!("{}@{}", path.display(), fetched.digest);
+        let (before, after) = (named(name)?, serde_json::to_string(&image)?);
+        for (_, text) in &mut texts {
+            *text = text.replace(&format!("payload: {before}\n"), &format!("payload: {after}\n"));
+        }
+        if *name == version.to_string() {
+            founded = Founded { image, payload: Some(fetched.payload(&Selection::default(), &limits)?) };
+        }
+    }
+    for (name, text) in &texts {
+        write_files(&directory.join("graph-data"), &[(name, text)])?;
+    }
+    Ok(founded)
+}
+
+fn config(graph_data: &Path) -> Config {
+    Config {
+        feed: Some(Feed::directory(graph_data)),
+        mirror: None,
+        cache: None,
+        interval: Duration::from_secs(1),
+        service: ServiceOptions::default(),
+        listen: ListenOptions::default(),
+        clock: clock::now,
+    }
+}
+
+fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
+    let registry = Registry::new(RegistryOptions::default())?;
+    let pace = Pace {
+        look: Duration::from_millis(100),
+        look_most: Duration::from_millis(200),
+        settle: Duration::from_millis(500),
+        ..Pace::default()
+    };
+    Ok(Tools {
+        store: state.clone(),
+        metrics: Some(MetricsStore::Directory(state.metrics())),
+        http: HttpOptions::default(),
+        carry_out: carry_out::Settings { pace, ..carry_out::Settings::new(registry, Cache::none()) },
+        namespace: NAMESPACE.to_owned(),
+        clock: clock::now,
+    })
+}
+
+/// The loop of `clearway operator`: leads while it has the lease, and gives that back at the end.
+async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<Shown>, stop: Arc<Notify>) {
+    let second = Duration::from_secs(1);
+    let settings = Settings {
+        has_metrics: true,
+        fetch_every: second,
+        look_again: second,
+        // Times are whole seconds, so this is a second and not none.
+        jitter: 1.0,
+        rounds: RoundSettings { between_rounds: second, between_answers: second, ..RoundSettings::default() },
+        ..Settings::new(Arch::default())
+    };
+    let identity = format!("demo_{}", std::process::id());
+    let mut candidate = Candidate::new(tools.store.clone(), NAMESPACE, NAME, identity, Terms::default(), clock::now);
+    let work = async {
+        loop {
+            candidate.win().await;
+            tokio::select! {
+                () = operate(tools.clone(), settings.clone(), shown.clone()) => {}
+                () = candidate.hold() => {}
+            }
+        }
+    };
+    tokio::select! {
+        () = work => {}
+        () = stop.notified() => {}
+    }
+    candidate.give_back().await;
+}
+
+/// What [`Watched`] sees.
+type Shown = BTreeMap<(Kind, String), watch::Receiver<Told>>;
