@@ -118,7 +118,7 @@ fn same(place: &Place, text: &str) -> String {
         }
         let word = |word: &str| match word {
             word if word.ends_with("s)") => "(Ns)".to_owned(),
-            word if word.contains('T') && word.contains("Z") && word.starts_with("20") => {
+            word if word.contains('T') && word.contains('Z') && word.starts_with("20") => {
                 format!("TIME{}", word.split('Z').nth(1).unwrap_or_default())
             }
             word => word.to_owned(),
