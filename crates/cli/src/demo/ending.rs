@@ -56,7 +56,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
         return stage.follow(teller).await;
     }
     if options.keep.is_none() {
-        teller.lines("  clearway demo --keep DIR   the same as files, to try commands on")?;
+        teller.lines("  clearway demo --keep DIR   the same as files, to work on")?;
     }
     teller.lines("  clearway demo --list       other scenarios\n")?;
     teller.prose("At a terminal, without --once, the service and the cluster stay until Ctrl-C.")
