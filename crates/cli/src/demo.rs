@@ -40,14 +40,15 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     // From here on a signal is heard, so nothing that is made below stays behind.
-    let _inside = runtime.enter();
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let scratch = match options.keep {
-        Some(_) => None,
-        None => {
-            let made = tempfile::Builder::new().prefix("clearway-demo-").tempdir();
-            Some(made.context("cannot make a directory for the demo")?)
-        }
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+    };
+    let scratch = if options.keep.is_some() {
+        None
+    } else {
+        let made = tempfile::Builder::new().prefix("clearway-demo-").tempdir();
+        Some(made.context("cannot make a directory for the demo")?)
     };
     let directory = scratch.as_ref().map(tempfile::TempDir::path).or(options.keep.as_deref()).unwrap_or(Path::new("."));
     let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
@@ -67,7 +68,6 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         stage.close().await;
         outcome
     });
-    drop(_inside);
     // Whoever still writes into the directory has to end first, or it would be there again.
     runtime.shutdown_timeout(Duration::from_secs(5));
     if let Some(scratch) = scratch {

@@ -24,13 +24,13 @@ pub(super) async fn introduce(stage: &Stage, teller: &mut Teller) -> Result<()> 
 pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) -> Result<()> {
     let status = stage.until("the first status", |_| true).await?;
     teller.heading("What to try next")?;
-    let state = quoted(&stage.state.root().display().to_string());
+    let place = quoted(&stage.state.root().display().to_string());
     if teller.stays || options.keep.is_some() {
         let (base, channel, version) = (&stage.base, stage.channel, &status.desired.version);
         if teller.stays {
             teller.lines("In a second terminal:\n")?;
         }
-        teller.lines(&format!("  export CLEARWAY_STATE={state}\n  clearway upgrade --include-not-recommended"))?;
+        teller.lines(&format!("  export CLEARWAY_STATE={place}\n  clearway upgrade --include-not-recommended"))?;
         if teller.stays {
             let mut known: Vec<&str> =
                 status.available_updates.iter().map(|release| release.version.as_str()).collect();
@@ -56,7 +56,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
         return stage.follow(teller).await;
     }
     if options.keep.is_none() {
-        teller.lines("  clearway demo --keep DIR   the same as files, to try commands on")?;
+        teller.lines("  clearway demo --keep DIR   the same as files, to work on")?;
     }
     teller.lines("  clearway demo --list       other scenarios\n")?;
     teller.prose("At a terminal, without --once, the service and the cluster stay until Ctrl-C.")

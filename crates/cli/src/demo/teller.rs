@@ -52,9 +52,9 @@ impl Teller {
 
     /// Runs `clearway upgrade` on a state directory, as somebody with `CLEARWAY_STATE` in the environment does.
     pub(super) async fn upgrade(&mut self, state: &Path, words: &[&str]) -> Result<()> {
-        let shown: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
+        let shown: Vec<String> = ["clearway", "upgrade"].iter().chain(words).map(|word| quoted(word)).collect();
         let style = anstyle::Style::new().bold();
-        writeln!(self.out, "\n{style}$ clearway upgrade{shown}{style:#}\n")?;
+        writeln!(self.out, "\n{style}$ {}{style:#}\n", shown.join(" "))?;
         self.out.flush()?;
         let state = state.display().to_string();
         let words: Vec<&str> = [&["clearway", "upgrade", "--state", &state], words].concat();

@@ -10,7 +10,7 @@ use super::stage::Stage;
 use super::teller::Teller;
 
 /// How long anything of the demo may take.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_mins(1);
 /// How a sentence about a risk begins that was not evaluated yet.
 const PENDING: &str = "Whether the cluster is impacted by";
 /// How often it is looked at.
