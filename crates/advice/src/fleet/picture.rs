@@ -19,13 +19,14 @@
 //! ```
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use clearway_core::{Arch, Version};
 use clearway_graph::Missing;
 use serde::Serialize;
 
-use super::{Member, Refused, Standing, State};
+use super::{Member, Refused, Stance, Standing, State};
 use crate::proof::{Status, Verdict};
 
 /// The picture of a fleet. The form of its JSON is documented at the head of this file.
@@ -153,13 +154,9 @@ impl Picture {
         clusters.sort_by(|(one, _), (other, _)| one.cmp(other));
         refused.sort();
         let mut summary = Counts { refused: refused.len(), ..Counts::default() };
-        let mut targets: BTreeMap<Reverse<&Version>, ByStatus> = BTreeMap::new();
         let mut rows = Vec::with_capacity(clusters.len());
         for (member, standing) in &clusters {
             summary.add(standing.state());
-            for (version, status) in standing.updates() {
-                targets.entry(Reverse(version)).or_default().add(status);
-            }
             rows.push(ClusterRow::of(member, standing));
         }
         let standings = || clusters.iter().map(|(_, standing)| standing);
@@ -167,10 +164,7 @@ impl Picture {
             risks: risks(standings()).into_values().collect(),
             stranded_versions: stranded_versions(clusters.iter().map(|(member, standing)| (member, standing))),
             clusters: rows,
-            targets: targets
-                .into_iter()
-                .map(|(Reverse(version), clusters)| TargetCounts { version: version.clone(), clusters })
-                .collect(),
+            targets: targets(standings()),
             refused,
             summary,
         }
@@ -181,6 +175,27 @@ impl Picture {
         // Texts, numbers and lists under text keys can always be written.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
+}
+
+/// To how many clusters each target is recommended, newest first.
+fn targets<'s>(standings: impl Iterator<Item = &'s Standing>) -> Vec<TargetCounts> {
+    // Clusters of one stance have the same targets, which are counted by their place before they are put in order.
+    let mut by_stance: HashMap<*const Stance, (&Stance, Vec<ByStatus>)> = HashMap::new();
+    for standing in standings {
+        let Standing::Assessed { stance, brief } = standing else { continue };
+        let nobody = || (stance.as_ref(), vec![ByStatus::default(); brief.updates.len()]);
+        let (_, counts) = by_stance.entry(Arc::as_ptr(stance)).or_insert_with(nobody);
+        counts.iter_mut().zip(&brief.updates).for_each(|(count, status)| count.add(*status));
+    }
+    let mut targets: BTreeMap<Reverse<&Version>, ByStatus> = BTreeMap::new();
+    for (stance, counts) in by_stance.into_values() {
+        for (version, count) in stance.plan.targets().zip(counts) {
+            targets.entry(Reverse(version)).or_default().add_all(count);
+        }
+    }
+    let counts =
+        |(Reverse(version), clusters): (Reverse<&Version>, _)| TargetCounts { version: version.clone(), clusters };
+    targets.into_iter().map(counts).collect()
 }
 
 /// To how many clusters each risk applies, by name.
@@ -253,6 +268,12 @@ impl ByStatus {
             Status::Unknown => &mut self.unknown,
         };
         *count = count.saturating_add(1);
+    }
+
+    fn add_all(&mut self, other: ByStatus) {
+        self.recommended = self.recommended.saturating_add(other.recommended);
+        self.not_recommended = self.not_recommended.saturating_add(other.not_recommended);
+        self.unknown = self.unknown.saturating_add(other.unknown);
     }
 }
 

@@ -4,7 +4,7 @@
 //! things were seen: `source` and `reproduce` of every rule, and `observedAt` and `ageSeconds` of rules about objects,
 //! because an API server is asked about the present only.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -33,7 +33,7 @@ pub(crate) struct Kept {
 /// A snapshot, with the samples that each question needs worked out before.
 pub(crate) struct WithNeeds<'k> {
     kept: &'k Kept,
-    needs: &'k HashMap<String, Needs>,
+    needs: &'k BTreeMap<String, Needs>,
 }
 
 /// Reads a snapshot, and tells on standard error what is odd about it.
@@ -72,7 +72,7 @@ impl Kept {
     }
 
     /// The same evidence for who asks many clusters the same questions; `needs` is by the text of the question.
-    pub(crate) fn with_needs<'k>(&'k self, needs: &'k HashMap<String, Needs>) -> WithNeeds<'k> {
+    pub(crate) fn with_needs<'k>(&'k self, needs: &'k BTreeMap<String, Needs>) -> WithNeeds<'k> {
         WithNeeds { kept: self, needs }
     }
 

@@ -1,6 +1,6 @@
 //! What a graph says to clusters of a version, prepared once and shared by all threads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) type Known = Result<Arc<Prepared>, String>;
 pub(super) struct Prepared {
     pub(super) stance: Arc<Stance>,
     /// By the text of the question.
-    pub(super) needs: HashMap<String, Needs>,
+    pub(super) needs: BTreeMap<String, Needs>,
 }
 
 impl Grounds {

@@ -76,7 +76,12 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_archive = ARCHIVES.iter().any(|ending| name.ends_with(ending));
-        if !name.starts_with('.') && (is_archive || entry.path().is_dir()) {
+        // Only a link has to be followed to know what it is.
+        let is_directory = || match entry.file_type() {
+            Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+            _ => entry.path().is_dir(),
+        };
+        if !name.starts_with('.') && (is_archive || is_directory()) {
             found.push(entry.path());
         }
     }

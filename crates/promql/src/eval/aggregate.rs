@@ -68,6 +68,9 @@ impl<'a> Evaluator<'a> {
     /// The points in groups, in the order in which groups come up.
     fn groups(&mut self, aggregate: &Aggregate, points: &[Point]) -> Result<Vec<Members>, Error> {
         let key = self.grouping(aggregate)?;
+        if matches!(key, Key::Nothing) && !points.is_empty() {
+            return Ok(vec![(0..points.len()).collect()]);
+        }
         let mut groups: Vec<Members> = Vec::new();
         let mut index: IdMap<SetId, usize> = IdMap::default();
         for (member, point) in points.iter().enumerate() {

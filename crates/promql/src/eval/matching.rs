@@ -1,5 +1,7 @@
 //! Operators between two vectors: which series belong together, and what comes of them.
 
+use std::hash::BuildHasherDefault;
+
 use super::arithmetic::{compares, scalars};
 use super::binary::changes_metric;
 use super::space::Key;
@@ -49,12 +51,12 @@ impl Evaluator<'_> {
         }
         let key = self.key_of(binary.matching.as_ref().map(|matching| &matching.labels))?;
         let (known, tested) = if binary.op == BinaryOp::Or { (&left, &right) } else { (&right, &left) };
-        let mut signatures = IdSet::default();
+        let mut signatures = IdSet::with_capacity_and_hasher(known.len(), BuildHasherDefault::default());
         for point in known {
             signatures.insert(self.signature(point, &key, binary)?);
         }
         let wanted = binary.op == BinaryOp::And;
-        let mut passed = Vec::new();
+        let mut passed = Vec::with_capacity(tested.len());
         for point in tested {
             if signatures.contains(&self.signature(point, &key, binary)?) == wanted {
                 passed.push(*point);
@@ -89,7 +91,8 @@ impl Evaluator<'_> {
         // What is filled in belongs to this order of the sides, too, as in Prometheus.
         let (fill_many, fill_one) = (binary.fill.left, binary.fill.right);
         let key = self.key_of(matching.map(|matching| &matching.labels))?;
-        let mut ones: IdMap<SetId, Point> = IdMap::default();
+        let mut ones: IdMap<SetId, Point> =
+            IdMap::with_capacity_and_hasher(one_side.len(), BuildHasherDefault::default());
         let mut one_signatures = Vec::with_capacity(one_side.len());
         for point in &one_side {
             let signature = self.signature(point, &key, binary)?;

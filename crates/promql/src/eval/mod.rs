@@ -239,12 +239,7 @@ impl<'a> Evaluator<'a> {
             ExprKind::Number(number) => Val::Scalar(*number),
             ExprKind::String(text) => Val::Text(text),
             ExprKind::Paren(inner) => self.eval(inner, at)?,
-            ExprKind::Selector(selector) => {
-                let mut points = Vec::new();
-                let time = self.shifted(selector.shift, at);
-                self.latest(selector, self.recent(time), |point, _| points.push(point))?;
-                Val::Vector(points)
-            }
+            ExprKind::Selector(selector) => Val::Vector(self.points(selector, at)?),
             ExprKind::Unary(sign, inner) => match (self.eval(inner, at)?, sign) {
                 (Val::Scalar(number), Sign::Minus) => Val::Scalar(-number),
                 (Val::Vector(mut points), Sign::Minus) => {

@@ -144,16 +144,36 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// The value of every selected series, as an instant vector has them.
+    pub(super) fn points(&mut self, selector: &'a Selector, at: At) -> Result<Vec<Point>, Error> {
+        let time = self.shifted(selector.shift, at);
+        let selected = self.selected(selector)?;
+        let mut points = Vec::with_capacity(selected.len());
+        self.latest_of(&selected, selector.span, self.recent(time), |point, _| points.push(point))?;
+        Ok(points)
+    }
+
     /// The value of every selected series at a time, and when it was sampled: later than `oldest`.
     pub(super) fn latest(
         &mut self,
         selector: &'a Selector,
+        times: (i64, i64),
+        each: impl FnMut(Point, i64),
+    ) -> Result<(), Error> {
+        let selected = self.selected(selector)?;
+        self.latest_of(&selected, selector.span, times, each)
+    }
+
+    /// The same of series that are known.
+    pub(super) fn latest_of(
+        &mut self,
+        selected: &[SetId],
+        span: Span,
         (oldest, time): (i64, i64),
         mut each: impl FnMut(Point, i64),
     ) -> Result<(), Error> {
-        let selected = self.selected(selector)?;
-        self.budget.charge(selected.len(), selector.span)?;
-        for set in selected.iter() {
+        self.budget.charge(selected.len(), span)?;
+        for set in selected {
             let Samples { times, values, .. } = self.series.samples_of(*set);
             // Most often the last sample is the one.
             let index = match times.last() {
@@ -169,7 +189,7 @@ impl<'a> Evaluator<'a> {
                 continue;
             }
             if is_histogram(*value) {
-                return Err(self.native_histogram(*set, selector.span));
+                return Err(self.native_histogram(*set, span));
             }
             each(Point { set: *set, drop_name: false, value: *value }, *sampled);
         }

@@ -35,6 +35,8 @@ pub(crate) struct Space<'a> {
     base_symbols: u32,
     base_sets: u32,
     scratch: Vec<Pair>,
+    /// The set that was made last: series in order are often left with the same labels as the one before.
+    last: Option<SetId>,
     /// The set without labels.
     pub(crate) empty: SetId,
 }
@@ -49,6 +51,7 @@ impl<'a> Space<'a> {
             base_symbols: count(base.symbols.len()),
             base_sets: count(base.sets.len()),
             scratch: Vec::new(),
+            last: None,
             empty: NO_LABELS,
         };
         if base.nameless {
@@ -128,8 +131,13 @@ impl<'a> Space<'a> {
         scratch.clear();
         let pairs = self.pairs(set);
         scratch.extend(pairs.iter().filter(|pair| keep(pair)));
-        let same = scratch.len() == pairs.len();
-        let made = if same { Ok(set) } else { self.intern_pairs(&scratch) };
+        let made = if scratch.len() == pairs.len() {
+            Ok(set)
+        } else if let Some(last) = self.last.filter(|last| self.pairs(*last) == scratch) {
+            Ok(last)
+        } else {
+            self.intern_pairs(&scratch).inspect(|made| self.last = Some(*made))
+        };
         self.scratch = scratch;
         made
     }

@@ -95,7 +95,8 @@ impl Builder {
 
     /// An empty one with room for what a text of so many bytes is likely to hold.
     pub(crate) fn expecting(capacity: Capacity, bytes: usize) -> Self {
-        // A series of a cluster has some 150 bytes, half of them texts that no other has, and some samples.
+        // A series of a cluster has some 150 bytes, half of them texts that no other has, and some ten samples: one every
+        // half minute for as long as one is believed.
         let bytes = bytes.min(16 << 20);
         let series = bytes.wrapping_div(150);
         let mut builder = Builder::new(capacity);
@@ -103,7 +104,7 @@ impl Builder {
         builder.sets = Sets::expecting(series);
         builder.runs.reserve(series);
         builder.times.reserve(series);
-        builder.values.reserve(series.saturating_mul(4));
+        builder.values.reserve(series.saturating_mul(12));
         builder
     }
 

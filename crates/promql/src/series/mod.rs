@@ -59,6 +59,7 @@ impl Metrics {
     /// The metrics of series that stand in the order of their labels.
     fn new(order: &[SetId], name_of: impl Fn(SetId) -> Symbol) -> Self {
         let mut metrics = Metrics::default();
+        metrics.together.reserve(order.len().min(64));
         let mut start: usize = 0;
         for same in order.chunk_by(|one, other| name_of(*one) == name_of(*other)) {
             let end = start.saturating_add(same.len());
