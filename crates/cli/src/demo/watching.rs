@@ -167,8 +167,8 @@ mod tests {
 
     use super::*;
 
-    fn status(text: serde_json::Value) -> Status {
-        Status::read(&text).0.unwrap()
+    fn status(text: &serde_json::Value) -> Status {
+        Status::read(text).0.unwrap()
     }
 
     #[test]
@@ -187,19 +187,19 @@ mod tests {
             "availableUpdates": [{"version": "1.4.3", "image": "j"}],
             "conditionalUpdates": conditional("True", "AsExpected"),
         });
-        let before = status(known.clone());
+        let before = status(&known);
         assert_eq!(news(&before, &before), Vec::<String>::new());
         let mut later = known.clone();
         later["conditionalUpdates"] = conditional("Unknown", "PromQLError");
-        assert_eq!(news(&before, &status(later)), ["1.5.2: unknown (PromQLError)"]);
+        assert_eq!(news(&before, &status(&later)), ["1.5.2: unknown (PromQLError)"]);
         let mut gone = known.clone();
         gone["availableUpdates"] = json!(null);
-        assert_eq!(news(&before, &status(gone)), ["1.4.3: not offered any more"]);
+        assert_eq!(news(&before, &status(&gone)), ["1.4.3: not offered any more"]);
         let mut updating = known;
         updating["history"] = json!([{
             "state": "Partial", "version": "1.4.3", "image": "j", "verified": false, "completionTime": null,
             "startedTime": "2026-05-04T09:00:00Z",
         }]);
-        assert_eq!(news(&before, &status(updating)), ["history: 1.4.3 Partial"]);
+        assert_eq!(news(&before, &status(&updating)), ["history: 1.4.3 Partial"]);
     }
 }
