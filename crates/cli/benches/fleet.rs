@@ -1,7 +1,7 @@
 //! What a fleet costs: 10,000 snapshots of 200 series each, assessed with all risks of one version's updates.
 //!
-//! * `clearway fleet assess` on one thread, reading and the graph included, beside reading and hashing (SHA-256) the same
-//!   files on one thread: at most five times as long;
+//! * `clearway fleet assess` as it is, on all processors, reading and the graph included, beside a loop that reads and hashes
+//!   (SHA-256) the same files: at most five times as long; on one thread too, for comparison without a bound;
 //! * ten thousand clusters beside one thousand: at most eleven times as long;
 //! * the memory of the program: below 500 MiB.
 //!
@@ -78,22 +78,30 @@ fn main() -> ExitCode {
         }
     }
     println!("{many} snapshots of {SERIES} series, {} kB each", bytes / (few + many) / 1_000);
-    let (mut ratios, mut growth, mut memory) = (Vec::new(), Vec::new(), 0);
+    let (mut ratios, mut alone, mut growth, mut memory) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..rounds {
         let hashing = hash(&files);
-        let (assessing, peak) = assess(&case, &scratch.path().join("many"), many);
-        let (fewer, _) = assess(&case, &scratch.path().join("few"), few);
+        let (assessing, peak) = assess(&case, &scratch.path().join("many"), many, &[]);
+        let (on_one, _) = assess(&case, &scratch.path().join("many"), many, &["--threads", "1"]);
+        let (fewer, _) = assess(&case, &scratch.path().join("few"), few, &[]);
+        alone.push(on_one.as_secs_f64() / hashing.as_secs_f64());
         ratios.push(assessing.as_secs_f64() / hashing.as_secs_f64());
         growth.push(assessing.as_secs_f64() / fewer.as_secs_f64());
         memory = memory.max(peak);
         let each = |whole: Duration| whole.as_secs_f64() * 1e6 / f64::from(u32::try_from(many).unwrap());
-        println!("    hashing {:.1} us a snapshot, assessing {:.1} us", each(hashing), each(assessing));
+        println!(
+            "    hashing {:.1} us a snapshot, assessing {:.1} us, on one thread {:.1} us",
+            each(hashing),
+            each(assessing),
+            each(on_one)
+        );
     }
     let outcomes = [
         verdict("assessing / reading and hashing", median(ratios), MOST_TIMES, timed),
         verdict(&format!("{many} clusters / {few}"), median(growth), MOST_GROWTH, timed),
         memory <= MOST_MEMORY,
     ];
+    println!("  one thread beside one thread: {:.2} times", median(alone));
     println!("  {}: {memory} kB of memory, at most {MOST_MEMORY}", if outcomes[2] { "PASS" } else { "FAIL" });
     if outcomes.iter().all(|within| *within) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -211,11 +219,13 @@ fn hash(files: &[PathBuf]) -> Duration {
     begin.elapsed()
 }
 
-/// Runs the program on one thread: how long it takes, and the most memory it needed in kB.
-fn assess(case: &Case, snapshots: &Path, clusters: usize) -> (Duration, u64) {
+/// Runs the program: how long it takes, and the most memory it needed in kB.
+fn assess(case: &Case, snapshots: &Path, clusters: usize, more: &[&str]) -> (Duration, u64) {
     let begin = Instant::now();
     let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
-        .args(["fleet", "assess", "--threads", "1", "-o", "json", "--graph"])
+        .args(["fleet", "assess", "-o", "json"])
+        .args(more)
+        .arg("--graph")
         .arg(&case.path)
         .arg("--snapshots")
         .arg(snapshots)

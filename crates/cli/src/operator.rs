@@ -35,6 +35,8 @@ use crate::log;
 
 /// The name in events and of the lease.
 const NAME: &str = "clearway-operator";
+/// After how much silence the API server is asked whether anything was missed: watches break without a word, but seldom.
+const SILENCE: Duration = Duration::from_mins(1);
 /// Bytes of an answer of the update service: the largest in practice is below 2 MB.
 const ANSWER_BYTES: u64 = 32 << 20;
 
@@ -53,7 +55,8 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
         }
         let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
         let cluster = Cluster::connect(&connection).await?;
-        work(options, ClusterStore::new(cluster, NAME), prometheus(options)?).await
+        let store = ClusterStore::new(cluster, NAME).with_silence(SILENCE);
+        work(options, store, prometheus(options)?).await
     })
 }
 

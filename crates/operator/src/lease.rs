@@ -41,6 +41,8 @@ pub struct Candidate<S> {
     terms: Terms,
     clock: fn() -> Timestamp,
     seen: Option<Sighting>,
+    /// The version of the lease while this one holds it: as long as nobody else touches it, it need not be read.
+    held: Option<Value>,
 }
 
 /// What to do about a lease.
@@ -64,7 +66,7 @@ impl<S: Store> Candidate<S> {
     ) -> Self {
         let kind = Kind::new("coordination.k8s.io/v1", "Lease");
         let key = Key { kind, namespace: namespace.to_owned(), name: name.to_owned() };
-        Candidate { store, key, identity, terms, clock, seen: None }
+        Candidate { store, key, identity, terms, clock, seen: None, held: None }
     }
 
     /// Waits until this one leads.
@@ -99,6 +101,7 @@ impl<S: Store> Candidate<S> {
 
     /// Gives the lease back, if it is held.
     pub async fn give_back(&mut self) {
+        self.held = None;
         let Ok(Some(lease)) = self.store.get(&self.key).await else { return };
         if lease["spec"]["holderIdentity"] == self.identity.as_str() {
             // With the version that was read: what changed meanwhile is somebody else's.
@@ -112,9 +115,21 @@ impl<S: Store> Candidate<S> {
 
     /// Tries to lead, or to go on leading; whether this one does.
     async fn attempt(&mut self) -> Result<bool, StoreError> {
+        let now = format!("{}.000000Z", (self.clock)().to_string().trim_end_matches('Z'));
+        if let Some(version) = self.held.take() {
+            let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"renewTime": now}});
+            match self.store.patch(&self.key, Part::Main, &patch).await {
+                Ok(lease) => {
+                    self.held = Some(lease["metadata"]["resourceVersion"].clone());
+                    return Ok(true);
+                }
+                // Somebody touched it, or took it away: it has to be looked at.
+                Err(StoreError::Conflict { .. } | StoreError::Missing { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let lease = self.store.get(&self.key).await?;
         let decision = self.decide(lease.as_ref(), Instant::now());
-        let now = format!("{}.000000Z", (self.clock)().to_string().trim_end_matches('Z'));
         let held = json!({
             "holderIdentity": self.identity, "renewTime": now,
             "leaseDurationSeconds": self.terms.duration.as_secs().max(1),
@@ -139,7 +154,10 @@ impl<S: Store> Candidate<S> {
             }
         };
         match written {
-            Ok(_) => Ok(true),
+            Ok(lease) => {
+                self.held = Some(lease["metadata"]["resourceVersion"].clone());
+                Ok(true)
+            }
             // Another was faster.
             Err(StoreError::Conflict { .. }) => Ok(false),
             Err(error) => Err(error),

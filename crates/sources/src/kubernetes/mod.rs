@@ -17,6 +17,7 @@ use serde_json::Value;
 
 pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
+pub(crate) use watch::SILENCE;
 pub use watch::Seen;
 pub use write::{Apply, Part};
 

@@ -15,8 +15,8 @@ use super::{Cluster, ClusterError, Resource};
 
 /// How often objects are asked for that cannot be watched, or that were lost from sight.
 const POLL: Duration = Duration::from_secs(2);
-/// After how much silence objects are asked for although they are watched.
-const SILENCE: Duration = Duration::from_secs(5);
+/// After how much silence objects are asked for although they are watched, where a person waits.
+pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 /// Up to how many named objects are asked for one by one; more are listed.
 const ONE_BY_ONE: usize = 5;
 
@@ -44,6 +44,8 @@ struct Followed {
     namespace: String,
     names: BTreeSet<String>,
     report: mpsc::Sender<Seen>,
+    /// After how much silence objects are asked for although they are watched.
+    silence: Duration,
     /// The version each object had when it was reported last, by namespace and name; nothing since the last trouble.
     told: BTreeMap<(String, String), String>,
 }
@@ -56,6 +58,17 @@ impl Cluster {
     /// once at the start, and then whenever it changes; after trouble, each is reported again. No names means all
     /// objects.
     pub fn follow(&self, resource: &Resource, namespace: &str, names: BTreeSet<String>) -> mpsc::Receiver<Seen> {
+        self.follow_for(resource, namespace, names, SILENCE)
+    }
+
+    /// The same for who has as much time as this before a silence is doubted.
+    pub(crate) fn follow_for(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        names: BTreeSet<String>,
+        silence: Duration,
+    ) -> mpsc::Receiver<Seen> {
         let (report, seen) = mpsc::channel(64);
         let mut followed = Followed {
             cluster: self.clone(),
@@ -63,6 +76,7 @@ impl Cluster {
             namespace: namespace.to_owned(),
             names,
             report,
+            silence,
             told: BTreeMap::new(),
         };
         tokio::spawn(async move {
@@ -96,12 +110,12 @@ impl Followed {
         // What the list at the start of a watch does not bring is not there.
         let mut missing = self.names.clone();
         let mut events = watcher(api, config).default_backoff().boxed();
-        let mut patience = SILENCE;
+        let mut patience = self.silence;
         loop {
             let Ok(event) = tokio::time::timeout(patience, events.next()).await else {
                 patience = match self.ask().await? {
                     // Who may watch but not get has the watch alone.
-                    Ok(()) | Err(ClusterError::Forbidden { .. }) => SILENCE,
+                    Ok(()) | Err(ClusterError::Forbidden { .. }) => self.silence,
                     Err(error) => {
                         self.tell(Seen::Trouble { error }).await?;
                         POLL
@@ -113,10 +127,10 @@ impl Followed {
                 None => return Ok(()),
                 Some(Ok(event)) => {
                     self.take_in(event, &mut missing).await?;
-                    patience = SILENCE;
+                    patience = self.silence;
                 }
                 // The server has forgotten where we were; the watch begins anew by itself.
-                Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => patience = SILENCE,
+                Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => patience = self.silence,
                 Some(Err(error)) => match self.error(error) {
                     ClusterError::Forbidden { .. } => return Ok(()),
                     error => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use kube::runtime::events::{EventType, Recorder, Reporter};
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub struct ClusterStore {
     /// Asked for when a kind is met that is not in it: definitions come and go.
     catalog: Arc<RwLock<Arc<Catalog>>>,
     recorder: Recorder,
+    /// After how much silence what is followed is asked for.
+    silence: Duration,
 }
 
 impl ClusterStore {
@@ -27,7 +30,14 @@ impl ClusterStore {
     pub fn new(cluster: Cluster, reporter: &str) -> Self {
         let reporter = Reporter { controller: reporter.to_owned(), instance: None };
         let recorder = Recorder::new(cluster.client(), reporter);
-        ClusterStore { cluster, catalog: Arc::default(), recorder }
+        ClusterStore { cluster, catalog: Arc::default(), recorder, silence: kubernetes::SILENCE }
+    }
+
+    /// The same for who runs for months: what is followed is asked for after this much silence, and not sooner.
+    #[must_use]
+    pub fn with_silence(mut self, silence: Duration) -> Self {
+        self.silence = silence;
+        self
     }
 
     /// The connection.
@@ -157,7 +167,7 @@ impl Store for ClusterStore {
     }
 
     async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<Seen>, StoreError> {
-        let mut seen = self.cluster.follow(&self.resource(kind).await?, "", names);
+        let mut seen = self.cluster.follow_for(&self.resource(kind).await?, "", names, self.silence);
         let (report, handed) = mpsc::channel(64);
         tokio::spawn(async move {
             while let Some(seen) = seen.recv().await {
