@@ -30,6 +30,8 @@ condition_set! {
         Invalid: problem,
         /// Updates cannot be stored in the status as they are, and are left out of it (U15).
         UpdatesLeftOut = "clearway.dev/UpdatesLeftOut": problem_warning,
+        /// Something speaks against the update that is being carried out, and was overridden.
+        UpdateConcerns = "clearway.dev/UpdateConcerns": problem_warning,
     }
 }
 
@@ -101,7 +103,22 @@ pub(crate) fn conditions(
             pass.raise(Problem::UpdatesLeftOut, reason!("NotStorable"), message);
         }
     }
+    match concerns(work) {
+        [] => pass.clear(Problem::UpdateConcerns),
+        some => {
+            let message = format!("Overridden by asking for the update:\n* {}", some.join("\n* "));
+            pass.raise(Problem::UpdateConcerns, reason!("Overridden"), message);
+        }
+    }
     pass.finish().conditions
+}
+
+/// What preparing found against the update that is being carried out.
+fn concerns(work: &Work) -> &[String] {
+    match work {
+        Work::Accepted { prepared, .. } | Work::Applying { prepared, .. } => &prepared.overridden,
+        Work::Idle | Work::Preparing { .. } | Work::NotAccepted { .. } | Work::Done { .. } => &[],
+    }
 }
 
 /// What the words of clients call it.

@@ -67,8 +67,18 @@ fn what_is_not_recommended_is_carried_out_and_recorded() {
     let mut world = world();
     world.prepared.as_mut().unwrap().version = "1.1.0".into();
     world.prepared.as_mut().unwrap().overridden = vec!["The release is not signed.".into()];
+    world.applies = false;
     world.ask_for(json!({"version": "1.1.0"}));
+    let (status, _, message) = world.condition("clearway.dev/UpdateConcerns");
+    assert_eq!(
+        (status.as_str(), message.as_str()),
+        ("True", "Overridden by asking for the update:\n* The release is not signed.")
+    );
+    world.applies = true;
+    world.restart();
     world.pass(Duration::from_secs(5));
+    let conditions = world.object["status"]["conditions"].to_string();
+    assert!(!conditions.contains("UpdateConcerns"), "only while it is being carried out: {conditions}");
     let risks = world.object["status"]["history"][0]["acceptedRisks"].as_str().unwrap();
     assert_eq!(
         risks,
