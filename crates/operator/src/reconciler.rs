@@ -5,20 +5,21 @@
 //! nothing: a status is stored only if it differs from what the object has, compared as its CRD keeps it.
 
 mod settings;
+mod traffic;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation, Question};
-use clearway_advice::rounds::{Round, Rounds};
+use clearway_advice::evidence::{ObjectKind, Objects, Question};
+use clearway_advice::rounds::Rounds;
 use clearway_core::Timestamp;
-use clearway_promql::eval;
 use clearway_sources::service::Validator;
-use clearway_sources::store::{Event, StoreError, Weight};
+use clearway_sources::store::{Event, Weight};
 use serde_json::Value;
 
 pub use settings::{CarryOut, Settings};
+pub use traffic::{Effect, Fetched, Input};
 
 use crate::api::{Status, UpdateState, VersionObject};
 use crate::ask::{Ask, Trouble};
@@ -28,86 +29,14 @@ use crate::knowledge::Knowledge;
 use crate::shape::Shape;
 use crate::status::{self, Known};
 use crate::wish::{Wish, same_image, wish};
-use crate::work::{Order, Prepared, Work};
+use crate::work::{Order, Work};
 
 /// The annotation that asks for everything to be looked at again; any change of its value does.
 pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
+/// Sayings that are remembered, so that nothing is told twice in a row.
+const MOST_SAID: usize = 1000;
 /// How long a status waits for what is just being found out.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Something that happened.
-#[derive(Debug)]
-pub enum Input {
-    /// What an earlier process knew.
-    Remembered(Box<Kept>),
-    /// What the CRD of the object keeps.
-    Shape(Box<Shape>),
-    /// The object as it is now.
-    Object(Box<Value>),
-    /// There is no such object (any more).
-    Gone,
-    /// What came of asking the update service.
-    Fetched {
-        /// What was asked.
-        ask: Ask,
-        /// What it said.
-        outcome: Result<Fetched, Trouble>,
-    },
-    /// What came of a query of the open round.
-    Evidence {
-        /// The query.
-        query: String,
-        /// Its value, or why there is none.
-        result: Result<Observation<eval::Value>, Failure>,
-    },
-    /// The objects that rules look at.
-    Looked(Objects),
-    /// How far an update is.
-    Work(Work),
-    /// What came of storing a status.
-    Stored(Result<Box<Value>, StoreError>),
-    /// A status was not stored because somebody else had changed the object; this is what it is now.
-    Overtaken(Box<Value>),
-    /// Nothing but time.
-    Tick,
-}
-
-/// What an update service said.
-#[derive(Debug)]
-pub enum Fetched {
-    /// What is known is still right.
-    NotModified,
-    /// A new answer.
-    Knowledge(Box<Knowledge>, Option<Validator>),
-}
-
-/// Something to be done.
-#[derive(Debug)]
-pub enum Effect {
-    /// Ask the update service.
-    Fetch {
-        /// What.
-        ask: Ask,
-        /// What is known already.
-        known: Option<Validator>,
-    },
-    /// Ask the metrics store.
-    Evaluate(Round),
-    /// Look at objects of these kinds.
-    Look(Vec<ObjectKind>),
-    /// Store the object with this status.
-    Store(Box<Value>),
-    /// Look at a release.
-    Prepare(Order),
-    /// Apply a release that was looked at.
-    Apply(Order, Prepared),
-    /// Stop what is being prepared or applied.
-    Stop,
-    /// Tell of something that happened.
-    Tell(Event),
-    /// Keep what is known over a restart.
-    Keep(Box<Kept>),
-}
 
 /// The state of one object.
 #[derive(Debug)]
@@ -506,6 +435,10 @@ impl Reconciler {
         let composed = status::compose(object, &known, &self.shape, now);
         for note in &composed.left_out {
             let message = format!("Left out of the status, because it cannot be stored there: {note}");
+            // What comes from outside is never all that was ever said.
+            if self.said.len() > MOST_SAID {
+                self.said.clear();
+            }
             if self.said.insert(message.clone()) {
                 effects.push(Effect::Tell(Event {
                     weight: Weight::Warning,

@@ -1,0 +1,88 @@
+//! What goes into a reconciler and what comes out of it.
+
+use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation};
+use clearway_advice::rounds::Round;
+use clearway_promql::eval;
+use clearway_sources::service::Validator;
+use clearway_sources::store::{Event, StoreError};
+use serde_json::Value;
+
+use crate::ask::{Ask, Trouble};
+use crate::kept::Kept;
+use crate::knowledge::Knowledge;
+use crate::shape::Shape;
+use crate::work::{Order, Prepared, Work};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// What an earlier process knew.
+    Remembered(Box<Kept>),
+    /// What the CRD of the object keeps.
+    Shape(Box<Shape>),
+    /// The object as it is now.
+    Object(Box<Value>),
+    /// There is no such object (any more).
+    Gone,
+    /// What came of asking the update service.
+    Fetched {
+        /// What was asked.
+        ask: Ask,
+        /// What it said.
+        outcome: Result<Fetched, Trouble>,
+    },
+    /// What came of a query of the open round.
+    Evidence {
+        /// The query.
+        query: String,
+        /// Its value, or why there is none.
+        result: Result<Observation<eval::Value>, Failure>,
+    },
+    /// The objects that rules look at.
+    Looked(Objects),
+    /// How far an update is.
+    Work(Work),
+    /// What came of storing a status.
+    Stored(Result<Box<Value>, StoreError>),
+    /// A status was not stored because somebody else had changed the object; this is what it is now.
+    Overtaken(Box<Value>),
+    /// Nothing but time.
+    Tick,
+}
+
+/// What an update service said.
+#[derive(Debug)]
+pub enum Fetched {
+    /// What is known is still right.
+    NotModified,
+    /// A new answer.
+    Knowledge(Box<Knowledge>, Option<Validator>),
+}
+
+/// Something to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// Ask the update service.
+    Fetch {
+        /// What.
+        ask: Ask,
+        /// What is known already.
+        known: Option<Validator>,
+    },
+    /// Ask the metrics store.
+    Evaluate(Round),
+    /// Look at objects of these kinds.
+    Look(Vec<ObjectKind>),
+    /// Store the object with this status.
+    Store(Box<Value>),
+    /// Look at a release.
+    Prepare(Order),
+    /// Apply a release that was looked at.
+    Apply(Order, Prepared),
+    /// Stop what is being prepared or applied.
+    Stop,
+    /// Tell of something that happened.
+    Tell(Event),
+    /// Keep what is known over a restart.
+    Keep(Box<Kept>),
+}
