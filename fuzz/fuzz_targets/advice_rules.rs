@@ -2,7 +2,7 @@
 //! nothing that no rule decided. A text that is no list is the expression of a rule about all those objects.
 #![no_main]
 
-use clearway_advice::evidence::{ObjectKind, Objects, Recorded};
+use clearway_advice::evidence::{ObjectKind, Objects, Snapshot};
 use clearway_advice::{Plan, Settings, Status, Verdict, render};
 use clearway_core::{Limits, Timestamp, Version};
 use clearway_graph::wire;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 fuzz_target!(|text: &str| {
     let (rules, lines) = text.split_once("\n---\n").unwrap_or((text, ""));
     let now: Timestamp = "2026-05-04T09:00:00Z".parse().expect("a time");
-    let mut objects = Objects::new(now, "fuzz", false);
+    let mut objects = Objects::new(now, "fuzz");
     let mut kind = json!({"apiVersion": "v1", "kind": "Node"});
     objects.looked_for(ObjectKind::new("v1", "Node"));
     for object in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -36,7 +36,8 @@ fuzz_target!(|text: &str| {
     let reading = wire::read(answer.to_string().as_bytes(), &Limits::default());
     let Some(graph) = reading.graph else { return };
     let Ok(plan) = Plan::new(&graph, &Version::new(1, 0, 0), &Settings::default()) else { return };
-    let evidence = Recorded { objects: Some(objects), cluster_id: Some("7c9e6679".to_owned()), ..Recorded::default() };
+    let evidence =
+        Snapshot { objects: Some(&objects), cluster_id: Some("7c9e6679"), ..Snapshot::empty(now, "fuzz") };
     let assessment = plan.assess(&evidence, now);
     assert_eq!(assessment, plan.assess(&evidence, now));
     let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();

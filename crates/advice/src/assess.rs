@@ -12,7 +12,8 @@ use clearway_core::{Diagnostic, Timestamp, Version};
 use clearway_graph::{Graph, Node, Path, Risk};
 use serde::Serialize;
 
-use crate::evidence::{Evidence, ObjectKind, Question, Wanted};
+use crate::budget::Shares;
+use crate::evidence::{Evidence, ObjectQuestion, ObjectRequest, Question};
 use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
@@ -93,6 +94,7 @@ pub struct Plan {
     targets: Vec<Target>,
     /// The distinct risks, in the order in which the newest updates name them.
     risks: Vec<Candidate>,
+    shares: Shares,
     graph_revision: Option<String>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -150,6 +152,7 @@ impl Plan {
             from: from.clone(),
             settings: settings.clone(),
             targets,
+            shares: Shares::new(&settings.budget, &risks),
             risks,
             graph_revision: None,
             diagnostics: Vec::new(),
@@ -185,6 +188,7 @@ impl Plan {
         }
         let more = risks.list;
         self.risks.extend(more);
+        self.shares = Shares::new(&self.settings.budget, &self.risks);
         self
     }
 
@@ -203,24 +207,26 @@ impl Plan {
         made.filter(|question| seen.insert(question.text().to_owned())).collect()
     }
 
-    /// The distinct kinds of objects that rules look at, in order.
-    pub fn kinds(&self) -> Vec<&ObjectKind> {
-        let mut kinds: Vec<&ObjectKind> = self.wanted().into_iter().map(|wanted| &wanted.kind).collect();
-        kinds.dedup();
-        kinds
+    /// The distinct questions about objects, in order, each with the steps that its evaluation may take.
+    pub fn object_questions(&self) -> Vec<(&ObjectQuestion, u64)> {
+        let mut questions: Vec<&ObjectQuestion> = self.checks().filter_map(Check::object_question).collect();
+        questions.sort_unstable_by(|one, other| one.text().cmp(other.text()));
+        questions.dedup();
+        questions.into_iter().map(|question| (question, self.shares.of(question))).collect()
     }
 
-    /// The distinct objects that rules look at, by kind, in order.
-    pub fn wanted(&self) -> Vec<&Wanted> {
-        let mut wanted: Vec<&Wanted> = self.checks().filter_map(Check::wanted).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        wanted
+    /// The distinct objects that have to be read for the rules, by kind, in order.
+    pub fn object_requests(&self) -> Vec<&ObjectRequest> {
+        let questions = self.checks().filter_map(Check::object_question);
+        let mut requests: Vec<&ObjectRequest> = questions.map(ObjectQuestion::request).collect();
+        requests.sort_unstable();
+        requests.dedup();
+        requests
     }
 
     /// The words in the parameters of rules that look at objects: whoever replaces names has to keep these.
     pub fn words(&self) -> BTreeSet<&str> {
-        let looks = self.checks().filter(|check| check.wanted().is_some());
+        let looks = self.checks().filter(|check| check.object_question().is_some());
         let apart = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.' | '_');
         looks.flat_map(|check| check.parameters().split(apart)).filter(|word| !word.is_empty()).collect()
     }
@@ -261,7 +267,14 @@ impl Plan {
     pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
         let memo = Memo::default();
         let verdict = |candidate: &Candidate| {
-            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            let case = Case {
+                evidence,
+                now,
+                settings: &self.settings,
+                risk: candidate.risk.name(),
+                memo: &memo,
+                shares: &self.shares,
+            };
             candidate.verdict(&case)
         };
         let verdicts: Vec<Verdict> = self.risks.iter().map(verdict).collect();
@@ -292,7 +305,14 @@ impl Plan {
     pub(crate) fn proofs(&self, evidence: &dyn Evidence, now: Timestamp) -> Vec<Arc<RiskProof>> {
         let memo = Memo::default();
         let walk = |candidate: &Candidate| {
-            let case = Case { evidence, now, settings: &self.settings, risk: candidate.risk.name(), memo: &memo };
+            let case = Case {
+                evidence,
+                now,
+                settings: &self.settings,
+                risk: candidate.risk.name(),
+                memo: &memo,
+                shares: &self.shares,
+            };
             Arc::new(candidate.walk(&case))
         };
         self.risks.iter().map(walk).collect()

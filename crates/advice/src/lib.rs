@@ -32,7 +32,7 @@
 //! assert_eq!(update.recommended.status, Status::False);
 //! assert_eq!(update.recommended.reason, "SlowProxy");
 //! assert_eq!(update.recommended.message, "Updates take long behind a proxy. https://example.com/1");
-//! assert_eq!(update.risks[0].rules[0].value.as_deref(), Some("{} 1"));
+//! assert_eq!(update.risks[0].rules[0].value.as_deref(), Some("1"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -71,7 +71,7 @@
 //!       type, parameters
 //!       outcome   match|noMatch|failed|pending|notRecognised|notReached
 //!       value, observedAt, ageSeconds, source, reproduce
-//!       failure   malformed|refused|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
+//!       failure   malformed|refused|unsupported|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
 //!                 ambiguous|absent
 //!       why, missing     sentences
 //!       due       RFC 3339, of what is pending, or is tried again after it failed
@@ -85,7 +85,9 @@
 )]
 
 mod assess;
+mod budget;
 pub mod evidence;
+mod expression;
 pub mod fleet;
 mod path;
 mod proof;
@@ -98,6 +100,7 @@ mod settings;
 mod walk;
 
 pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
+pub use budget::EvaluationBudget;
 pub use evidence::Evidence;
 pub use path::{HopAssessment, PathAssessment, assess_path};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};

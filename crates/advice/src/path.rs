@@ -3,12 +3,14 @@
 //! Only the first hop starts from the cluster as it is. What the later ones find is found on the cluster of today; once it
 //! runs another version its metrics and objects may be others, so their statements are marked as provisional.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use clearway_core::{Timestamp, Version};
-use clearway_graph::{Path, Risk};
+use clearway_graph::Path;
 use serde::Serialize;
 
+use crate::budget::Shares;
 use crate::evidence::Evidence;
 use crate::proof::{RiskProof, Statement, Status};
 use crate::recommend;
@@ -47,21 +49,21 @@ pub struct HopAssessment {
 
 /// Assesses every hop of a way. A way without hops is one to where the cluster is already, and True.
 pub fn assess_path(path: &Path, evidence: &dyn Evidence, now: Timestamp, settings: &Settings) -> PathAssessment {
-    let memo = Memo::default();
-    // A risk that stands on several hops is evaluated once.
-    let mut known: Vec<(Arc<Risk>, Arc<RiskProof>)> = Vec::new();
-    let mut proof = |risk: &Arc<Risk>| -> Arc<RiskProof> {
-        if let Some((_, proof)) = known.iter().find(|(seen, _)| seen == risk) {
-            return Arc::clone(proof);
-        }
-        let case = Case { evidence, now, settings, risk: risk.name(), memo: &memo };
-        let proof = Arc::new(Candidate::new(risk, settings).walk(&case));
-        known.push((Arc::clone(risk), Arc::clone(&proof)));
-        proof
-    };
+    // A risk of several hops is evaluated once.
+    let mut risks: Vec<Candidate> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::new();
+    for risk in path.hops.iter().flat_map(|hop| &hop.risks).filter(|risk| known.insert(risk.json())) {
+        risks.push(Candidate::new(risk, settings));
+    }
+    let (memo, shares) = (Memo::default(), Shares::new(&settings.budget, &risks));
+    let mut proofs: HashMap<&str, Arc<RiskProof>> = HashMap::new();
+    for candidate in &risks {
+        let case = Case { evidence, now, settings, risk: candidate.risk.name(), memo: &memo, shares: &shares };
+        proofs.insert(candidate.risk.json(), Arc::new(candidate.walk(&case)));
+    }
     let mut hops = Vec::with_capacity(path.hops.len());
     for (at, hop) in path.hops.iter().enumerate() {
-        let risks: Vec<Arc<RiskProof>> = hop.risks.iter().map(&mut proof).collect();
+        let risks: Vec<Arc<RiskProof>> = hop.risks.iter().filter_map(|risk| proofs.get(risk.json()).cloned()).collect();
         let recommended = if risks.is_empty() { recommend::unconditional() } else { recommend::recommended(&risks) };
         hops.push(HopAssessment {
             from: hop.from.clone(),

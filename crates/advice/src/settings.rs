@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clearway_promql::{Fence, Limits};
 
+use crate::budget::EvaluationBudget;
+
 /// How risks are assessed.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -13,6 +15,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How old evidence may be. The default is two hours: an hour until a query is asked again, a round, and room.
     pub max_age: Duration,
+    /// How many steps rules about objects may take.
+    pub budget: EvaluationBudget,
     /// How far evidence may lie in the future, because two clocks never agree.
     pub clock_skew: Duration,
 }
@@ -23,6 +27,7 @@ impl Default for Settings {
             fence: Fence::default(),
             limits: Limits::default(),
             max_age: Duration::from_hours(2),
+            budget: EvaluationBudget::default(),
             clock_skew: Duration::from_mins(5),
         }
     }

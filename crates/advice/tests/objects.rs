@@ -5,12 +5,13 @@ mod common;
 use std::time::Duration;
 
 use clearway_advice::evidence::{
-    Failure, FailureClass, ObjectKind, Objects, Observation, Question, Recorded, Reply, Wanted,
+    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Objects, Observation, Question,
+    Reply,
 };
 use clearway_advice::{Evidence, RiskProof, Verdict};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value as Seen;
-use common::{now, objects, proof};
+use common::{ObjectEvidence, now, objects, proof};
 use serde_json::{Value, json};
 
 fn told(proof: &RiskProof) -> (Verdict, String) {
@@ -52,36 +53,40 @@ fn a_condition_counts_only_if_it_is_about_the_object_of_today() {
             vec![&good, &stale],
             json!({}),
             Verdict::Unknown,
-            "The condition Degraded of stale is about generation 2, and the object has 3.",
+            "The condition Degraded of Operator.config.example.com stale is about an older generation of the object.",
         ),
         (
             vec![&unproven],
             json!({}),
             Verdict::Unknown,
-            "The condition Degraded of unproven is without an observed generation.",
+            "The condition Degraded of Operator.config.example.com unproven is without observedGeneration.",
         ),
-        (vec![&odd], json!({}), Verdict::Unknown, "The condition Degraded of odd is Unknown."),
+        (
+            vec![&odd],
+            json!({}),
+            Verdict::Unknown,
+            "The condition Degraded of Operator.config.example.com odd is Unknown.",
+        ),
         (vec![&odd], json!({"status": "Unknown"}), Verdict::Match, ""),
-        (vec![&bare], json!({}), Verdict::Unknown, "bare has no condition Degraded."),
+        (vec![&bare], json!({}), Verdict::Unknown, "Operator.config.example.com bare has no condition Degraded."),
         (vec![&bare], json!({"whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
         (
             vec![&good],
             name("other"),
             Verdict::Unknown,
-            "There is no Operator.config.example.com that the rule selects.",
+            "No Operator.config.example.com that the rule selects was found.",
         ),
         (vec![&good], json!({"name": "other", "whenAbsent": "Match"}), Verdict::Match, ""),
         (
             vec![&good],
             json!({"kind": "Other"}),
             Verdict::Unknown,
-            "Nobody looked for objects of the kind Other.config.example.com.",
+            "There is no cluster or snapshot with Other.config.example.com objects.",
         ),
     ];
     for (list, more, verdict, why) in table {
         let list: Vec<Value> = list.into_iter().cloned().collect();
-        let evidence = Recorded { objects: Some(objects(&list)), ..Recorded::default() };
-        let found = proof(rule(more.clone()), &evidence);
+        let found = proof(rule(more.clone()), &ObjectEvidence(objects(&list)));
         assert_eq!(told(&found), (verdict, why.to_owned()), "{more}");
     }
 }
@@ -94,19 +99,14 @@ impl Evidence for Replies {
         Reply::NotConfigured
     }
 
-    fn objects(&self, _: &ObjectKind) -> Reply<Vec<&Value>> {
-        match &self.0 {
-            Reply::Answered(observation) => Reply::Answered(Observation {
-                value: observation.value.iter().collect(),
-                observed_at: observation.observed_at,
-                source: observation.source.clone(),
-                reproduce: None,
-                warnings: Vec::new(),
-            }),
-            Reply::Failed(failure) => Reply::Failed(failure.clone()),
-            Reply::Pending { due } => Reply::Pending { due: *due },
-            Reply::NotConfigured => Reply::NotConfigured,
-        }
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.0.clone().map(|list| {
+            let mut tally = question.tally(steps);
+            for object in &list {
+                tally.add(object);
+            }
+            tally.finish().unwrap()
+        })
     }
 
     fn cluster_id(&self) -> Option<&str> {
@@ -142,7 +142,7 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
     };
     let (yes, no) = (node("True", json!(true)), node("False", json!(false)));
     let (odd, old) = (node("Perhaps", json!(2)), now().minus(Duration::from_hours(3)));
-    let nothing = "There is no Node that the rule selects.";
+    let nothing = "No Node that the rule selects was found.";
     let table: Vec<Told<'_>> = vec![
         (seen(std::slice::from_ref(&yes), now()), Verdict::Match, ["", ""]),
         (seen(std::slice::from_ref(&no), now()), Verdict::NoMatch, ["", ""]),
@@ -152,20 +152,20 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
             seen(&[odd], now()),
             Verdict::Unknown,
             [
-                "The condition Ready of n is Unknown.",
-                "The expression says nothing of n: it gives a int, not true or false.",
+                "The condition Ready of Node n is Unknown.",
+                "The expression could not be evaluated for Node n: the result is neither true nor false.",
             ],
         ),
         (
             seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
             Verdict::Unknown,
-            ["n has no condition Ready.", "The expression says nothing of n: No such key: ok."],
+            ["Node n has no condition Ready.", "The expression could not be evaluated for Node n: no such field."],
         ),
         (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
         (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
         (failed(FailureClass::Unauthorized, "Forbidden."), Verdict::Unknown, ["Forbidden."; 2]),
         (Reply::Pending { due: None }, Verdict::Pending, ["It is evaluated soon."; 2]),
-        (Reply::NotConfigured, Verdict::Unknown, ["Nobody looked for objects of the kind Node."; 2]),
+        (Reply::NotConfigured, Verdict::Unknown, ["There is no cluster or snapshot with Node objects."; 2]),
     ];
     for (reply, verdict, whys) in table {
         let evidence = Replies(reply);
@@ -180,7 +180,7 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
     }
     let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
     let found = proof(refused, &Replies(Reply::NotConfigured));
-    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Refused)));
+    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Unsupported)));
 }
 
 /// What was looked for by its name says nothing about others of its kind, and what is not found where names were replaced
@@ -192,8 +192,8 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
         fn promql(&self, _: &Question) -> Reply<Seen> {
             Reply::NotConfigured
         }
-        fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&Value>> {
-            self.0.reply(kind)
+        fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+            self.0.answer(question, steps)
         }
         fn cluster_id(&self) -> Option<&str> {
             None
@@ -208,37 +208,70 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
         parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!([{"type": "Resource", "resource": parameters}])
     };
-    let wanted = |namespace: Option<&str>, name: &str| Wanted {
+    let wanted = |namespace: Option<&str>, name: &str| ObjectRequest {
         kind: ObjectKind::new("v1", "ConfigMap"),
         namespace: namespace.map(str::to_owned),
         name: Some(name.to_owned()),
     };
-    let mut some = Objects::new(now(), "kept", false);
+    let mut some = Objects::new(now(), "kept");
     some.found(wanted(Some("s"), "there"), vec![map("there")]);
     some.found(wanted(None, "nowhere"), vec![]);
-    let evidence = Recorded { objects: Some(some), ..Recorded::default() };
-    let only = "Of the kind ConfigMap only objects that a rule names were looked for.";
+    let evidence = ObjectEvidence(some);
+    let only = "Only ConfigMap objects that a rule names were read.";
     for (more, verdict, why) in [
         (json!({"namespace": "s", "name": "there"}), Verdict::Match, ""),
         (json!({"namespace": "s", "name": "nowhere", "whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
         (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
         (json!({"namespace": "s", "name": "other", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
-        (json!({"whenAbsent": "NoMatch"}), Verdict::Unknown, only),
+        (
+            json!({"whenAbsent": "NoMatch"}),
+            Verdict::Unknown,
+            "Rules can read only ConfigMaps that they name: `name` is missing.",
+        ),
     ] {
         assert_eq!(told(&proof(rule(more.clone()), &evidence)), (verdict, why.to_owned()), "{more}");
     }
     let hidden = Redacted(objects(&[map("r-1234")]));
-    let may_be = "Names were replaced, so a ConfigMap that the rule selects may be there or not.";
+    let may_be = "Names were replaced in the snapshot, so a ConfigMap that the rule selects may exist.";
     for (more, verdict, why) in [
         (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
-        (json!({"labelSelector": {"matchLabels": {"a": "b"}}, "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
         (json!({"name": "r-1234"}), Verdict::Match, ""),
-        (json!({}), Verdict::Match, ""),
     ] {
         assert_eq!(told(&proof(rule(more.clone()), &hidden)), (verdict, why.to_owned()), "{more}");
     }
-    let mut away = Objects::new(now(), "nobody", false);
+    let mut away = Objects::new(now(), "nobody");
     away.fail(ObjectKind::new("v1", "ConfigMap"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
-    let evidence = Recorded { objects: Some(away), ..Recorded::default() };
-    assert_eq!(told(&proof(rule(json!({})), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
+    let evidence = ObjectEvidence(away);
+    assert_eq!(told(&proof(rule(json!({"name": "a"})), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
+}
+
+/// Credentials are never read, whatever rights the process has: the rule is unsupported when it is loaded.
+#[test]
+fn rules_about_secrets_are_unsupported() {
+    for kind in ["Secret", "OAuthAccessToken", "TokenReview"] {
+        let secret = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, "data": {"a": "b"}});
+        for rule in [
+            json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": kind, "name": "a", "expression": "true"}}),
+            json!({"type": "Condition", "condition": {"apiVersion": "v1", "kind": kind, "type": "Ready", "status": "True"}}),
+        ] {
+            let found = proof(json!([rule]), &ObjectEvidence(objects(std::slice::from_ref(&secret))));
+            assert_eq!(told(&found), (Verdict::Unknown, format!("Rules cannot read {kind} objects.")));
+            assert_eq!(found.rules[0].failure, Some(FailureClass::Unsupported));
+        }
+    }
+}
+
+/// A kind that the cluster does not serve has no objects, and the proof says that this is why.
+#[test]
+fn a_kind_that_is_not_served_is_named() {
+    let rule = |when: &str| json!([{"type": "Resource", "resource": {"apiVersion": "a/v1", "kind": "B", "expression": "true", "whenAbsent": when}}]);
+    let mut none = Objects::new(now(), "kept");
+    none.not_served(ObjectKind::new("a/v1", "B"));
+    let evidence = ObjectEvidence(none);
+    assert_eq!(
+        told(&proof(rule("Unknown"), &evidence)),
+        (Verdict::Unknown, "The cluster does not serve the kind B.a.".to_owned())
+    );
+    let found = proof(rule("NoMatch"), &evidence);
+    assert_eq!((found.verdict, found.rules[0].value.as_deref()), (Verdict::NoMatch, Some("kind not served")));
 }

@@ -69,7 +69,7 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
         (
             said(answered(Seen::String("1".to_owned()), now())),
             Verdict::Unknown,
-            "The query gave a text; an answer is an instant vector.",
+            "The query gave a string; an answer is an instant vector.",
         ),
         (
             said(answered(Seen::Matrix(vec![Row { labels: Labels::default(), samples: vec![(0, 1.0)] }]), now())),

@@ -57,6 +57,9 @@ fn every_outcome_reads_well() {
         ..Failure::new(FailureClass::Timeout, "The metrics store gave no answer within 30s.")
     };
     let zero = "max(gone) or 0 * group(cluster_version)";
+    let graph = common::graph(&common::answer(&["1.0.2"], &[("1.0.1", risks)]));
+    let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+    let operators = objects(&[operator("etcd", 4, "False"), operator("storage", 3, "False")]);
     let evidence = Recorded {
         queries: [
             ("max(later)".to_owned(), Record::Pending { due: Some(now().plus(Duration::from_mins(7))) }),
@@ -67,13 +70,12 @@ fn every_outcome_reads_well() {
         ]
         .into(),
         configured: true,
-        objects: Some(objects(&[operator("etcd", 4, "False"), operator("storage", 3, "False")])),
+        objects: Some(common::recorded(&plan, &operators)),
         cluster_id: Some("2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11".to_owned()),
         gone: ["gone".to_owned()].into(),
         ..Recorded::default()
     };
-    let graph = common::graph(&common::answer(&["1.0.2"], &[("1.0.1", risks)]));
-    let assessment = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap().assess(&evidence, now());
+    let assessment = plan.assess(&evidence, now());
     golden("proofs.txt", &render::assessment(&assessment));
     golden("proofs-message.txt", &(assessment.updates[1].recommended.message.clone() + "\n"));
 }

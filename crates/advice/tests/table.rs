@@ -5,7 +5,9 @@ mod common;
 
 use std::fmt::Write as _;
 
-use clearway_advice::evidence::{Evidence, Failure, FailureClass, ObjectKind, Observation, Question, Reply};
+use clearway_advice::evidence::{
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
+};
 use clearway_advice::{Verdict, recognised, render};
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value as Seen};
@@ -24,13 +26,14 @@ impl Evidence for Cluster {
         self.query.clone()
     }
 
-    fn objects(&self, _: &ObjectKind) -> Reply<Vec<&Value>> {
-        match &self.objects {
-            Reply::Answered(seen) => answered(seen.value.iter().collect(), &seen.source),
-            Reply::Failed(failure) => Reply::Failed(failure.clone()),
-            Reply::Pending { due } => Reply::Pending { due: *due },
-            Reply::NotConfigured => Reply::NotConfigured,
-        }
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.objects.clone().map(|list| {
+            let mut tally = question.tally(steps);
+            for object in &list {
+                tally.add(object);
+            }
+            tally.finish().unwrap()
+        })
     }
 
     fn cluster_id(&self) -> Option<&str> {

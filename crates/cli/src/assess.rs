@@ -4,7 +4,6 @@ pub(crate) mod cluster;
 pub(crate) mod given;
 pub(crate) mod kept;
 pub(crate) mod live;
-pub(crate) mod objects;
 mod way;
 
 use std::time::Duration;

@@ -4,13 +4,14 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::Plan;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
+use clearway_sources::collector::{ObjectLimits, snapshot_objects};
 use clearway_sources::prometheus::{CollectLimits, windows};
-use clearway_sources::snapshot::{self, ClusterFacts, ObjectLimits, Part, RedactOptions, Snapshot};
+use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
-use crate::assess::cluster::Connected;
-use crate::assess::{Planned, live, objects, planned};
+use crate::assess::cluster::{CLUSTER, Connected};
+use crate::assess::{Planned, live, planned};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 
@@ -45,7 +46,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     let Planned { plan, id, .. } = planned;
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
-        taken.sources.push("the cluster".to_owned());
+        taken.sources.push(CLUSTER.to_owned());
         take_objects(&mut taken, &plan, connected);
     }
     if let Some(url) = &access.prometheus {
@@ -68,7 +69,8 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
 /// to be.
 fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
     let Connected { runtime, cluster, catalog } = connected;
-    taken.objects = objects::take(plan, connected);
+    taken.objects =
+        runtime.block_on(snapshot_objects(&connected.store(), &plan.object_requests(), &ObjectLimits::default()));
     for (kind, part) in &taken.objects {
         if let Part::NotCollected { why } = part {
             taken.left_out.push(snapshot::Omission { what: kind.to_string(), why: why.clone() });

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::{ObjectKind, Objects, Question};
+use clearway_advice::evidence::{ObjectQuestion, Question};
 use clearway_advice::rounds::Rounds;
 use clearway_core::Timestamp;
 use clearway_sources::service::Validator;
@@ -19,7 +19,7 @@ use clearway_sources::store::{Event, Weight};
 use serde_json::Value;
 
 pub use settings::{CarryOut, Settings};
-pub use traffic::{Effect, Fetched, Input};
+pub use traffic::{Effect, Fetched, Input, ObjectRecords};
 
 use crate::api::{Status, UpdateState, VersionObject};
 use crate::ask::{Ask, Trouble};
@@ -52,7 +52,7 @@ pub struct Reconciler {
     knowledge: Option<Arc<Knowledge>>,
     rounds: Rounds,
     round_since: Option<Timestamp>,
-    objects: Option<Objects>,
+    objects: Option<ObjectRecords>,
     looking: bool,
     work: Work,
     /// What was asked of the driver last: preparing or applying.
@@ -342,22 +342,23 @@ impl Reconciler {
 
     /// Asks the metrics store and looks at objects when it is time.
     fn evaluate(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let mut round_begins = false;
         if let Some(round) = self.rounds.due(now) {
             self.round_since = Some(now);
-            // What rules look at is looked at anew with every round, and not more often.
-            self.objects = None;
+            round_begins = true;
             effects.push(Effect::Evaluate(round));
         }
         if !self.rounds.is_open() {
             self.round_since = None;
         }
         let Some(knowledge) = &self.knowledge else { return };
-        let kinds: Vec<ObjectKind> = knowledge.plan.kinds().into_iter().cloned().collect();
-        let stale =
-            self.objects.as_ref().is_none_or(|objects| now.since(objects.observed_at()) >= self.settings.look_again);
-        if !kinds.is_empty() && !self.looking && stale {
+        let questions = knowledge.plan.object_questions();
+        let stale = self.objects.as_ref().is_none_or(|objects| now.since(objects.at) >= self.settings.look_again);
+        // Objects are asked with every round, and not more often. Until they answer, what they said last counts.
+        if !questions.is_empty() && !self.looking && (stale || round_begins) {
             self.looking = true;
-            effects.push(Effect::Look(kinds));
+            let owned = |(question, steps): (&ObjectQuestion, u64)| (question.clone(), steps);
+            effects.push(Effect::Look(questions.into_iter().map(owned).collect()));
         }
     }
 

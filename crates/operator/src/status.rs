@@ -1,6 +1,6 @@
 //! The status of an object from everything that is known: a function of values.
 
-use clearway_advice::evidence::{Objects, Recorded};
+use clearway_advice::evidence::Recorded;
 use clearway_advice::rounds::Rounds;
 use clearway_conditions::model::Generation;
 use clearway_core::Timestamp;
@@ -11,7 +11,7 @@ use crate::conditions::{self, Retrieval, Sayings};
 use crate::history;
 use crate::knowledge::Knowledge;
 use crate::recommendations::{Recommendations, recommendations};
-use crate::reconciler::Settings;
+use crate::reconciler::{ObjectRecords, Settings};
 use crate::shape::Shape;
 use crate::wish::{accepted_risks, same_image};
 use crate::work::Work;
@@ -37,11 +37,11 @@ pub(crate) struct Composed {
 }
 
 /// What was found out about the cluster, as evidence.
-pub(crate) fn evidence(rounds: &Rounds, objects: Option<&Objects>, spec: &Spec, settings: &Settings) -> Recorded {
+pub(crate) fn evidence(rounds: &Rounds, objects: Option<&ObjectRecords>, spec: &Spec, settings: &Settings) -> Recorded {
     let id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
     Recorded {
         configured: settings.has_metrics,
-        objects: objects.cloned(),
+        objects: Some(objects.map(|objects| objects.records.clone()).unwrap_or_default()),
         store_id: id.clone().filter(|_| settings.shared_store),
         cluster_id: id,
         ..rounds.recorded()

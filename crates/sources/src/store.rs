@@ -17,7 +17,7 @@ use std::fmt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub use crate::kubernetes::{Apply, Part};
+pub use crate::kubernetes::{Apply, Page, Part};
 pub use cluster::ClusterStore;
 pub use directory::StateDirectory;
 
@@ -159,8 +159,21 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// All objects of a kind in one namespace, by name; none of a kind that is not in namespaces.
     fn list_in(&self, kind: &Kind, namespace: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
 
+    /// One page of the objects of a kind; `namespace` of none means all, `token` is where the page before ended.
+    fn page(
+        &self,
+        kind: &Kind,
+        namespace: Option<&str>,
+        token: Option<&str>,
+    ) -> impl Future<Output = Result<Page, StoreError>> + Send;
+
     /// Every kind whose objects can be listed here.
     fn kinds(&self) -> impl Future<Output = Result<Vec<Kind>, StoreError>> + Send;
+
+    /// API groups of which [`Store::kinds`] may have missed some, because who serves them did not answer the last time.
+    fn stale_groups(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 
     /// Creates an object that must not be there yet.
     fn create(&self, object: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;

@@ -5,19 +5,31 @@
 //! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
 
 pub mod kept;
+mod object_answer;
+mod object_question;
+mod object_request;
 mod objects;
 mod question;
 mod recorded;
+mod selector;
 mod snapshot;
 
-pub use objects::{ObjectKind, Objects, Wanted};
+pub use object_answer::{ObjectAnswer, ObjectError, ObjectName, ObjectOutcome, ObjectResult};
+pub(crate) use object_question::ObjectTest;
+pub use object_question::{ObjectQuestion, Tally};
+pub use object_request::{ObjectKind, ObjectRequest};
+pub use objects::Objects;
 pub use question::Question;
 pub use recorded::{Record, Recorded};
+pub(crate) use selector::Selector;
 pub use snapshot::Snapshot;
 
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 use serde::{Deserialize, Serialize};
+
+/// What stands in evidence in place of a value that was removed. An expression that reads such a field is not evaluated.
+pub const REMOVED: &str = "(removed)";
 
 /// Whatever rules ask about a cluster.
 pub trait Evidence {
@@ -30,13 +42,9 @@ pub trait Evidence {
         self.promql(question)
     }
 
-    /// The objects of a kind. An answer without objects says that there are none; that nobody looked is not an answer.
-    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>>;
-
-    /// The objects that a rule may be about: at least those that are wanted. What only knows whole kinds gives all of one.
-    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
-        self.objects(&wanted.kind)
-    }
+    /// What objects say to a question, evaluated within so many steps. An answer of no objects says that there are none;
+    /// that nobody looked is not an answer.
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer>;
 
     /// Whether names of objects were replaced, so that one that is not found may be there under another name.
     fn names_replaced(&self) -> bool {
@@ -119,6 +127,8 @@ pub enum FailureClass {
     Malformed,
     /// The fence does not let the query through (U18).
     Refused,
+    /// The rule asks for something that rules cannot ask for: another kind of expression, or an object that is never read.
+    Unsupported,
     /// There is nobody to ask.
     NotConfigured,
     /// Nobody answers.
@@ -154,13 +164,26 @@ pub enum Presence {
     NotTold,
 }
 
+/// A value without the labels and texts in it: rules ask for numbers and how many there are, and what else a cluster's
+/// metrics hold is not kept or shown.
+pub fn numbers_only(value: Value) -> Value {
+    match value {
+        Value::Vector(mut samples) => {
+            for sample in &mut samples {
+                sample.labels = clearway_promql::Labels::default();
+            }
+            Value::Vector(samples)
+        }
+        Value::String(_) => Value::String(String::new()),
+        other => other,
+    }
+}
+
 impl<T> Reply<T> {
     /// The same reply about something made of the value.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Reply<U> {
         match self {
-            Reply::Answered(Observation { value, observed_at, source, reproduce, warnings }) => {
-                Reply::Answered(Observation { value: make(value), observed_at, source, reproduce, warnings })
-            }
+            Reply::Answered(observation) => Reply::Answered(observation.map(make)),
             Reply::Failed(failure) => Reply::Failed(failure),
             Reply::Pending { due } => Reply::Pending { due },
             Reply::NotConfigured => Reply::NotConfigured,
@@ -168,10 +191,29 @@ impl<T> Reply<T> {
     }
 }
 
+impl<T> Observation<T> {
+    /// The same observation of something made of the value.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Observation<U> {
+        let Observation { value, observed_at, source, reproduce, warnings } = self;
+        Observation { value: make(value), observed_at, source, reproduce, warnings }
+    }
+}
+
 impl Failure {
     /// A failure with nothing but its kind and sentence.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Failure { class, message: message.into(), observed_at: None, source: None, reproduce: None, retry: None }
+    }
+
+    /// The failure of a query's evaluation, wherever that is done. What the evaluator says may quote labels, so it is not
+    /// repeated.
+    pub fn of_evaluation(class: FailureClass) -> Self {
+        let message = match class {
+            FailureClass::Budget => "The evaluation of the query takes more than its budget.",
+            FailureClass::Timeout => "The evaluation of the query takes too long.",
+            _ => "The evaluation of the query failed.",
+        };
+        Failure::new(class, message)
     }
 }
 
@@ -181,6 +223,7 @@ impl FailureClass {
         match self {
             FailureClass::Malformed => "malformed",
             FailureClass::Refused => "refused",
+            FailureClass::Unsupported => "unsupported",
             FailureClass::NotConfigured => "notConfigured",
             FailureClass::Unreachable => "unreachable",
             FailureClass::Unauthorized => "unauthorized",

@@ -1,85 +1,34 @@
-//! Kubernetes objects as evidence: by kind, or by name, as they were seen at one time.
+//! Kubernetes objects of a snapshot: by kind, or by name, as they were seen at one time.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_core::Timestamp;
 use serde_json::Value;
 
-use super::{Failure, FailureClass, Observation, Reply};
-use crate::reproduce;
-
-/// A kind of objects. The version of its API does not tell kinds apart.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKind {
-    /// The API group, empty for the core group.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-}
-
-/// Which objects a rule is about, as far as somebody has to know who fetches them; its labels come on top.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Wanted {
-    /// Their kind.
-    pub kind: ObjectKind,
-    /// Only those in this namespace.
-    pub namespace: Option<String>,
-    /// Only those of this name.
-    pub name: Option<String>,
-}
+use super::{Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Observation, Reply};
 
 /// The objects of some kinds, as they were seen at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
     kinds: BTreeMap<ObjectKind, Vec<Value>>,
-    /// What was looked for of kinds of which not all was.
-    narrow: BTreeMap<Wanted, Vec<Value>>,
+    /// The objects of kinds of which only some were read.
+    narrow: BTreeMap<ObjectRequest, Vec<Value>>,
     failed: BTreeMap<ObjectKind, Failure>,
+    not_served: BTreeSet<ObjectKind>,
     observed_at: Timestamp,
     source: String,
-    live: bool,
-}
-
-impl ObjectKind {
-    /// The kind that an object's `apiVersion` and `kind` name.
-    pub fn new(api_version: &str, kind: &str) -> Self {
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        ObjectKind { group: group.to_owned(), kind: kind.to_owned() }
-    }
-
-    /// The kind of an object; nothing if it does not say.
-    pub fn of(object: &Value) -> Option<Self> {
-        Some(ObjectKind::new(object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?))
-    }
-}
-
-impl Wanted {
-    /// Whether whoever has these has the others too.
-    pub fn covers(&self, other: &Wanted) -> bool {
-        let same = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
-        self.kind == other.kind && same(&self.namespace, &other.namespace) && same(&self.name, &other.name)
-    }
-}
-
-impl fmt::Display for ObjectKind {
-    /// As `kubectl get` takes it: `Deployment.apps`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dot = if self.group.is_empty() { "" } else { "." };
-        write!(f, "{}{dot}{}", self.kind, self.group)
-    }
 }
 
 impl Objects {
-    /// No objects yet, seen at a time in a place; `live` if `kubectl` shows them again.
-    pub fn new(observed_at: Timestamp, source: impl Into<String>, live: bool) -> Self {
+    /// No objects yet, seen at a time in a place.
+    pub fn new(observed_at: Timestamp, source: impl Into<String>) -> Self {
         Objects {
             kinds: BTreeMap::new(),
             narrow: BTreeMap::new(),
             failed: BTreeMap::new(),
+            not_served: BTreeSet::new(),
             observed_at,
             source: source.into(),
-            live,
         }
     }
 
@@ -88,58 +37,72 @@ impl Objects {
         self.observed_at
     }
 
-    /// Says that a kind was looked for, so that finding none of it is known.
+    /// Records that all objects of a kind were read, so that finding none of it is known.
     pub fn looked_for(&mut self, kind: ObjectKind) {
         self.kinds.entry(kind).or_default();
     }
 
-    /// Adds an object; whether it says what it is.
+    /// Records that the cluster does not serve a kind.
+    pub fn not_served(&mut self, kind: ObjectKind) {
+        self.not_served.insert(kind);
+    }
+
+    /// Adds an object; false if it does not say what it is.
     pub fn insert(&mut self, object: Value) -> bool {
         let Some(kind) = ObjectKind::of(&object) else { return false };
         self.kinds.entry(kind).or_default().push(object);
         true
     }
 
-    /// Says what came of looking for some objects of a kind, and for no others of it.
-    pub fn found(&mut self, wanted: Wanted, objects: Vec<Value>) {
-        self.narrow.insert(wanted, objects);
+    /// Records the objects of a request, where others of the kind were not read.
+    pub fn found(&mut self, request: ObjectRequest, objects: Vec<Value>) {
+        self.narrow.insert(request, objects);
     }
 
-    /// Says that a kind could not be looked for.
+    /// Records why the objects of a kind could not be read.
     pub fn fail(&mut self, kind: ObjectKind, failure: Failure) {
         self.failed.insert(kind, failure);
     }
 
-    /// The objects that are wanted, and maybe others of their kind; or why they are not known.
-    pub fn selected(&self, wanted: &Wanted) -> Reply<Vec<&Value>> {
-        let kind = &wanted.kind;
-        let mut narrow = self.narrow.iter().filter(|(looked, _)| looked.kind == *kind).peekable();
-        if self.kinds.contains_key(kind) || narrow.peek().is_none() {
-            return self.reply(kind);
+    /// What the objects say to a question, or why they are not known. `steps` bounds the evaluation.
+    pub fn answer(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        let request = question.request();
+        let kind = &request.kind;
+        if let Some(failure) = self.failed.get(kind) {
+            return Reply::Failed(failure.clone());
         }
-        let found = narrow.find(|(looked, _)| looked.covers(wanted)).map(|(_, objects)| self.answer(kind, objects));
-        found.unwrap_or_else(|| {
-            let message = format!("Of the kind {kind} only objects that a rule names were looked for.");
-            Reply::Failed(Failure::new(FailureClass::Absent, message))
-        })
+        if self.not_served.contains(kind) {
+            return Reply::Answered(self.observation(ObjectAnswer::not_served()));
+        }
+        let mut narrow = self.narrow.iter().filter(|(read, _)| read.kind == *kind).peekable();
+        let objects = match self.kinds.get(kind) {
+            Some(objects) => objects,
+            None if narrow.peek().is_none() => return Reply::NotConfigured,
+            None => {
+                let Some((_, objects)) = narrow.find(|(read, _)| read.covers(request)) else {
+                    let message = format!("Only {kind} objects that a rule names were read.");
+                    return Reply::Failed(Failure::new(FailureClass::Absent, message));
+                };
+                objects
+            }
+        };
+        let mut tally = question.tally(steps);
+        for object in objects {
+            tally.add(object);
+        }
+        match tally.finish() {
+            Ok(answer) => Reply::Answered(self.observation(answer)),
+            Err(failure) => Reply::Failed(failure),
+        }
     }
 
-    /// The objects of a kind, or that nobody looked.
-    pub fn reply(&self, kind: &ObjectKind) -> Reply<Vec<&Value>> {
-        match (self.kinds.get(kind), self.failed.get(kind)) {
-            (Some(objects), _) => self.answer(kind, objects),
-            (None, Some(failure)) => Reply::Failed(failure.clone()),
-            (None, None) => Reply::NotConfigured,
-        }
-    }
-
-    fn answer<'o>(&self, kind: &ObjectKind, objects: &'o [Value]) -> Reply<Vec<&'o Value>> {
-        Reply::Answered(Observation {
-            value: objects.iter().collect(),
+    fn observation(&self, value: ObjectAnswer) -> Observation<ObjectAnswer> {
+        Observation {
+            value,
             observed_at: self.observed_at,
             source: self.source.clone(),
-            reproduce: self.live.then(|| reproduce::kubectl(kind)),
+            reproduce: None,
             warnings: Vec::new(),
-        })
+        }
     }
 }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
-use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply, Wanted};
+use super::{Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Presence, Question, Reply};
 
-/// What came of a query.
+/// What came of a question: to a metrics store, or about objects.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Record {
+pub enum Record<T = Value> {
     /// It gave an answer.
-    Answered(Observation<Value>),
+    Answered(Observation<T>),
     /// It failed.
     Failed(Failure),
     /// It was not asked yet.
@@ -30,8 +30,9 @@ pub struct Recorded {
     pub queries: BTreeMap<String, Record>,
     /// Whether there is a store to ask; without one, a query without a record is a failure, and else it is pending.
     pub configured: bool,
-    /// Objects, if somebody looked.
-    pub objects: Option<Objects>,
+    /// What objects said, by the text of the question ([`ObjectQuestion::text`]), if somebody looks at objects; a question
+    /// without a record is pending then.
+    pub objects: Option<BTreeMap<String, Record<ObjectAnswer>>>,
     /// The cluster's id.
     pub cluster_id: Option<String>,
     /// See [`Evidence::store_id`].
@@ -64,23 +65,28 @@ impl Recorded {
     }
 }
 
+impl<T: Clone> Record<T> {
+    fn reply(&self) -> Reply<T> {
+        match self {
+            Record::Answered(observation) => Reply::Answered(observation.clone()),
+            Record::Failed(failure) => Reply::Failed(failure.clone()),
+            Record::Pending { due } => Reply::Pending { due: *due },
+        }
+    }
+}
+
 impl Evidence for Recorded {
     fn promql(&self, question: &Question) -> Reply<Value> {
         match self.queries.get(question.text()) {
-            Some(Record::Answered(observation)) => Reply::Answered(observation.clone()),
-            Some(Record::Failed(failure)) => Reply::Failed(failure.clone()),
-            Some(Record::Pending { due }) => Reply::Pending { due: *due },
+            Some(record) => record.reply(),
             None if self.configured => Reply::Pending { due: None },
             None => Reply::NotConfigured,
         }
     }
 
-    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.as_ref().map_or(Reply::NotConfigured, |objects| objects.reply(kind))
-    }
-
-    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.as_ref().map_or(Reply::NotConfigured, |objects| objects.selected(wanted))
+    fn objects(&self, question: &ObjectQuestion, _steps: u64) -> Reply<ObjectAnswer> {
+        let Some(objects) = &self.objects else { return Reply::NotConfigured };
+        objects.get(question.text()).map_or(Reply::Pending { due: None }, Record::reply)
     }
 
     fn cluster_id(&self) -> Option<&str> {
@@ -96,7 +102,7 @@ impl Evidence for Recorded {
     }
 }
 
-impl Record {
+impl<T> Record<T> {
     /// A failure with this sentence.
     pub fn failed(class: FailureClass, message: impl Into<String>) -> Self {
         Record::Failed(Failure::new(class, message))

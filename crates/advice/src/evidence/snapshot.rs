@@ -6,7 +6,9 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Level, Value};
 use clearway_promql::{Code, Limits, Millis, Query, Series};
 
-use super::{Evidence, Failure, FailureClass, ObjectKind, Objects, Observation, Presence, Question, Reply, Wanted};
+use super::{
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Observation, Presence, Question, Reply,
+};
 use crate::reproduce;
 
 /// A cluster's series and objects, as they were at one time.
@@ -55,15 +57,20 @@ impl<'a> Snapshot<'a> {
     }
 }
 
+/// How many warnings an evaluation gave; their texts may quote labels.
+fn warnings(count: usize) -> Vec<String> {
+    if count == 0 { Vec::new() } else { vec![format!("The evaluation gave {count} warning(s).")] }
+}
+
 impl Evidence for Snapshot<'_> {
     fn promql(&self, question: &Question) -> Reply<Value> {
         let Some(series) = self.series else { return Reply::NotConfigured };
         let reproduce = Some(reproduce::promql(question.text(), self.name, self.taken_at));
         match eval::instant(question.query(), series, self.time(), &self.evaluation) {
             Ok(answer) => {
-                let notable = answer.notes.iter().filter(|note| note.level == Level::Warning);
+                let notable = answer.notes.iter().filter(|note| note.level == Level::Warning).count();
                 Reply::Answered(Observation {
-                    warnings: notable.map(|note| note.describe(question.query().text())).collect(),
+                    warnings: warnings(notable),
                     value: answer.value,
                     observed_at: self.taken_at,
                     source: self.name.to_owned(),
@@ -77,12 +84,10 @@ impl Evidence for Snapshot<'_> {
                     _ => FailureClass::Evaluation,
                 };
                 Reply::Failed(Failure {
-                    class,
-                    message: format!("The evaluation failed: {}", error.message),
                     observed_at: Some(self.taken_at),
                     source: Some(self.name.to_owned()),
                     reproduce,
-                    retry: None,
+                    ..Failure::of_evaluation(class)
                 })
             }
         }
@@ -102,12 +107,8 @@ impl Evidence for Snapshot<'_> {
         }
     }
 
-    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.map_or(Reply::NotConfigured, |objects| objects.reply(kind))
-    }
-
-    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.map_or(Reply::NotConfigured, |objects| objects.selected(wanted))
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.objects.map_or(Reply::NotConfigured, |objects| objects.answer(question, steps))
     }
 
     fn cluster_id(&self) -> Option<&str> {

@@ -8,20 +8,20 @@
 //! `Bundle` and `Policy` come with the crates they rest on; until then they are not recognised.
 
 mod always;
-mod cel;
 mod condition;
+mod object_rule;
 mod parameters;
 mod promql;
 mod quantifier;
 mod resource;
 mod rollout;
-mod selector;
 mod tried;
 
 use clearway_core::Timestamp;
 use clearway_graph::Rule;
 
-use crate::evidence::{Evidence, Failure, Question, Wanted};
+use crate::budget::Shares;
+use crate::evidence::{Evidence, Failure, ObjectQuestion, Question};
 use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
@@ -49,6 +49,8 @@ pub(crate) struct Case<'a> {
     pub(crate) risk: &'a str,
     /// What queries gave in this assessment.
     pub(crate) memo: &'a Memo,
+    /// The steps that rules about objects may take.
+    pub(crate) shares: &'a Shares,
 }
 
 /// A rule whose parameters were read.
@@ -69,8 +71,8 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Which objects it looks at.
-    fn wanted(&self) -> Option<&Wanted> {
+    /// What it asks about objects.
+    fn object_question(&self) -> Option<&ObjectQuestion> {
         None
     }
 

@@ -9,14 +9,31 @@ use clearway_promql::eval::Value;
 
 use super::tried::Missing;
 use super::{Case, Check, Finding, Told, Tried};
-use crate::evidence::{Failure, FailureClass, Presence, Question};
+use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Presence, Question, Reply};
 use crate::settings::Settings;
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
 #[derive(Default)]
 pub(crate) struct Memo {
     tried: RefCell<BTreeMap<String, Tried>>,
+    objects: RefCell<BTreeMap<String, Reply<ObjectAnswer>>>,
     told: RefCell<BTreeMap<Arc<str>, Told>>,
+}
+
+impl Memo {
+    /// What objects say to a question, asked once.
+    pub(super) fn objects(
+        &self,
+        question: &ObjectQuestion,
+        ask: impl FnOnce() -> Reply<ObjectAnswer>,
+    ) -> Reply<ObjectAnswer> {
+        if let Some(known) = self.objects.borrow().get(question.text()) {
+            return known.clone();
+        }
+        let reply = ask();
+        self.objects.borrow_mut().insert(question.text().to_owned(), reply.clone());
+        reply
+    }
 }
 
 #[derive(Debug)]
@@ -134,7 +151,7 @@ fn judge(value: &Value, question: &Question) -> Finding {
             several => ambiguous(format!("The query gave {} series; an answer is exactly one.", several.len())),
         },
         Value::Scalar(_) => ambiguous("The query gave a scalar; an answer is an instant vector.".to_owned()),
-        Value::String(_) => ambiguous("The query gave a text; an answer is an instant vector.".to_owned()),
+        Value::String(_) => ambiguous("The query gave a string; an answer is an instant vector.".to_owned()),
         Value::Matrix(_) => ambiguous("The query gave a range vector; an answer is an instant vector.".to_owned()),
     }
 }
@@ -153,24 +170,19 @@ fn number(value: f64) -> String {
     Value::Scalar(value).to_string()
 }
 
-/// A value on one line; of many series the first ones.
+/// A value in a proof: its number, or how many series there are. Labels and texts are not repeated: what they hold is the
+/// cluster's, and the query is a stranger's.
 fn shown(value: &Value) -> String {
-    const SERIES: usize = 3;
-    let text = match value {
-        Value::Vector(samples) if samples.is_empty() => return "no series".to_owned(),
-        Value::Vector(samples) => {
-            // A store gives series in any order; a proof has them in one.
-            let mut sorted = samples.clone();
-            sorted.sort_by(|one, other| one.labels.cmp(&other.labels));
-            sorted.truncate(SERIES);
-            let more = if samples.len() > SERIES { format!("\n… {} series", samples.len()) } else { String::new() };
-            format!("{}{more}", Value::Vector(sorted))
-        }
-        Value::Matrix(rows) => return format!("a range vector of {} series", rows.len()),
-        Value::String(text) => text.chars().take(200).collect(),
-        Value::Scalar(_) => value.to_string(),
-    };
-    text.lines().collect::<Vec<_>>().join("; ")
+    match value {
+        Value::Vector(samples) => match samples.as_slice() {
+            [] => "no series".to_owned(),
+            [one] => number(one.value),
+            several => format!("{} series", several.len()),
+        },
+        Value::Matrix(rows) => format!("a range vector of {} series", rows.len()),
+        Value::String(_) => "a string".to_owned(),
+        Value::Scalar(value) => number(*value),
+    }
 }
 
 #[cfg(test)]

@@ -51,16 +51,3 @@ impl Quantifier {
         open.unwrap_or_else(|| Finding::of(self.all))
     }
 }
-
-/// What was found on objects, on one line; of many the first ones.
-pub(crate) fn listed(found: impl ExactSizeIterator<Item = String>) -> String {
-    const OBJECTS: usize = 3;
-    let count = found.len();
-    let mut shown: Vec<String> = found.take(OBJECTS).collect();
-    match count {
-        0 => return "no objects".to_owned(),
-        count if count > OBJECTS => shown.push(format!("… {count} objects")),
-        _ => {}
-    }
-    shown.join("; ")
-}

@@ -155,7 +155,8 @@ pub(crate) fn remedy(class: FailureClass) -> &'static str {
     match class {
         FailureClass::Malformed => "A rule that can be read: its author has to mend it.",
         FailureClass::Refused => "A query that the fence lets through, or another limit of the fence.",
-        FailureClass::NotConfigured => "Somebody to ask.",
+        FailureClass::Unsupported => "A rule that uses only what rules support.",
+        FailureClass::NotConfigured => "A source of evidence.",
         FailureClass::Unreachable => "A connection to the source.",
         FailureClass::Unauthorized => "The right to ask the source.",
         FailureClass::Timeout => "An answer in time.",

@@ -3,10 +3,15 @@
 #![allow(dead_code)] // Each test binary uses a part of it.
 #![allow(clippy::needless_pass_by_value)] // `json!` at the place of use reads better without a reference.
 
-use clearway_advice::evidence::{Evidence, Objects, Snapshot};
+use std::collections::BTreeMap;
+
+use clearway_advice::evidence::{
+    Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Question, Record, Reply, Snapshot,
+};
 use clearway_advice::{Assessment, Plan, RiskProof, Settings, Update};
 use clearway_core::{Limits, Timestamp, Version};
 use clearway_graph::{Graph, wire};
+use clearway_promql::eval::Value as Seen;
 use clearway_promql::{Millis, Series, read};
 use serde_json::{Value, json};
 
@@ -78,13 +83,43 @@ pub(crate) fn promql(query: &str) -> Value {
     json!({"type": "PromQL", "promql": {"promql": query}})
 }
 
-/// Objects of a live cluster.
+/// Objects of a snapshot.
 pub(crate) fn objects(list: &[Value]) -> Objects {
-    let mut objects = Objects::new(now(), "https://api.example.com", true);
+    let mut objects = Objects::new(now(), "https://api.example.com");
     for object in list {
         assert!(objects.insert(object.clone()), "{object}");
     }
     objects
+}
+
+/// What objects say to the questions of a plan, as a controller records it.
+pub(crate) fn recorded(plan: &Plan, objects: &Objects) -> BTreeMap<String, Record<ObjectAnswer>> {
+    let record = |(question, steps): (&ObjectQuestion, u64)| {
+        let record = match objects.answer(question, steps) {
+            Reply::Answered(observation) => Record::Answered(observation),
+            Reply::Failed(failure) => Record::Failed(failure),
+            Reply::Pending { .. } | Reply::NotConfigured => Record::failed(FailureClass::Absent, "Not read."),
+        };
+        (question.text().to_owned(), record)
+    };
+    plan.object_questions().into_iter().map(record).collect()
+}
+
+/// What objects said to every question about them.
+pub(crate) struct ObjectEvidence(pub(crate) Objects);
+
+impl Evidence for ObjectEvidence {
+    fn promql(&self, _: &Question) -> Reply<Seen> {
+        Reply::NotConfigured
+    }
+
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.0.answer(question, steps)
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Compares with a file of `tests/golden/`; writes it instead if `GOLDEN=overwrite` is set.

@@ -3,11 +3,14 @@
 use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Version};
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use clearway_sources::store::ClusterStore;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::ClusterAccess;
 
+/// What a live cluster goes by in proofs and snapshots.
+pub(crate) const CLUSTER: &str = "the cluster";
 /// The name of the one `ClusterVersion`.
 const SINGLETON: &str = "version";
 
@@ -41,6 +44,11 @@ impl Connected {
             Ok::<_, ClusterError>((cluster, catalog))
         })?;
         Ok(Some(Connected { runtime, cluster, catalog }))
+    }
+
+    /// The cluster as a place that objects are read from.
+    pub(crate) fn store(&self) -> ClusterStore {
+        ClusterStore::new(self.cluster.clone(), "clearway")
     }
 
     /// What the cluster says about itself.

@@ -1,16 +1,19 @@
 //! The evidence that was named on the command line: a snapshot, a live cluster and its Prometheus, or metrics in a file.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use clearway_advice::Plan;
-use clearway_advice::evidence::{Evidence, Objects, Recorded, Snapshot};
+use clearway_advice::evidence::{Evidence, ObjectAnswer, ObjectQuestion, Question, Record, Recorded, Reply, Snapshot};
 use clearway_core::Timestamp;
+use clearway_promql::eval::Value;
 use clearway_promql::{Millis, Series};
 use clearway_sources::clock;
-use clearway_sources::snapshot::Part;
+use clearway_sources::collector::{ObjectLimits, object_answers};
 
-use super::cluster::{About, Connected};
+use super::cluster::{About, CLUSTER, Connected};
 use super::kept::{self, Kept};
-use super::{live, objects};
+use super::live;
 use crate::arguments::{EvidenceSource, Trust};
 use crate::output;
 use crate::promql::series;
@@ -61,7 +64,7 @@ impl<'o> Given<'o> {
         if let Some(kept) = &self.kept {
             return Ok(work(kept, options.now.unwrap_or(kept.taken_at())));
         }
-        let objects = self.connected.as_ref().and_then(|connected| look(plan, connected));
+        let objects = self.connected.as_ref().map(|connected| look(plan, connected));
         if let Some(url) = &options.cluster.prometheus {
             let evidence = Recorded { objects, ..live::ask(plan, url, options, self.trust, id)? };
             return Ok(work(&evidence, options.now.unwrap_or_else(clock::now)));
@@ -69,26 +72,55 @@ impl<'o> Given<'o> {
         let metrics = Metrics::read(options)?;
         // What is kept is assessed as of then, unless a cluster that lives now has a say.
         let present = if objects.is_some() { clock::now() } else { metrics.taken_at };
-        let evidence = Snapshot {
+        let series = Snapshot {
             series: metrics.series.as_ref(),
-            objects: objects.as_ref(),
             cluster_id: id,
             store_id: id.filter(|_| options.cluster.shared_store),
             ..Snapshot::empty(metrics.taken_at, &metrics.name)
         };
-        Ok(work(&evidence, options.now.unwrap_or(present)))
+        let objects = Recorded { objects, ..Recorded::default() };
+        Ok(work(&FileAndCluster { series, objects }, options.now.unwrap_or(present)))
     }
 }
 
-/// The objects of a live cluster; nothing if no rule looks at any. What may not be seen is told on standard error.
-fn look(plan: &Plan, connected: &Connected) -> Option<Objects> {
-    let parts = objects::take(plan, connected);
-    for (kind, part) in &parts {
-        if let Part::NotCollected { why } = part {
-            anstream::eprintln!("rules about {kind} are not evaluated: {}", output::printable(why));
-        }
+/// Metrics of a file beside the objects of a live cluster.
+struct FileAndCluster<'s> {
+    series: Snapshot<'s>,
+    objects: Recorded,
+}
+
+impl Evidence for FileAndCluster<'_> {
+    fn promql(&self, question: &Question) -> Reply<Value> {
+        self.series.promql(question)
     }
-    (!parts.is_empty()).then(|| objects::evidence(&parts, clock::now(), "the cluster", true))
+
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.objects.objects(question, steps)
+    }
+
+    fn cluster_id(&self) -> Option<&str> {
+        self.series.cluster_id()
+    }
+
+    fn store_id(&self) -> Option<&str> {
+        self.series.store_id()
+    }
+}
+
+/// What the objects of a live cluster say. Why some could not be read is said on standard error too.
+fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAnswer>> {
+    let questions = plan.object_questions();
+    let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
+    let (store, limits) = (connected.store(), ObjectLimits::default());
+    let answers = connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER));
+    let failures = answers.values().filter_map(|record| match record {
+        Record::Failed(failure) => Some(failure.message.as_str()),
+        _ => None,
+    });
+    for message in failures.collect::<BTreeSet<_>>() {
+        anstream::eprintln!("{}", output::printable(message));
+    }
+    answers
 }
 
 /// The metrics that were given, if any were.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectKind, Objects, Question, Reply, Snapshot as Series, Wanted,
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Question, Reply, Snapshot as Series,
 };
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Limits, Timestamp};
@@ -18,7 +18,6 @@ use clearway_sources::prometheus::Needs;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 
 use super::cluster::About;
-use super::objects;
 use crate::output;
 
 /// A snapshot, and what it goes by.
@@ -57,7 +56,7 @@ pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(Kept, Vec<Diagnos
 
 /// A snapshot as evidence: the place it stands in, and the file there with its series.
 pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
-    let objects = objects::evidence(&snapshot.objects, snapshot.taken_at, shown, false);
+    let objects = snapshot::object_evidence(&snapshot.objects, snapshot.taken_at, shown);
     Kept { snapshot, name, objects, shared_store }
 }
 
@@ -110,12 +109,8 @@ impl Evidence for WithNeeds<'_> {
         Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question)
     }
 
-    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
-        self.kept.objects(kind)
-    }
-
-    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
-        self.kept.selected(wanted)
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.kept.objects(question, steps)
     }
 
     fn names_replaced(&self) -> bool {
@@ -136,12 +131,8 @@ impl Evidence for Kept {
         self.answer(question, &Needs::of(question.query()))
     }
 
-    fn objects(&self, kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.reply(kind)
-    }
-
-    fn selected(&self, wanted: &Wanted) -> Reply<Vec<&serde_json::Value>> {
-        self.objects.selected(wanted)
+    fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
+        self.objects.answer(question, steps)
     }
 
     fn names_replaced(&self) -> bool {

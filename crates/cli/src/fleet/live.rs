@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result};
-use clearway_advice::evidence::{Evidence, Failure, FailureClass, ObjectKind, Observation, Question, Reply};
+use clearway_advice::evidence::{
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
+};
 use clearway_advice::fleet::Standing;
 use clearway_core::Timestamp;
 use clearway_promql::eval::{Sample, Value};
@@ -194,7 +196,7 @@ impl Evidence for OfCluster<'_> {
         })
     }
 
-    fn objects(&self, _kind: &ObjectKind) -> Reply<Vec<&serde_json::Value>> {
+    fn objects(&self, _question: &ObjectQuestion, _steps: u64) -> Reply<ObjectAnswer> {
         Reply::NotConfigured
     }
 

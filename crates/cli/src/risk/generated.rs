@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, Objects, Question, Record, Recorded, Snapshot, Wanted,
+    Evidence, Failure, FailureClass, ObjectRequest, Objects, Question, Record, Recorded, Snapshot,
 };
 use clearway_advice::{RiskProof, Settings, Verdict};
 use clearway_core::Timestamp;
@@ -46,8 +46,8 @@ pub(super) fn tried(risk: &Arc<Risk>) -> Result<Vec<Tried>> {
     if !plan.questions().is_empty() {
         tried.extend(tests.metrics(&plan.questions())?);
     }
-    if !plan.wanted().is_empty() {
-        tried.extend(tests.objects(&plan.wanted())?);
+    if !plan.object_requests().is_empty() {
+        tried.extend(tests.objects(&plan.object_requests())?);
     }
     if let Some(rollout) = reached(risk).find(|rule| rule.kind == "Rollout") {
         tried.extend(tests.rollout(rollout)?);
@@ -113,17 +113,17 @@ impl Tests<'_> {
         made::series(questions.iter().map(|question| question.query()), at, names, value)
     }
 
-    fn objects(&self, wanted: &[&Wanted]) -> Result<Vec<Tried>> {
-        let mut away = Objects::new(self.now, "nobody", false);
-        for wanted in wanted {
-            away.fail(wanted.kind.clone(), Failure::new(FailureClass::Unreachable, "Nobody answers."));
+    fn objects(&self, requests: &[&ObjectRequest]) -> Result<Vec<Tried>> {
+        let mut away = Objects::new(self.now, "nobody");
+        for request in requests {
+            away.fail(request.kind.clone(), Failure::new(FailureClass::Unreachable, "Nobody answers."));
         }
         let mut tried = vec![self.never("the API server is away", &with(&away, self.now))?];
         let says = |rule: &Rule, key: &str| own(rule).and_then(|own| word(own, key)).unwrap_or_default().to_owned();
         let absent_is_meant = |rule: &Rule| says(rule, "whenAbsent") == "NoMatch";
-        let none = self.objects_of(wanted, None);
+        let none = self.objects_of(requests, None);
         tried.push(self.unless("the objects are not there", &with(&none, self.now), absent_is_meant)?);
-        let bare = self.objects_of(wanted, Some(&|_| json!({})));
+        let bare = self.objects_of(requests, Some(&|_| json!({})));
         // Who asks with `has()`, or about what every object has, means it.
         let is_meant = |rule: &Rule| {
             let asks = says(rule, "expression");
@@ -142,7 +142,7 @@ impl Tests<'_> {
                     let type_ = word(rule, "type").unwrap_or_default();
                     json!({"conditions": [{"type": type_, "status": status, "observedGeneration": observed}]})
                 };
-                let objects = self.objects_of(wanted, Some(&conditions));
+                let objects = self.objects_of(requests, Some(&conditions));
                 tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != "Condition")?);
             }
         }
@@ -155,10 +155,10 @@ impl Tests<'_> {
     }
 
     /// All that is wanted was looked for. With a status, there is an object for every rule, which the rule selects.
-    fn objects_of(&self, wanted: &[&Wanted], status: Option<&Status<'_>>) -> Objects {
-        let mut objects = Objects::new(self.now, "made-up objects", false);
-        for wanted in wanted {
-            objects.looked_for(wanted.kind.clone());
+    fn objects_of(&self, requests: &[&ObjectRequest], status: Option<&Status<'_>>) -> Objects {
+        let mut objects = Objects::new(self.now, "made-up objects");
+        for request in requests {
+            objects.looked_for(request.kind.clone());
         }
         for rule in self.parameters() {
             let Some(status) = status.map(|status| status(rule)) else { continue };

@@ -154,9 +154,9 @@ fn written(risk: &Arc<Risk>, file: &str, case: &Case, beside: &Path) -> Result<T
 /// The objects of a case: all there is of the kinds that the risk's rules look at.
 fn objects(risk: &Arc<Risk>, case: &Case, beside: &Path, now: Timestamp) -> Result<Option<Objects>> {
     let Some(all) = case.all_objects(beside)? else { return Ok(None) };
-    let mut objects = Objects::new(now, "the case", false);
-    for kind in super::alone(risk, &Settings::default())?.kinds() {
-        objects.looked_for(kind.clone());
+    let mut objects = Objects::new(now, "the case");
+    for request in super::alone(risk, &Settings::default())?.object_requests() {
+        objects.looked_for(request.kind.clone());
     }
     for object in all {
         if !objects.insert(object) {

@@ -103,10 +103,10 @@ fn a_case_may_give_metrics_objects_conditions_times_ids_and_snapshots() {
     let cases = format!(
         "risk: Bad
 cases:
-- {{name: metrics, series: bad 1, expect: match, reason: '{{}} 1'}}
+- {{name: metrics, series: bad 1, expect: match, reason: '1'}}
 - {{name: objects, objects: [{map}], expect: no match, reason: system/mode false}}
 - {{name: conditions, conditions: [{node}], expect: match, reason: n1 Ready=False}}
-- {{name: files, objects: [{{file: objects/nodes.yaml}}], expect: unknown, reason: n2 has no condition Ready}}
+- {{name: files, objects: [{{file: objects/nodes.yaml}}], expect: unknown, reason: Node n2 has no condition Ready}}
 - {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the turn of this cluster}}
 - {{name: after, clusterId: x, now: '2026-05-04T09:00:00Z', expect: no match}}
 - {{name: kept, snapshot: kept, expect: match}}

@@ -1,7 +1,8 @@
 //! Effects, each as one function: the update service, the metrics store, objects, the status, events.
 
-use clearway_advice::evidence::{ObjectKind, Objects};
+use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
+use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
 use clearway_sources::service::{Answer, Service, Validator};
 use clearway_sources::store::{Apply, Key, Store, StoreError};
@@ -12,8 +13,10 @@ use super::Tools;
 use crate::ask::{Ask, Trouble};
 use crate::kept::Kept;
 use crate::knowledge::Knowledge;
-use crate::reconciler::{Effect, Fetched, Input, Settings};
+use crate::reconciler::{Effect, Fetched, Input, ObjectRecords, Settings};
 
+/// What the cluster goes by in proofs.
+const CLUSTER: &str = "the cluster";
 /// In whose name what is kept is written.
 const MANAGER: &str = "clearway-operator";
 
@@ -34,7 +37,7 @@ pub(super) async fn carry_out<S: Store>(
             evaluate(&round, tools, settings, report).await;
             Vec::new()
         }
-        Effect::Look(kinds) => vec![Input::Looked(look(&kinds, tools).await)],
+        Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Tell(event) => {
             if let Ok(Some(object)) = tools.store.get(key).await
@@ -106,34 +109,11 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     tokio::join!(asked, hand_on);
 }
 
-/// What the cluster has of the kinds that rules look at. A kind that cannot be listed was not looked for.
-async fn look<S: Store>(kinds: &[ObjectKind], tools: &Tools<S>) -> Objects {
-    let mut objects = Objects::new((tools.clock)(), "the cluster", true);
-    let served = match tools.store.kinds().await {
-        Ok(served) => served,
-        Err(error) => {
-            tracing::warn!(%error, "objects that rules look at cannot be seen");
-            return objects;
-        }
-    };
-    for kind in kinds {
-        let found = served.iter().find(|one| one.group == kind.group && one.kind == kind.kind);
-        let Some(found) = found else {
-            // A kind that is not served has no objects.
-            objects.looked_for(kind.clone());
-            continue;
-        };
-        match tools.store.list(found, "").await {
-            Ok(items) => {
-                objects.looked_for(kind.clone());
-                for item in items {
-                    objects.insert(item);
-                }
-            }
-            Err(error) => tracing::warn!(%error, %kind, "rules about these objects are not evaluated"),
-        }
-    }
-    objects
+/// What the objects of the cluster say to the questions of rules.
+async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
+    let at = (tools.clock)();
+    let records = object_answers(&tools.store, questions, &ObjectLimits::default(), tools.clock, CLUSTER).await;
+    ObjectRecords { at, records }
 }
 
 /// Stores a status. After a conflict the object is read again, so that the next attempt is about what is there.

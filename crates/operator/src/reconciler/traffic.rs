@@ -1,7 +1,10 @@
 //! What goes into a reconciler and what comes out of it.
 
-use clearway_advice::evidence::{Failure, ObjectKind, Objects, Observation};
+use std::collections::BTreeMap;
+
+use clearway_advice::evidence::{Failure, ObjectAnswer, ObjectQuestion, Observation, Record};
 use clearway_advice::rounds::Round;
+use clearway_core::Timestamp;
 use clearway_promql::eval;
 use clearway_sources::service::Validator;
 use clearway_sources::store::{Event, StoreError};
@@ -38,8 +41,8 @@ pub enum Input {
         /// Its value, or why there is none.
         result: Result<Observation<eval::Value>, Failure>,
     },
-    /// The objects that rules look at.
-    Looked(Objects),
+    /// What objects say to the questions of rules.
+    Looked(ObjectRecords),
     /// How far an update is.
     Work(Work),
     /// What came of storing a status.
@@ -48,6 +51,15 @@ pub enum Input {
     Overtaken(Box<Value>),
     /// Nothing but time.
     Tick,
+}
+
+/// What objects said, and when they were asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectRecords {
+    /// When.
+    pub at: Timestamp,
+    /// By the text of the question.
+    pub records: BTreeMap<String, Record<ObjectAnswer>>,
 }
 
 /// What an update service said.
@@ -71,8 +83,8 @@ pub enum Effect {
     },
     /// Ask the metrics store.
     Evaluate(Round),
-    /// Look at objects of these kinds.
-    Look(Vec<ObjectKind>),
+    /// Ask the objects of the cluster these questions, each within so many steps.
+    Look(Vec<(ObjectQuestion, u64)>),
     /// Store the object with this status.
     Store(Box<Value>),
     /// Look at a release.

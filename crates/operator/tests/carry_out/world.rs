@@ -12,7 +12,7 @@ use clearway_operator::carry_out::{Clock, Owner, Settings, Task, Veto, apply, pr
 use clearway_operator::work::{Order, Progress, Work};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{Files, Metadata, Payload, directory, write_directory};
-use clearway_sources::store::{Apply, Event, Key, Kind, Part, Seen, StateDirectory, Store, StoreError};
+use clearway_sources::store::{Apply, Event, Key, Kind, Page, Part, Seen, StateDirectory, Store, StoreError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
@@ -320,6 +320,10 @@ impl Store for World {
 
     async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
         self.request(self.state.list_in(kind, namespace)).await
+    }
+
+    async fn page(&self, kind: &Kind, namespace: Option<&str>, token: Option<&str>) -> Result<Page, StoreError> {
+        self.request(self.state.page(kind, namespace, token)).await
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

@@ -1,5 +1,6 @@
 //! The kinds a cluster serves, and the many names people have for them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
@@ -31,6 +32,8 @@ pub struct Resource {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     resources: Vec<Resource>,
+    /// Groups of which some versions could not be asked for, so that kinds may be missing.
+    stale_groups: BTreeSet<String>,
 }
 
 impl Resource {
@@ -98,9 +101,13 @@ impl Catalog {
     /// Reads the answer of aggregated discovery; the first version of each kind is the preferred one.
     pub(super) fn new(groups: impl Iterator<Item = APIGroupDiscovery>) -> Self {
         let mut resources: Vec<Resource> = Vec::new();
+        let mut stale_groups = BTreeSet::new();
         for group in groups {
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             for version in group.versions {
+                if version.freshness.as_deref() == Some("Stale") {
+                    stale_groups.insert(name.clone());
+                }
                 let Some(served) = version.version else { continue };
                 for resource in version.resources {
                     let known =
@@ -111,7 +118,7 @@ impl Catalog {
                 }
             }
         }
-        Catalog { resources }
+        Catalog { resources, stale_groups }
     }
 
     /// The kind a person means by a plural, a singular, a short name or a kind, optionally with `.group` behind it.
@@ -129,6 +136,11 @@ impl Catalog {
     /// The kind of an object by its group and kind.
     pub fn of(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.group == group && resource.kind == kind)
+    }
+
+    /// Groups whose own server did not answer when the kinds were asked for: kinds of theirs may be missing here.
+    pub fn stale_groups(&self) -> &BTreeSet<String> {
+        &self.stale_groups
     }
 
     /// Every kind whose objects can be listed, each object once: `events` and `events.events.k8s.io` are the same.

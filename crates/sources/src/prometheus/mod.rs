@@ -60,6 +60,8 @@ pub struct PrometheusOptions {
     pub connect_timeout: Duration,
     /// Bytes of an answer, unpacked.
     pub body_bytes: u64,
+    /// How far the time of an answer may be from the time that was asked for, before it is not evidence.
+    pub time_difference: Duration,
 }
 
 impl Default for PrometheusOptions {
@@ -73,6 +75,8 @@ impl Default for PrometheusOptions {
             connect_timeout: http.connect_timeout,
             // The API needs some 25 bytes for a sample: this is a million of them.
             body_bytes: 32 << 20,
+            // Clocks differ, but not by more.
+            time_difference: Duration::from_mins(1),
         }
     }
 }

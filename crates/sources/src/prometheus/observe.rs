@@ -1,13 +1,16 @@
 //! The value of a query as evidence: when it was seen, where, and how to see it again; or why it was not.
+//!
+//! The query is a stranger's and the metrics are the cluster's, so neither labels nor texts of Prometheus become evidence:
+//! numbers, how many series there are, and the class of an error do.
 
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, FailureClass, Observation};
+use clearway_advice::evidence::{Failure, FailureClass, Observation, numbers_only};
 use clearway_advice::reproduce;
-use clearway_core::Timestamp;
+use clearway_core::{Timestamp, humanize};
 use clearway_promql::eval::Value;
 
-use super::{Prometheus, PrometheusError, QUERY};
+use super::{Answered, Prometheus, PrometheusError, QUERY};
 
 impl Prometheus {
     /// Asks for the value of a query at a time, or as of the moment it is answered, which is told by the clock.
@@ -19,20 +22,39 @@ impl Prometheus {
     ) -> Result<Observation<Value>, Failure> {
         let answer = self.instant(query, at).await;
         let observed_at = at.unwrap_or_else(clock);
-        answer
-            .map(|answer| Observation {
-                value: answer.value,
-                observed_at,
-                source: self.base(),
-                reproduce: Some(self.curl(query, at, observed_at)),
-                warnings: Vec::new(),
-            })
-            .map_err(|error| Failure {
-                observed_at: Some(observed_at),
-                source: Some(self.base()),
-                reproduce: Some(self.curl(query, at, observed_at)),
-                ..Failure::new(error.class(), error.said())
-            })
+        let failure = |failure: Failure| Failure {
+            observed_at: Some(observed_at),
+            source: Some(self.base()),
+            reproduce: Some(self.curl(query, at, observed_at)),
+            ..failure
+        };
+        match answer {
+            Ok(answer) => match self.wrong_time(&answer, observed_at) {
+                Some(wrong) => Err(failure(wrong)),
+                None => Ok(Observation {
+                    value: numbers_only(answer.value),
+                    observed_at,
+                    source: self.base(),
+                    reproduce: Some(self.curl(query, at, observed_at)),
+                    warnings: Vec::new(),
+                }),
+            },
+            Err(error) => {
+                tracing::debug!(%error, query, "a query of a rule failed");
+                Err(failure(error.failure()))
+            }
+        }
+    }
+
+    /// The failure of an answer that is about another time than was asked for: replayed by a cache, or invented.
+    fn wrong_time(&self, answer: &Answered, asked: Timestamp) -> Option<Failure> {
+        let given = Timestamp::from_seconds(answer.time?.div_euclid(1_000)).unwrap_or(Timestamp::EPOCH);
+        let difference = asked.since(given).max(given.since(asked));
+        (difference > self.options.time_difference).then(|| {
+            let difference = humanize(difference);
+            let message = format!("The answer is about another time than was asked for (difference: {difference}).");
+            Failure::new(FailureClass::Stale, message)
+        })
     }
 
     /// What stands before the API in the address.
@@ -48,15 +70,27 @@ impl Prometheus {
 }
 
 impl PrometheusError {
-    /// What failed, for a rule that asked. An evaluation that fails does so wherever the samples are, and is said in the
-    /// words of a snapshot.
-    fn said(&self) -> String {
-        match self {
-            PrometheusError::Refused { error_type, why, .. } if error_type == "execution" => {
-                format!("The evaluation failed: {why}")
+    /// The failure of a rule that asked. What Prometheus says may quote labels, so only its class is repeated; an
+    /// evaluation that fails does so wherever the samples are, and is described in the words of a snapshot.
+    fn failure(&self) -> Failure {
+        let class = self.class();
+        let message = match self {
+            PrometheusError::Refused { .. } if class == FailureClass::Evaluation => {
+                return Failure::of_evaluation(class);
             }
-            other => other.to_string(),
-        }
+            PrometheusError::Refused { url, status, .. } => format!("{url} answered with status {status}."),
+            PrometheusError::PartialResponse { url, warnings } => {
+                format!("{url}: the answer has {} warning(s) and may be partial.", warnings.len())
+            }
+            PrometheusError::NotAnAnswer { url, .. } => format!("{url}: the answer is not one of the Prometheus API."),
+            PrometheusError::Address { .. }
+            | PrometheusError::Http(_)
+            | PrometheusError::Credentials { .. }
+            | PrometheusError::Unreachable { .. }
+            | PrometheusError::Timeout { .. }
+            | PrometheusError::TooLarge { .. } => format!("{self}."),
+        };
+        Failure::new(class, message)
     }
 
     /// What kind of failure it is for a rule that asked.

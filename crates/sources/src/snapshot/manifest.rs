@@ -66,6 +66,8 @@ pub(super) struct ObjectsEntry {
     pub(super) entry: Entry,
     #[serde(default)]
     pub(super) selection: Selection,
+    #[serde(default, rename = "notServed", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) not_served: bool,
 }
 
 /// A window; times are in milliseconds.

@@ -30,6 +30,7 @@
 //! like a secret is removed.
 
 mod collect;
+mod evidence;
 mod manifest;
 mod read;
 mod redact;
@@ -40,17 +41,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use clearway_advice::evidence::ObjectKind;
 use clearway_core::{Arch, Timestamp, Version};
 use clearway_promql::{Millis, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use collect::{ObjectLimits, crds, objects};
+pub use collect::crds;
+pub use evidence::object_evidence;
 pub use read::{Files, Loaded, assemble, read, read_archive};
 pub use redact::{RedactOptions, redact};
-pub use strip::{is_secret_kind, strip};
+pub use strip::strip;
 pub use write::{to_archive, to_files, write};
 
+use crate::collector::Unread;
 use crate::prometheus::{Collected, Need, Needs, Window};
 
 /// The schema that is written: its first number, and the second.
@@ -125,7 +129,7 @@ pub enum Part<T> {
     },
 }
 
-const UNASKED: &str = "the snapshot does not hold it";
+const UNASKED: &str = Unread::NotInSnapshot.as_str();
 
 impl<T> Part<T> {
     fn unasked() -> Self {
@@ -204,6 +208,13 @@ pub struct GroupKind {
     pub kind: String,
 }
 
+impl GroupKind {
+    /// The same kind, as rules name it.
+    pub fn object_kind(&self) -> ObjectKind {
+        ObjectKind { group: self.group.clone(), kind: self.kind.clone() }
+    }
+}
+
 impl fmt::Display for GroupKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.group.is_empty() { "" } else { "." };
@@ -218,6 +229,8 @@ pub struct Objects {
     pub selection: Selection,
     /// The objects as the API server gave them, without what is never kept.
     pub items: Vec<Value>,
+    /// Whether the cluster does not serve the kind, which is why there are none.
+    pub not_served: bool,
 }
 
 /// Which objects of a kind were asked for: all, unless something is said.

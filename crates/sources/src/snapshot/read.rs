@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
-use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError, is_secret_kind};
+use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
 use crate::graph_data::{ArchiveError, Opened, damaged};
 
 /// Values of all objects of a file; a cluster of fifty thousand pods has some ten million.
@@ -159,7 +159,7 @@ pub fn assemble(mut files: Files, limits: &Limits) -> Result<Loaded, SnapshotErr
         let part = reader.part(&file, &listed.entry, |bytes, limits| {
             let items = items(bytes, limits)?;
             items.iter().try_for_each(|item| belongs(item, &kind))?;
-            Ok(Objects { selection: listed.selection, items })
+            Ok(Objects { selection: listed.selection, items, not_served: listed.not_served })
         });
         if snapshot.objects.insert(kind.clone(), part).is_some() {
             return Err(SnapshotError::Manifest { why: format!("{kind} is listed twice") });
@@ -257,7 +257,7 @@ fn belongs(item: &Value, kind: &GroupKind) -> Result<(), String> {
     if group != Some(&kind.group) || found != Some(&kind.kind) {
         return Err(format!("it holds an object that is no {kind}"));
     }
-    if is_secret_kind(&kind.kind) {
+    if kind.object_kind().is_secret() {
         return Err("it holds secrets, which are not read".to_owned());
     }
     Ok(())

@@ -3,10 +3,9 @@
 //! This errs on the side of taking out: a rule that looks at something that is gone is unknown, a password that is
 //! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
+use clearway_advice::evidence::{ObjectKind, REMOVED};
 use serde_json::{Map, Value};
 
-/// What stands in place of a text that was taken out.
-const REMOVED: &str = "(removed)";
 /// Fields that hold contents, of whatever object.
 const CONTENTS: [&str; 3] = ["data", "stringData", "binaryData"];
 /// How names of fields and variables end that hold secrets, in lower case and without `_`, `-` and `.`.
@@ -28,12 +27,9 @@ const SECRETS: [&str; 14] = [
 ];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Whether objects of a kind are secrets as a whole and never kept.
-pub fn is_secret_kind(kind: &str) -> bool {
-    matches!(
-        kind,
-        "Secret" | "TokenRequest" | "TokenReview" | "OAuthAccessToken" | "OAuthAuthorizeToken" | "UserOAuthAccessToken"
-    )
+/// Whether objects of a kind are secrets as a whole and never kept, whatever their group.
+fn is_secret_kind(kind: &str) -> bool {
+    ObjectKind { group: String::new(), kind: kind.to_owned() }.is_secret()
 }
 
 /// The object without what is never kept; nothing if nothing of it is.
@@ -48,7 +44,7 @@ pub fn strip(object: &Value) -> Option<Value> {
         if kind == "ConfigMap" {
             kept = ["data", "binaryData"].into_iter().filter_map(|name| fields.remove_entry(name)).collect();
         }
-        fields.retain(|name, _| !CONTENTS.contains(&name.as_str()));
+        remove_contents(fields);
     }
     clean(&mut object);
     if let Value::Object(fields) = &mut object {
@@ -115,11 +111,29 @@ fn clean(value: &mut Value) {
     }
 }
 
+/// Contents are removed, and marked as removed: a rule that asks for them is not answered as if there were none.
+fn remove_contents(fields: &mut Map<String, Value>) {
+    for (_, content) in fields.iter_mut().filter(|(name, _)| CONTENTS.contains(&name.as_str())) {
+        *content = REMOVED.into();
+    }
+}
+
+/// The values of a container's environment variables: nobody can tell by their names which of them are secrets.
+fn remove_values(variables: &mut [Value]) {
+    let values = variables.iter_mut().filter(|variable| variable.get("name").is_some());
+    for value in values.filter_map(|variable| variable.get_mut("value")) {
+        *value = REMOVED.into();
+    }
+}
+
 fn clean_fields(fields: &mut Map<String, Value>) {
-    fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | "stringData" | LAST_APPLIED));
+    fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | LAST_APPLIED));
     // Objects within objects, as in a list or a template.
     if fields.get("kind").and_then(Value::as_str).is_some_and(|kind| is_secret_kind(kind) || kind == "ConfigMap") {
-        fields.retain(|name, _| !CONTENTS.contains(&name.as_str()));
+        remove_contents(fields);
+    }
+    if let Some(Value::Array(variables)) = fields.get_mut("env") {
+        remove_values(variables);
     }
     // A variable of a container: the name says what the value is.
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
@@ -204,7 +218,7 @@ mod tests {
                 "secretName": "kept", "automountServiceAccountToken": true, "apiToken": "hunter2", "admin-password": "hunter2",
                 "httpProxy": "http://me:hunter2@proxy:3128/x, https://you:hunter2@b",
                 "nested": [{"kind": "Secret", "data": {"a": "hunter2"}}, {"kind": "Other", "data": {"a": "kept"}}],
-                "env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "kept"}],
+                "env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "hunter2"}],
                 "apiTokens": ["hunter2", {"name": "kept", "password": "hunter2"}],
                 "args": ["--db-password=hunter2", "--token", "hunter2", "--mode=kept", "run"],
                 "note": "Authorization: Bearer hunter2", "jwt": "x eyJhbGciOi.hunter2.c2ln",
@@ -214,7 +228,7 @@ mod tests {
         let clean = strip(&dirty).unwrap();
         let text = clean.to_string();
         assert!(!text.contains("hunter2") && !text.contains("managedFields"), "{text}");
-        assert_eq!(text.matches("kept").count(), 6, "{text}");
+        assert_eq!(text.matches("kept").count(), 5, "{text}");
         assert_eq!(clean["spec"]["httpProxy"], "http://proxy:3128/x, https://b");
         assert_eq!(strip(&clean), Some(clean));
         let map = strip(&json!({

@@ -57,8 +57,11 @@ fn sample() -> Snapshot {
         whole: false,
     });
     let items = vec![deployment("storefront"), deployment("backoffice")];
-    let objects =
-        Objects { selection: Selection { namespace: Some("acme-shop".to_owned()), ..Selection::default() }, items };
+    let objects = Objects {
+        selection: Selection { namespace: Some("acme-shop".to_owned()), ..Selection::default() },
+        items,
+        not_served: false,
+    };
     snapshot.objects.insert(kind("apps", "Deployment"), Part::Collected(objects));
     snapshot
         .objects

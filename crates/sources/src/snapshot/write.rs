@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
 use super::strip::strip_text;
-use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, is_secret_kind, strip};
+use crate::collector::Unread;
+
+use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, strip};
 
 /// The files of a snapshot, without what is never kept.
 pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
@@ -27,8 +29,8 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
     let mut objects = Vec::new();
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;
-        let entry = if is_secret_kind(&kind.kind) {
-            Entry { not_collected: Some("secrets are never collected".to_owned()), digest: None }
+        let entry = if kind.object_kind().is_secret() {
+            Entry { not_collected: Some(Unread::Unsupported.to_string()), digest: None }
         } else {
             listed(part, |objects| {
                 let mut items: Vec<Value> = objects.items.iter().filter_map(strip).map(sorted).collect();
@@ -37,7 +39,8 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
             })
         };
         let selection = part.known().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
-        objects.push(ObjectsEntry { kind: kind.clone(), entry, selection });
+        let not_served = part.known().is_ok_and(|objects| objects.not_served);
+        objects.push(ObjectsEntry { kind: kind.clone(), entry, selection, not_served });
     }
     let crds = listed(&snapshot.crds, |crds| {
         let mut crds = crds.clone();

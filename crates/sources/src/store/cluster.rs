@@ -8,7 +8,7 @@ use kube::runtime::events::{EventType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{Apply, Event, Key, Kind, Part, Seen, Store, StoreError, Weight};
+use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight};
 use crate::kubernetes::{self, Catalog, Cluster, ClusterError, Resource};
 
 /// Pages of a list that are asked for; more objects of one kind than this times 500 are a mistake.
@@ -129,6 +129,15 @@ impl Store for ClusterStore {
             return Ok(Vec::new());
         }
         self.pages(kind, &resource, Some(namespace), None).await
+    }
+
+    async fn page(&self, kind: &Kind, namespace: Option<&str>, token: Option<&str>) -> Result<Page, StoreError> {
+        let resource = self.resource(kind).await?;
+        self.cluster.list(&resource, namespace, None, token).await.map_err(|error| named(error, kind))
+    }
+
+    fn stale_groups(&self) -> BTreeSet<String> {
+        self.known().stale_groups().clone()
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

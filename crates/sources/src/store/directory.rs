@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::object_files::{cannot, entries, read, remove, write};
-use super::{Apply, Event, Key, Kind, Part, Seen, Store, StoreError, Weight, merge};
+use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight, merge};
 use crate::clock;
 use crate::files::write_atomically;
 
@@ -146,6 +146,14 @@ impl Store for StateDirectory {
         let mut objects = self.of_kind(kind)?;
         objects.retain(|object| object["metadata"]["namespace"] == namespace);
         Ok(objects)
+    }
+
+    async fn page(&self, kind: &Kind, namespace: Option<&str>, _token: Option<&str>) -> Result<Page, StoreError> {
+        let items = match namespace {
+            Some(namespace) => self.list_in(kind, namespace).await?,
+            None => self.list(kind, "").await?,
+        };
+        Ok(Page { items, next: None })
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

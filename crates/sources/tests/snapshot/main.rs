@@ -1,16 +1,49 @@
-//! Objects of the real API server, taken into a snapshot (U16).
+//! Objects of the real API server, read for rules: kept in a snapshot, or evaluated as they come (U16).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use clearway_advice::evidence::{ObjectAnswer, ObjectKind, ObjectRequest, Record, Reply};
+use clearway_advice::{Plan, Settings};
+use clearway_core::{Limits, Version};
+use clearway_graph::wire;
+use clearway_sources::collector::{ObjectLimits, object_answers, snapshot_objects};
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::snapshot::{
-    ObjectLimits, ObjectName, Part, Selection, Snapshot, assemble, crds, objects, to_files,
-};
+use clearway_sources::snapshot::{GroupKind, Objects, Part, Snapshot, assemble, crds, object_evidence, to_files};
+use clearway_sources::store::{ClusterStore, Store as _};
 use clearway_testbed::{ClusterOptions, own_cluster, wait_until};
+use serde_json::{Value, json};
 
-fn names(part: &Part<clearway_sources::snapshot::Objects>) -> Result<Vec<String>, String> {
-    let text = |item: &serde_json::Value| item["metadata"]["name"].as_str().unwrap().to_owned();
+async fn connect(kubeconfig: &std::path::Path) -> (Cluster, ClusterStore) {
+    let connection = Connection { kubeconfig: Some(kubeconfig.to_owned()), context: None };
+    let cluster = Cluster::connect(&connection).await.unwrap();
+    (cluster.clone(), ClusterStore::new(cluster, "test"))
+}
+
+fn request(kind: &str, namespace: Option<&str>, name: Option<&str>) -> ObjectRequest {
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    ObjectRequest { kind: ObjectKind::new("v1", kind), namespace: owned(namespace), name: owned(name) }
+}
+
+/// The names of the objects that were read of the one kind that was asked for, or why there are none.
+async fn names(store: &ClusterStore, requests: &[ObjectRequest], limits: &ObjectLimits) -> Result<Vec<String>, String> {
+    let requests: Vec<&ObjectRequest> = requests.iter().collect();
+    let parts = snapshot_objects(store, &requests, limits).await;
+    let (_, part) = parts.into_iter().next().unwrap();
+    let text = |item: &Value| item["metadata"]["name"].as_str().unwrap().to_owned();
     part.known().map(|objects| objects.items.iter().map(text).collect()).map_err(str::to_owned)
+}
+
+/// The plan of a graph with one update whose risk has these rules.
+fn plan(rules: &[Value]) -> Plan {
+    let graph = json!({
+        "nodes": [{"version": "1.0.0", "payload": "a"}, {"version": "1.0.1", "payload": "b"}],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": [
+            {"name": "A", "url": "https://example.com", "message": "m", "matchingRules": rules},
+        ]}],
+    });
+    let graph = wire::read(graph.to_string().as_bytes(), &Limits::default()).graph.unwrap();
+    Plan::new(&graph, &Version::new(1, 0, 0), &Settings::default()).unwrap()
 }
 
 fn check<T: Send>(_: T) {}
@@ -18,76 +51,115 @@ fn check<T: Send>(_: T) {}
 #[tokio::test]
 async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
     let Some(bed) = own_cluster(&ClusterOptions::api_only()).await else { return };
-    let connect = async |kubeconfig: &std::path::Path| {
-        let connection = Connection { kubeconfig: Some(kubeconfig.to_owned()), context: None };
-        Cluster::connect(&connection).await.unwrap()
-    };
-    let cluster = connect(bed.kubeconfig()).await;
+    let (cluster, store) = connect(bed.kubeconfig()).await;
     let catalog = cluster.catalog().await.unwrap();
-    let kind = |name: &str| catalog.find(name).unwrap();
-    let (all, limits) = (Selection::default(), ObjectLimits::default());
-    let named = |name: &str, namespace: Option<&str>| Selection {
-        name: Some(name.to_owned()),
-        namespace: namespace.map(str::to_owned),
-        ..Selection::default()
-    };
+    let crd_kind = catalog.find("customresourcedefinitions").unwrap();
+    let limits = ObjectLimits::default();
+    let all = [request("Namespace", None, None)];
 
     // Both can be waited for by whoever has several threads.
-    check(objects(&cluster, kind("namespaces"), &all, &limits));
-    check(crds(&cluster, kind("customresourcedefinitions"), &limits));
-    let (key, namespaces) = objects(&cluster, kind("namespaces"), &all, &limits).await;
-    assert_eq!(key.to_string(), "Namespace");
-    assert!(names(&namespaces).unwrap().contains(&"kube-system".to_owned()));
-    assert!(!format!("{namespaces:?}").contains("managedFields"));
+    check(snapshot_objects(&store, &[&all[0]], &limits));
+    check(crds(&cluster, crd_kind, &limits));
     let mut snapshot = Snapshot::new(clearway_sources::clock::now());
-    snapshot.objects.insert(key, namespaces);
+    snapshot.objects = snapshot_objects(&store, &[&all[0]], &limits).await;
+    assert!(!format!("{:?}", snapshot.objects).contains("managedFields"));
+    assert!(names(&store, &all, &limits).await.unwrap().contains(&"kube-system".to_owned()));
 
-    // The API server makes this service a moment after it is ready.
-    let there = named("kubernetes", Some("default"));
-    wait_until(Duration::from_secs(20), "the service is there", async || {
-        let (_, services) = objects(&cluster, kind("services"), &there, &limits).await;
-        names(&services).is_ok_and(|names| !names.is_empty())
+    // Of ConfigMaps those are read that are named, each once; one that is not there is a fact.
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}});
+    store.create(&map("one")).await.unwrap();
+    store.create(&map("other")).await.unwrap();
+    let named = [
+        request("ConfigMap", Some("default"), Some("one")),
+        request("ConfigMap", Some("default"), Some("nothing")),
+        request("ConfigMap", None, Some("one")),
+    ];
+    assert_eq!(names(&store, &named, &limits).await, Ok(vec!["one".to_owned()]));
+    let unnamed = [request("ConfigMap", Some("default"), None)];
+    assert_eq!(names(&store, &unnamed, &limits).await.unwrap_err(), "rules cannot read them");
+    assert_eq!(crds(&cluster, crd_kind, &limits).await, Part::Collected(vec![]));
+
+    // What may not be seen, is too much, or is a secret is unknown, and a kind that is not served is known to be absent.
+    let (stranger_cluster, stranger) = connect(&bed.kubeconfig_for("stranger", None).unwrap()).await;
+    assert_eq!(names(&stranger, &all, &limits).await.unwrap_err(), "permission denied");
+    assert!(crds(&stranger_cluster, crd_kind, &limits).await.known().is_err());
+    for few in [ObjectLimits { count: 1, ..limits.clone() }, ObjectLimits { bytes: 100, ..limits.clone() }] {
+        assert_eq!(names(&store, &all, &few).await.unwrap_err(), "too large");
+    }
+    let secrets = request("Secret", None, None);
+    assert_eq!(names(&store, std::slice::from_ref(&secrets), &limits).await.unwrap_err(), "rules cannot read them");
+    let nowhere = request("Nothing", None, None);
+    let more = snapshot_objects(&store, &[&secrets, &nowhere], &limits).await;
+    snapshot.objects.extend(more);
+
+    let files = to_files(&snapshot).unwrap();
+    let loaded = assemble(files.clone(), &Limits::default()).unwrap();
+    assert!(loaded.diagnostics.is_empty());
+    assert_eq!(to_files(&loaded.snapshot).unwrap(), files);
+    let nowhere = loaded.snapshot.objects.get(&GroupKind { group: String::new(), kind: "Nothing".to_owned() });
+    assert!(matches!(nowhere, Some(Part::Collected(Objects { not_served: true, .. }))));
+    bed.apiserver().kill();
+    assert_eq!(names(&store, &all, &limits).await.unwrap_err(), "the API server did not answer");
+}
+
+/// Objects that are evaluated as they come say what the objects of a snapshot say, for whoever may read them and whoever
+/// may not.
+#[tokio::test]
+async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
+    let Some(bed) = own_cluster(&ClusterOptions::api_only()).await else { return };
+    let rule = |kind: &str, more: Value| {
+        let mut resource = json!({"apiVersion": "v1", "kind": kind, "expression": "object.metadata.name == 'default'"});
+        resource.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"type": "Resource", "resource": resource})
+    };
+    let plan = plan(&[
+        rule("Namespace", json!({})),
+        rule("Namespace", json!({"expression": "object.spec.nothing == 1"})),
+        rule("Namespace", json!({"labelSelector": {"matchLabels": {"a": "b"}}})),
+        rule("Nothing", json!({})),
+        rule("ConfigMap", json!({"name": "kube-root-ca.crt", "namespace": "default"})),
+        json!({"type": "Condition", "condition": {"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True"}}),
+    ]);
+    wait_for_namespaces(&bed).await;
+    for kubeconfig in [bed.kubeconfig().to_owned(), bed.kubeconfig_for("stranger", None).unwrap()] {
+        let (_, store) = connect(&kubeconfig).await;
+        let now = clearway_sources::clock::now();
+        let parts = snapshot_objects(&store, &plan.object_requests(), &ObjectLimits::default()).await;
+        let snapshot = object_evidence(&parts, now, "here");
+        let questions = plan.object_questions();
+        let owned = questions.iter().map(|(question, steps)| ((*question).clone(), *steps)).collect();
+        let live = object_answers(&store, owned, &ObjectLimits::default(), || now, "here").await;
+        let kept: BTreeMap<String, Record<ObjectAnswer>> = questions
+            .iter()
+            .map(|(question, steps)| {
+                let record = match snapshot.answer(question, *steps) {
+                    Reply::Answered(observation) => Record::Answered(observation),
+                    Reply::Failed(failure) => Record::Failed(failure),
+                    other => panic!("{other:?}"),
+                };
+                (question.text().to_owned(), record)
+            })
+            .collect();
+        let bare = |records: &BTreeMap<String, Record<ObjectAnswer>>| -> Vec<(String, Result<ObjectAnswer, String>)> {
+            let one = |(text, record): (&String, &Record<ObjectAnswer>)| match record {
+                Record::Answered(observation) => (text.clone(), Ok(observation.value.clone())),
+                Record::Failed(failure) => (text.clone(), Err(format!("{:?} {}", failure.class, failure.message))),
+                Record::Pending { .. } => panic!("{text} is pending"),
+            };
+            records.iter().map(one).collect()
+        };
+        assert_eq!(bare(&live), bare(&kept));
+        assert_eq!(live.len(), questions.len());
+    }
+}
+
+/// The API server makes its namespaces a moment after it is ready.
+async fn wait_for_namespaces(bed: &clearway_testbed::Cluster) {
+    let (_, store) = connect(bed.kubeconfig()).await;
+    wait_until(Duration::from_secs(20), "the namespaces are there", async || {
+        let all = [request("Namespace", None, None)];
+        names(&store, &all, &ObjectLimits::default()).await.is_ok_and(|names| names.len() >= 4)
     })
     .await
     .unwrap();
-    // What is not there is a fact.
-    for (selection, want) in [
-        (named("kubernetes", Some("default")), vec!["kubernetes".to_owned()]),
-        (named("kubernetes", None), vec!["kubernetes".to_owned()]),
-        (named("nothing", Some("default")), vec![]),
-    ] {
-        let (_, services) = objects(&cluster, kind("services"), &selection, &limits).await;
-        assert_eq!(names(&services), Ok(want), "{selection:?}");
-    }
-    // Of several names each is looked for, and what two of them mean is taken once.
-    let one = |namespace: Option<&str>, name: &str| ObjectName {
-        namespace: namespace.map(str::to_owned),
-        name: name.to_owned(),
-    };
-    let only = vec![one(Some("default"), "kubernetes"), one(Some("default"), "nothing"), one(None, "kubernetes")];
-    let several = Selection { only, ..Selection::default() };
-    let (_, services) = objects(&cluster, kind("services"), &several, &limits).await;
-    assert_eq!(names(&services), Ok(vec!["kubernetes".to_owned()]));
-    assert_eq!(crds(&cluster, kind("customresourcedefinitions"), &limits).await, Part::Collected(vec![]));
-
-    // What may not be seen, is too much, or is a secret is not known.
-    let stranger = connect(&bed.kubeconfig_for("stranger", None).unwrap()).await;
-    let (_, hidden) = objects(&stranger, kind("namespaces"), &all, &limits).await;
-    assert!(names(&hidden).unwrap_err().contains("not allowed to list namespaces"));
-    assert!(crds(&stranger, kind("customresourcedefinitions"), &limits).await.known().is_err());
-    for few in [ObjectLimits { count: 1, ..limits.clone() }, ObjectLimits { bytes: 100, ..limits.clone() }] {
-        let (_, cut) = objects(&cluster, kind("namespaces"), &all, &few).await;
-        assert!(names(&cut).unwrap_err().contains("more than"), "{cut:?}");
-    }
-    let (key, secrets) = objects(&cluster, kind("secrets"), &all, &limits).await;
-    assert_eq!(names(&secrets).unwrap_err(), "secrets are never collected");
-    snapshot.objects.insert(key, secrets);
-
-    let files = to_files(&snapshot).unwrap();
-    let loaded = assemble(files.clone(), &clearway_core::Limits::default()).unwrap();
-    assert!(loaded.diagnostics.is_empty());
-    assert_eq!(to_files(&loaded.snapshot).unwrap(), files);
-    bed.apiserver().kill();
-    let (_, gone) = objects(&cluster, kind("namespaces"), &all, &limits).await;
-    assert!(names(&gone).unwrap_err().contains("cannot reach the API server"));
 }

@@ -1,15 +1,13 @@
-//! Which objects a rule is about: by kind, and if wanted by namespace, name and labels.
+//! Which objects a rule is about: by kind, and optionally by namespace, name and labels.
 
 use serde_json::Value;
 
-use super::parameters::Parameters;
-use super::tried::{Finding, Missing};
-use crate::evidence::{Evidence, Failure, FailureClass, ObjectKind, Wanted};
+use super::ObjectRequest;
 
 /// Objects of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selector {
-    pub(crate) wanted: Wanted,
+    pub(crate) request: ObjectRequest,
     labels: Vec<Requirement>,
 }
 
@@ -23,45 +21,22 @@ enum Requirement {
 }
 
 impl Selector {
-    /// What is missing where nobody looked for such objects.
-    pub(crate) fn nobody(&self) -> Missing {
-        let kind = &self.wanted.kind;
-        Missing {
-            message: format!("Nobody looked for objects of the kind {kind}."),
-            missing: format!("A cluster to ask, or a snapshot with objects of the kind {kind}."),
-        }
+    /// A selector; `labels` is a label selector in the form of Kubernetes, and the error says what is wrong with it.
+    pub(crate) fn new(request: ObjectRequest, labels: Option<&Value>) -> Result<Self, String> {
+        let labels = labels.map_or(Ok(Vec::new()), requirements)?;
+        Ok(Selector { request, labels })
     }
 
-    /// Reads `apiVersion`, `kind`, and if they are there `namespace`, `name` and `labelSelector`.
-    pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        let labels = match parameters.get("labelSelector") {
-            None => Vec::new(),
-            Some(selector) => requirements(selector).map_err(|why| parameters.wrong("labelSelector", &why))?,
-        };
-        let wanted = Wanted {
-            kind: ObjectKind::new(parameters.required("apiVersion")?, parameters.required("kind")?),
-            namespace: owned(parameters.text("namespace")?),
-            name: owned(parameters.text("name")?),
-        };
-        Ok(Selector { wanted, labels })
-    }
-
-    /// The finding that it cannot be told whether there is such an object, where names were replaced.
-    pub(crate) fn hidden(&self, evidence: &dyn Evidence) -> Option<Finding> {
-        let Wanted { kind, namespace, name } = &self.wanted;
-        let narrow = namespace.is_some() || name.is_some() || !self.labels.is_empty();
-        (narrow && evidence.names_replaced()).then(|| {
-            let message = format!("Names were replaced, so a {kind} that the rule selects may be there or not.");
-            Finding::failed(FailureClass::Absent, message, "A snapshot with names, or one taken for this graph.")
-        })
+    /// Whether it does not select all objects of its kind.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.request.namespace.is_some() || self.request.name.is_some() || !self.labels.is_empty()
     }
 
     /// Whether it selects an object of its kind.
     pub(crate) fn selects(&self, object: &Value) -> bool {
         let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
         let labels = object.pointer("/metadata/labels");
-        let Wanted { namespace, name, .. } = &self.wanted;
+        let ObjectRequest { namespace, name, .. } = &self.request;
         namespace.as_deref().is_none_or(|namespace| namespace == meta("namespace"))
             && name.as_deref().is_none_or(|name| name == meta("name"))
             && self.labels.iter().all(|requirement| requirement.holds(labels))
@@ -83,15 +58,6 @@ impl Requirement {
     }
 }
 
-/// The object's namespace and name.
-pub(crate) fn name(object: &Value) -> String {
-    let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
-    match meta("namespace") {
-        "" => meta("name").to_owned(),
-        namespace => format!("{namespace}/{}", meta("name")),
-    }
-}
-
 /// Reads a selector in the form of Kubernetes: `matchLabels` and `matchExpressions`.
 fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
     let fields = selector.as_object().ok_or("is not an object")?;
@@ -101,13 +67,13 @@ fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
             (_, Value::Null) => {}
             ("matchLabels", Value::Object(labels)) => {
                 for (key, value) in labels {
-                    let value = value.as_str().ok_or("has a label whose value is not a text")?;
+                    let value = value.as_str().ok_or("has a label whose value is not a string")?;
                     requirements.push(Requirement::In { key: key.clone(), values: vec![value.to_owned()] });
                 }
             }
             ("matchExpressions", Value::Array(expressions)) => {
                 for expression in expressions {
-                    requirements.push(requirement(expression).ok_or("has an entry of matchExpressions that is none")?);
+                    requirements.push(requirement(expression).ok_or("has an invalid entry in matchExpressions")?);
                 }
             }
             // A key that is passed over would select more than was meant.

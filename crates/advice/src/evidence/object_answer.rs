@@ -1,0 +1,225 @@
+//! What objects say to a question, reduced to what a proof may carry: names, counts, conditions and fixed words.
+//!
+//! A rule comes from a stranger, and what it reads must not become visible through its errors. No value of a field has
+//! a place in these types, so nothing that is made from them (a status, metric, event or log) can carry one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use clearway_conditions::Status;
+use serde_json::Value;
+
+use super::FailureClass;
+
+/// Results that are kept of each answer for people to see; counts are of all objects.
+const SHOWN: usize = 3;
+/// Characters of a name or reason; the API server accepts no longer names.
+const NAME: usize = 253;
+
+/// A namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectName {
+    /// The namespace; empty for what is in none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What one object says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectOutcome {
+    /// The question is true of it.
+    Match,
+    /// The question is false of it.
+    NoMatch,
+    /// It does not have the condition that is asked about.
+    WithoutCondition,
+    /// It could not be told.
+    Failed(ObjectError),
+}
+
+/// Why a question cannot be answered for an object. The class only: never what was in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectError {
+    /// The expression reads a field or key that the object does not have.
+    NoSuchField,
+    /// The expression combines values whose types do not go together.
+    WrongType,
+    /// An index or number is out of range, or a division by zero.
+    OutOfRange,
+    /// The expression gives neither true nor false.
+    NotBoolean,
+    /// The expression reads a field whose value is removed from evidence.
+    Removed,
+    /// The evaluation would take more steps than one object is allowed.
+    TooLarge,
+    /// The evaluation failed otherwise.
+    Other,
+    /// The condition has the status Unknown.
+    ConditionUnknown,
+    /// The condition is about an older generation of the object.
+    ConditionOutdated,
+    /// The condition does not say which generation it is about, and the object was changed since it was made.
+    ConditionUndated,
+}
+
+/// One object with what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectResult {
+    /// The object.
+    pub name: ObjectName,
+    /// What it says.
+    pub outcome: ObjectOutcome,
+    /// The status and reason of the condition, where the question is about one.
+    pub condition: Option<(Status, String)>,
+}
+
+/// What all selected objects say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectAnswer {
+    /// The objects for which the question is true.
+    pub matches: usize,
+    /// The objects for which it is false.
+    pub no_matches: usize,
+    /// The objects that do not have the condition, and the first of them by name.
+    pub without_condition: Option<(usize, ObjectName)>,
+    /// The objects for which it could not be told, and the first of each class by name.
+    pub errors: BTreeMap<ObjectError, (usize, ObjectName)>,
+    /// The first results by name.
+    pub first: Vec<ObjectResult>,
+    /// Whether the cluster does not serve the kind, which is why there are no objects.
+    pub kind_not_served: bool,
+}
+
+impl ObjectAnswer {
+    /// The answer of a cluster that does not serve the kind.
+    pub fn not_served() -> Self {
+        ObjectAnswer { kind_not_served: true, ..ObjectAnswer::default() }
+    }
+
+    /// How many objects were selected.
+    pub fn selected(&self) -> usize {
+        let failed = self.errors.values().chain(&self.without_condition).map(|(count, _)| *count);
+        failed.fold(self.matches, usize::saturating_add).saturating_add(self.no_matches)
+    }
+
+    /// The error of the first object by name that has one.
+    pub fn first_error(&self) -> Option<(ObjectError, &ObjectName)> {
+        let errors = self.errors.iter().map(|(error, (_, name))| (name, *error));
+        errors.min().map(|(name, error)| (error, name))
+    }
+
+    /// Counts an object; the order of objects makes no difference.
+    pub fn add(&mut self, result: ObjectResult) {
+        let next = |known: &mut (usize, ObjectName)| {
+            known.0 = known.0.saturating_add(1);
+            if result.name < known.1 {
+                known.1.clone_from(&result.name);
+            }
+        };
+        match &result.outcome {
+            ObjectOutcome::Match => self.matches = self.matches.saturating_add(1),
+            ObjectOutcome::NoMatch => self.no_matches = self.no_matches.saturating_add(1),
+            ObjectOutcome::WithoutCondition => {
+                next(self.without_condition.get_or_insert_with(|| (0, result.name.clone())));
+            }
+            ObjectOutcome::Failed(error) => {
+                next(self.errors.entry(*error).or_insert_with(|| (0, result.name.clone())));
+            }
+        }
+        let place = self.first.partition_point(|known| known.name <= result.name);
+        if place < SHOWN {
+            self.first.insert(place, result);
+            self.first.truncate(SHOWN);
+        }
+    }
+}
+
+impl ObjectName {
+    /// The namespace and name of an object.
+    pub fn of(object: &Value) -> Self {
+        let text = |key: &str| object.get("metadata").and_then(|meta| meta.get(key)).and_then(Value::as_str);
+        let short = |key: &str| text(key).unwrap_or_default().chars().take(NAME).collect();
+        ObjectName { namespace: short("namespace"), name: short("name") }
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+impl ObjectError {
+    /// The class of failure that a rule has because of it.
+    pub const fn class(self) -> FailureClass {
+        match self {
+            ObjectError::NoSuchField | ObjectError::WrongType | ObjectError::OutOfRange | ObjectError::Other => {
+                FailureClass::Evaluation
+            }
+            ObjectError::NotBoolean | ObjectError::ConditionUnknown => FailureClass::Ambiguous,
+            ObjectError::Removed => FailureClass::Unsupported,
+            ObjectError::TooLarge => FailureClass::Budget,
+            ObjectError::ConditionOutdated | ObjectError::ConditionUndated => FailureClass::Stale,
+        }
+    }
+
+    /// What happened, in fixed words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ObjectError::NoSuchField => "no such field",
+            ObjectError::WrongType => "values of different types",
+            ObjectError::OutOfRange => "number or index out of range",
+            ObjectError::NotBoolean => "the result is neither true nor false",
+            ObjectError::Removed => "reads a field whose value is removed from evidence",
+            ObjectError::TooLarge => "the object is too large for the budget of one evaluation",
+            ObjectError::Other => "evaluation error",
+            ObjectError::ConditionUnknown => "Unknown",
+            ObjectError::ConditionOutdated => "about an older generation of the object",
+            ObjectError::ConditionUndated => "without observedGeneration",
+        }
+    }
+}
+
+/// The reason of a condition as a proof may carry it.
+pub(crate) fn short_reason(reason: &str) -> String {
+    reason.chars().take(NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_objects_makes_no_difference() {
+        let result = |name: &str, outcome: ObjectOutcome| ObjectResult {
+            name: ObjectName { namespace: String::new(), name: name.to_owned() },
+            outcome,
+            condition: None,
+        };
+        let mut results = vec![
+            result("e", ObjectOutcome::Match),
+            result("d", ObjectOutcome::Failed(ObjectError::NoSuchField)),
+            result("a", ObjectOutcome::Failed(ObjectError::WrongType)),
+            result("c", ObjectOutcome::NoMatch),
+            result("b", ObjectOutcome::Failed(ObjectError::NoSuchField)),
+        ];
+        let sum = |results: &[ObjectResult]| {
+            let mut answer = ObjectAnswer::default();
+            for result in results {
+                answer.add(result.clone());
+            }
+            answer
+        };
+        let forward = sum(&results);
+        results.reverse();
+        assert_eq!(sum(&results), forward);
+        assert_eq!(forward.selected(), 5);
+        assert_eq!(forward.first.iter().map(|result| result.name.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let (error, name) = forward.first_error().unwrap();
+        assert_eq!((error, name.name.as_str()), (ObjectError::WrongType, "a"));
+    }
+}

@@ -1,0 +1,132 @@
+//! A question that a rule asks about Kubernetes objects, and the tally of their answers.
+//!
+//! The same [`Tally`] counts objects of a snapshot and of a live cluster, one after the other, so that both give the same
+//! answer, and nobody has to hold all objects of a cluster in memory.
+
+use std::sync::Arc;
+
+use clearway_conditions::{ObjectStatus, Observed, Status};
+use serde_json::Value;
+
+use super::object_answer::{ObjectAnswer, ObjectError, ObjectName, ObjectOutcome, ObjectResult, short_reason};
+use super::selector::Selector;
+use super::{Failure, FailureClass, ObjectRequest};
+use crate::expression::{Expression, Steps};
+
+/// A question about objects. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ObjectQuestion(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    selector: Selector,
+    asked: ObjectTest,
+    text: String,
+}
+
+/// What is asked of each object.
+#[derive(Debug)]
+pub(crate) enum ObjectTest {
+    /// Whether a condition has a status.
+    Condition {
+        /// The type of the condition.
+        type_: String,
+        /// The status.
+        status: Status,
+    },
+    /// Whether a CEL expression is true.
+    Expression(Expression),
+}
+
+/// Counts what objects say to a question.
+#[derive(Debug)]
+pub struct Tally {
+    question: ObjectQuestion,
+    steps: Steps,
+    exhausted: bool,
+    answer: ObjectAnswer,
+}
+
+impl ObjectQuestion {
+    pub(crate) fn new(selector: Selector, asked: ObjectTest, text: String) -> Self {
+        ObjectQuestion(Arc::new(Parts { selector, asked, text }))
+    }
+
+    /// What tells questions apart: the rule type and its parameters in one form.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The objects that have to be read.
+    pub fn request(&self) -> &ObjectRequest {
+        &self.0.selector.request
+    }
+
+    pub(crate) fn selector(&self) -> &Selector {
+        &self.0.selector
+    }
+
+    /// Starts counting; the evaluations of all objects together may take so many steps.
+    pub fn tally(&self, steps: u64) -> Tally {
+        Tally { question: self.clone(), steps: Steps::new(steps), exhausted: false, answer: ObjectAnswer::default() }
+    }
+}
+
+impl PartialEq for ObjectQuestion {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+}
+
+impl Tally {
+    /// Counts an object of the requested kind if the question is about it.
+    pub fn add(&mut self, object: &Value) {
+        let Parts { selector, asked, .. } = self.question.0.as_ref();
+        if self.exhausted || !selector.selects(object) {
+            return;
+        }
+        let (outcome, condition) = match asked {
+            ObjectTest::Condition { type_, status } => condition_of(object, type_, *status),
+            ObjectTest::Expression(expression) => match expression.holds(object, &mut self.steps) {
+                Ok(true) => (ObjectOutcome::Match, None),
+                Ok(false) => (ObjectOutcome::NoMatch, None),
+                Err(Some(error)) => (ObjectOutcome::Failed(error), None),
+                // Which objects are left over would depend on their order, so nothing is known of any.
+                Err(None) => return self.exhausted = true,
+            },
+        };
+        self.answer.add(ObjectResult { name: ObjectName::of(object), outcome, condition });
+    }
+
+    /// The answer of all objects that were added.
+    pub fn finish(self) -> Result<ObjectAnswer, Failure> {
+        if self.exhausted {
+            let kind = &self.question.request().kind;
+            let message =
+                format!("The expression takes more steps than the budget of the rule over all {kind} objects.");
+            return Err(Failure::new(FailureClass::Budget, message));
+        }
+        Ok(self.answer)
+    }
+}
+
+/// The condition of an object, if it is about the present generation of the object; else why it does not count.
+fn condition_of(object: &Value, type_: &str, wanted: Status) -> (ObjectOutcome, Option<(Status, String)>) {
+    let status = ObjectStatus::read(object);
+    let generation = status.generation;
+    let (condition, error) = match status.observe(type_) {
+        Observed::Current(condition) => (condition, None),
+        // What is still at its first generation cannot be about an earlier one.
+        Observed::Unproven(condition) if generation.is_none_or(|number| number <= 1) => (condition, None),
+        Observed::Stale { value: condition, .. } => (condition, Some(ObjectError::ConditionOutdated)),
+        Observed::Unproven(condition) => (condition, Some(ObjectError::ConditionUndated)),
+        Observed::Absent => return (ObjectOutcome::WithoutCondition, None),
+    };
+    let outcome = match (error, condition.status) {
+        (Some(error), _) => ObjectOutcome::Failed(error),
+        (None, status) if status == wanted => ObjectOutcome::Match,
+        (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown),
+        (None, _) => ObjectOutcome::NoMatch,
+    };
+    (outcome, Some((condition.status, short_reason(condition.reason))))
+}

@@ -1,0 +1,148 @@
+//! Rules about objects: a question to each selected object, and what their answers mean together.
+
+use clearway_graph::Rule;
+
+use super::parameters::{Parameters, canonical};
+use super::quantifier::Quantifier;
+use super::tried::{Missing, remedy};
+use super::{Case, Check, Finding, Tried};
+use crate::evidence::{
+    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult,
+    ObjectTest, Selector,
+};
+
+/// A rule whose parameters name objects and ask something of each.
+#[derive(Debug)]
+pub(super) struct ObjectRule {
+    question: ObjectQuestion,
+    quantifier: Quantifier,
+    text: String,
+    /// The type of the condition, of a rule about one.
+    condition: Option<String>,
+}
+
+/// Which objects are asked, and what their answers mean together.
+pub(super) struct Selected {
+    selector: Selector,
+    quantifier: Quantifier,
+}
+
+impl Selected {
+    /// Reads `apiVersion`, `kind`, `quantifier`, `whenAbsent`, and if they are there `namespace`, `name` and `labelSelector`.
+    pub(super) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
+        let kind = ObjectKind::new(parameters.required("apiVersion")?, parameters.required("kind")?);
+        if kind.is_secret() {
+            let message = format!("Rules cannot read {kind} objects.");
+            return Err(Failure::new(FailureClass::Unsupported, message));
+        }
+        let owned = |key: &str| parameters.text(key).map(|text| text.map(str::to_owned));
+        let request = ObjectRequest { kind, namespace: owned("namespace")?, name: owned("name")? };
+        if request.kind.is_config_map() && request.name.is_none() {
+            let message = "Rules can read only ConfigMaps that they name: `name` is missing.";
+            return Err(Failure::new(FailureClass::Unsupported, message));
+        }
+        let selector = Selector::new(request, parameters.get("labelSelector"))
+            .map_err(|why| parameters.wrong("labelSelector", &why))?;
+        Ok(Selected { selector, quantifier: Quantifier::read(parameters)? })
+    }
+}
+
+impl ObjectRule {
+    /// A rule that asks something of each of the selected objects.
+    pub(super) fn new(rule: &Rule, objects: Selected, asked: ObjectTest) -> Self {
+        let text = canonical(&rule.parameters);
+        let condition = match &asked {
+            ObjectTest::Condition { type_, .. } => Some(type_.clone()),
+            ObjectTest::Expression(_) => None,
+        };
+        let question = ObjectQuestion::new(objects.selector, asked, format!("{} {text}", rule.kind));
+        ObjectRule { question, quantifier: objects.quantifier, text, condition }
+    }
+
+    fn judge(&self, answer: &ObjectAnswer, case: &Case<'_>) -> Finding {
+        let kind = &self.question.request().kind;
+        if answer.selected() == 0 {
+            return self.none_selected(answer, case);
+        }
+        let type_ = self.condition.as_deref().unwrap_or_default();
+        let absent = answer.without_condition.as_ref().map(|(_, name)| {
+            let message = format!("{kind} {name} has no condition {type_}.");
+            self.quantifier.absent(message, format!("A {kind} with the condition {type_}."))
+        });
+        let failed = answer.first_error().map(|(error, name)| {
+            let (class, why) = (error.class(), error.as_str());
+            let message = match &self.condition {
+                Some(type_) => format!("The condition {type_} of {kind} {name} is {why}."),
+                None => format!("The expression could not be evaluated for {kind} {name}: {why}."),
+            };
+            Finding::failed(class, message, remedy(class))
+        });
+        let matches = (answer.matches > 0).then_some(Finding::Match);
+        let no_matches = (answer.no_matches > 0).then_some(Finding::NoMatch);
+        self.quantifier.over([matches, no_matches, absent, failed].into_iter().flatten())
+    }
+
+    /// The finding where there is no object to ask.
+    fn none_selected(&self, answer: &ObjectAnswer, case: &Case<'_>) -> Finding {
+        let kind = &self.question.request().kind;
+        if self.question.selector().is_narrow() && case.evidence.names_replaced() && !answer.kind_not_served {
+            let message = format!("Names were replaced in the snapshot, so a {kind} that the rule selects may exist.");
+            return Finding::failed(
+                FailureClass::Absent,
+                message,
+                "A snapshot with names, or one taken for this graph.",
+            );
+        }
+        let message = if answer.kind_not_served {
+            format!("The cluster does not serve the kind {kind}.")
+        } else {
+            format!("No {kind} that the rule selects was found.")
+        };
+        self.quantifier.absent(message, format!("A {kind} that the rule selects."))
+    }
+
+    /// What was seen, on one line; of many objects the first ones.
+    fn shown(&self, answer: &ObjectAnswer) -> String {
+        let type_ = self.condition.as_deref().unwrap_or_default();
+        let one = |result: &ObjectResult| {
+            let name = &result.name;
+            match (&result.outcome, &result.condition) {
+                (ObjectOutcome::WithoutCondition, _) => format!("{name} without {type_}"),
+                (_, Some((status, reason))) if reason.is_empty() => format!("{name} {type_}={status}"),
+                (_, Some((status, reason))) => format!("{name} {type_}={status} ({reason})"),
+                (ObjectOutcome::Match, None) => format!("{name} true"),
+                (ObjectOutcome::NoMatch, None) => format!("{name} false"),
+                (ObjectOutcome::Failed(error), None) => format!("{name}: {}", error.as_str()),
+            }
+        };
+        let mut shown: Vec<String> = answer.first.iter().map(one).collect();
+        match answer.selected() {
+            0 if answer.kind_not_served => return "kind not served".to_owned(),
+            0 => return "no objects".to_owned(),
+            count if count > shown.len() => shown.push(format!("… {count} objects")),
+            _ => {}
+        }
+        shown.join("; ")
+    }
+}
+
+impl Check for ObjectRule {
+    fn parameters(&self) -> &str {
+        &self.text
+    }
+
+    fn object_question(&self) -> Option<&ObjectQuestion> {
+        Some(&self.question)
+    }
+
+    fn check(&self, case: &Case<'_>) -> Tried {
+        let kind = &self.question.request().kind;
+        let nobody = Missing {
+            message: format!("There is no cluster or snapshot with {kind} objects."),
+            missing: format!("A cluster, or a snapshot with {kind} objects."),
+        };
+        let ask = || case.evidence.objects(&self.question, case.shares.of(&self.question));
+        let reply = case.memo.objects(&self.question, ask);
+        Tried::of_reply(case, reply, &nobody, |answer| self.shown(answer), |answer| self.judge(answer, case))
+    }
+}

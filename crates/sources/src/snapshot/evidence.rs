@@ -1,0 +1,52 @@
+//! The objects of a snapshot as evidence. What was not collected is unknown, and never "not there".
+
+use std::collections::BTreeMap;
+
+use clearway_advice::evidence::{self, ObjectRequest};
+use clearway_core::Timestamp;
+
+use super::{GroupKind, ObjectName, Objects, Part, Selection};
+use crate::collector::Unread;
+
+/// The objects of a snapshot that was taken at a time; `source` is what it goes by.
+pub fn object_evidence(
+    parts: &BTreeMap<GroupKind, Part<Objects>>,
+    taken_at: Timestamp,
+    source: &str,
+) -> evidence::Objects {
+    let mut objects = evidence::Objects::new(taken_at, source);
+    for (key, part) in parts {
+        let kind = key.object_kind();
+        let found = match part {
+            Part::Collected(found) => found,
+            Part::NotCollected { why } => {
+                let failure = Unread::of_words(why).failure(&kind);
+                objects.fail(kind, failure);
+                continue;
+            }
+        };
+        if found.not_served {
+            objects.not_served(kind);
+            continue;
+        }
+        let Selection { namespace, name, labels, only } = &found.selection;
+        if !only.is_empty() {
+            for one in only {
+                let items = found.items.iter().filter(|item| one.names(item)).cloned().collect();
+                let ObjectName { namespace, name } = one.clone();
+                objects.found(ObjectRequest { kind: kind.clone(), namespace, name: Some(name) }, items);
+            }
+        } else if kind.is_config_map() {
+            // All of them without their data, which is not known to be absent.
+        } else if found.selection == Selection::default() {
+            objects.looked_for(kind);
+            for item in &found.items {
+                objects.insert(item.clone());
+            }
+        } else if labels.is_none() {
+            let request = ObjectRequest { kind, namespace: namespace.clone(), name: name.clone() };
+            objects.found(request, found.items.clone());
+        }
+    }
+    objects
+}
