@@ -1,6 +1,7 @@
 //! What happens to an object, told in inputs and effects, with a clock that only the tests move.
 
 mod advice;
+mod leaks;
 mod rest;
 mod update;
 mod world;

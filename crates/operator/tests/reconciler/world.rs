@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, FailureClass, Observation};
+use clearway_advice::evidence::{Failure, FailureClass, ObjectKind, ObjectQuestion, Observation, Record};
 use clearway_conditions::reason;
 use clearway_core::Timestamp;
 use clearway_operator::ask::{Ask, Trouble};
 use clearway_operator::kept::Kept;
 use clearway_operator::knowledge::Knowledge;
-use clearway_operator::reconciler::{Effect, Fetched, Input, Reconciler, Settings};
+use clearway_operator::reconciler::{Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
 use clearway_operator::work::{Order, Prepared, Progress, Work};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
@@ -38,6 +38,8 @@ pub(crate) struct World {
     pub(crate) service: Service,
     /// By query: its value, or nothing if it fails.
     pub(crate) metrics: BTreeMap<&'static str, Option<f64>>,
+    /// The objects of the cluster.
+    pub(crate) objects: Vec<Value>,
     /// Whether queries are answered at all.
     pub(crate) answering: bool,
     /// How many statuses are overtaken by somebody else's change.
@@ -99,6 +101,7 @@ impl World {
             graph,
             service: Service::Answers,
             metrics: BTreeMap::new(),
+            objects: Vec::new(),
             answering: true,
             conflicts: 0,
             failures: 0,
@@ -210,7 +213,10 @@ impl World {
                 }
                 round.queries.into_iter().map(|query| Input::Evidence { result: self.value(&query), query }).collect()
             }
-            Effect::Look(_) => Vec::new(),
+            Effect::Look(questions) => {
+                self.log.push(format!("look {}", questions.len()));
+                vec![Input::Looked(self.look(questions))]
+            }
             Effect::Store(object) => {
                 self.log.push("store".into());
                 if self.conflicts > 0 {
@@ -259,6 +265,29 @@ impl World {
                 Vec::new()
             }
         }
+    }
+
+    fn look(&self, questions: Vec<(ObjectQuestion, u64)>) -> ObjectRecords {
+        let answer = |(question, steps): (ObjectQuestion, u64)| {
+            let mut tally = question.tally(steps);
+            for object in &self.objects {
+                if ObjectKind::of(object).as_ref() == Some(&question.request().kind) {
+                    tally.add(object);
+                }
+            }
+            let record = match tally.finish() {
+                Ok(value) => Record::Answered(Observation {
+                    value,
+                    observed_at: self.now,
+                    source: "the cluster".into(),
+                    reproduce: None,
+                    warnings: Vec::new(),
+                }),
+                Err(failure) => Record::Failed(failure),
+            };
+            (question.text().to_owned(), record)
+        };
+        ObjectRecords { at: self.now, records: questions.into_iter().map(answer).collect() }
     }
 
     fn prepare(&self, order: Order) -> Work {
