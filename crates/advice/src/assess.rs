@@ -212,7 +212,7 @@ impl Plan {
         let mut questions: Vec<&ObjectQuestion> = self.checks().filter_map(Check::object_question).collect();
         questions.sort_unstable_by(|one, other| one.text().cmp(other.text()));
         questions.dedup();
-        questions.into_iter().map(|question| (question, self.shares.of(question))).collect()
+        questions.into_iter().map(|question| (question, self.shares.steps(question.text()))).collect()
     }
 
     /// The distinct objects that have to be read for the rules, by kind, in order.

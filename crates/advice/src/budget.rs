@@ -1,57 +1,85 @@
-//! How many steps the rules of an assessment may take, so that one rule cannot starve the others.
+//! How much the evaluation of rules may cost, so that one rule cannot starve the others.
 //!
 //! A rule has a budget of its own. The rules of one risk share the budget of the risk, and all rules share that of the
-//! assessment, in equal parts: a risk with many expensive rules costs itself its answers, and nobody else.
+//! assessment, in equal parts: a risk with many expensive rules costs itself its answers, and no other risk.
 
 use std::collections::BTreeMap;
 
-use crate::evidence::ObjectQuestion;
 use crate::rules::Check;
 use crate::walk::Candidate;
 
-/// Steps of evaluations over all objects. A step of the most expensive expressions known takes two nanoseconds, of usual
-/// ones a hundredth of that.
+/// A cost for each level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EvaluationBudget {
-    /// Of one rule: a usual expression over some eight thousand pods.
+pub struct Budget {
+    /// Of one rule.
     pub rule: u64,
     /// Of all rules of one risk.
     pub risk: u64,
-    /// Of all rules: two minutes at most.
+    /// Of all rules of an assessment.
     pub assessment: u64,
 }
 
+/// What evaluations may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvaluationBudget {
+    /// Samples that queries look at or make, where they are evaluated by this program.
+    pub samples: Budget,
+    /// Steps of expressions over all objects. A step of the most expensive expressions known takes two nanoseconds, of usual
+    /// ones a hundredth of that.
+    pub steps: Budget,
+}
+
 impl Default for EvaluationBudget {
+    /// As many samples for a query as Prometheus allows, and steps for a usual expression over some eight thousand pods.
     fn default() -> Self {
-        EvaluationBudget { rule: 2_000_000_000, risk: 4_000_000_000, assessment: 64_000_000_000 }
+        EvaluationBudget {
+            samples: Budget { rule: 50_000_000, risk: 100_000_000, assessment: 2_000_000_000 },
+            steps: Budget { rule: 2_000_000_000, risk: 4_000_000_000, assessment: 64_000_000_000 },
+        }
     }
 }
 
-/// The steps of each distinct question about objects.
+/// What each distinct question of a plan may cost, by its text.
 #[derive(Debug, Default)]
-pub(crate) struct Shares(BTreeMap<String, u64>);
+pub(crate) struct Shares {
+    samples: BTreeMap<String, u64>,
+    steps: BTreeMap<String, u64>,
+}
 
 impl Shares {
     pub(crate) fn new(budget: &EvaluationBudget, risks: &[Candidate]) -> Self {
-        let mut shares = Shares::default();
-        for risk in risks {
-            let questions: Vec<&ObjectQuestion> =
-                risk.reachable().filter_map(|entry| entry.check()).filter_map(Check::object_question).collect();
-            let share = budget.rule.min(divided(budget.risk, questions.len()));
-            for question in questions {
-                let known = shares.0.entry(question.text().to_owned()).or_default();
-                *known = share.max(*known);
-            }
-        }
-        let equal = divided(budget.assessment, shares.0.len());
-        shares.0.values_mut().for_each(|share| *share = equal.min(*share));
-        shares
+        let query = |check: &dyn Check| check.question().map(|question| question.text().to_owned());
+        let objects = |check: &dyn Check| check.object_question().map(|question| question.text().to_owned());
+        Shares { samples: shares(&budget.samples, risks, query), steps: shares(&budget.steps, risks, objects) }
     }
 
-    /// The steps of a question; none for one that is not in the plan.
-    pub(crate) fn of(&self, question: &ObjectQuestion) -> u64 {
-        self.0.get(question.text()).copied().unwrap_or_default()
+    /// The samples of a query, by the text that it has in the plan.
+    pub(crate) fn samples(&self, text: &str) -> u64 {
+        self.samples.get(text).copied().unwrap_or_default()
     }
+
+    /// The steps of a question about objects.
+    pub(crate) fn steps(&self, text: &str) -> u64 {
+        self.steps.get(text).copied().unwrap_or_default()
+    }
+}
+
+fn shares(budget: &Budget, risks: &[Candidate], text: impl Fn(&dyn Check) -> Option<String>) -> BTreeMap<String, u64> {
+    let mut shares: BTreeMap<String, u64> = BTreeMap::new();
+    for risk in risks {
+        let texts: Vec<String> = risk.reachable().filter_map(|entry| entry.check()).filter_map(&text).collect();
+        let share = budget.rule.min(divided(budget.risk, texts.len()));
+        for text in texts {
+            // What several risks ask is asked once, within the largest of their shares.
+            let known = shares.entry(text).or_default();
+            *known = share.max(*known);
+        }
+    }
+    let equal = divided(budget.assessment, shares.len());
+    for share in shares.values_mut() {
+        *share = equal.min(*share);
+    }
+    shares
 }
 
 fn divided(whole: u64, parts: usize) -> u64 {

@@ -100,7 +100,7 @@ mod settings;
 mod walk;
 
 pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
-pub use budget::EvaluationBudget;
+pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use path::{HopAssessment, PathAssessment, assess_path};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};

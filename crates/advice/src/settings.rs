@@ -15,7 +15,7 @@ pub struct Settings {
     pub limits: Limits,
     /// How old evidence may be. The default is two hours: an hour until a query is asked again, a round, and room.
     pub max_age: Duration,
-    /// How many steps rules about objects may take.
+    /// How much the evaluation of rules may cost.
     pub budget: EvaluationBudget,
     /// How far evidence may lie in the future, because two clocks never agree.
     pub clock_skew: Duration,

@@ -95,7 +95,7 @@ fn a_condition_counts_only_if_it_is_about_the_object_of_today() {
 struct Replies(Reply<Vec<Value>>);
 
 impl Evidence for Replies {
-    fn promql(&self, _: &Question) -> Reply<Seen> {
+    fn promql(&self, _: &Question, _: u64) -> Reply<Seen> {
         Reply::NotConfigured
     }
 
@@ -189,7 +189,7 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
 fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
     struct Redacted(Objects);
     impl Evidence for Redacted {
-        fn promql(&self, _: &Question) -> Reply<Seen> {
+        fn promql(&self, _: &Question, _: u64) -> Reply<Seen> {
             Reply::NotConfigured
         }
         fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {

@@ -22,7 +22,7 @@ struct Cluster {
 }
 
 impl Evidence for Cluster {
-    fn promql(&self, _: &Question) -> Reply<Seen> {
+    fn promql(&self, _: &Question, _: u64) -> Reply<Seen> {
         self.query.clone()
     }
 

@@ -40,8 +40,8 @@ impl MetricsStore {
             MetricsStore::Directory(directory) => {
                 let now = clock();
                 let question = Question::new(query, settings)?;
-                let directory = directory.clone();
-                let answer = tokio::task::spawn_blocking(move || evaluate(&directory, &question, now)).await;
+                let (directory, samples) = (directory.clone(), settings.budget.samples.rule);
+                let answer = tokio::task::spawn_blocking(move || evaluate(&directory, &question, samples, now)).await;
                 answer.unwrap_or_else(|_| Err(Failure::of_evaluation(FailureClass::Evaluation)))
             }
         }
@@ -49,10 +49,15 @@ impl MetricsStore {
 }
 
 /// Evaluates a query over the feed of a directory.
-fn evaluate(directory: &Path, question: &Question, now: Timestamp) -> Result<Observation<Value>, Failure> {
+fn evaluate(
+    directory: &Path,
+    question: &Question,
+    samples: u64,
+    now: Timestamp,
+) -> Result<Observation<Value>, Failure> {
     let failed = |class, message: String| Failure { observed_at: Some(now), ..Failure::new(class, message) };
     let series = feed(directory, now).map_err(|why| failed(FailureClass::Unreachable, why))?;
-    match Snapshot::new(&series, now, &directory.display().to_string()).promql(question) {
+    match Snapshot::new(&series, now, &directory.display().to_string()).promql(question, samples) {
         Reply::Answered(observation) => Ok(observation.map(numbers_only)),
         Reply::Failed(failure) => Err(failure),
         Reply::Pending { .. } | Reply::NotConfigured => {

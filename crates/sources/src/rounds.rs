@@ -2,8 +2,9 @@
 //! of each is handed back at once.
 //!
 //! A query that fails takes nothing from the others. But a store that has gone away is not asked for the rest of a round:
-//! after as many failures in a row as queries were under way, and one more, it is not the queries. What was not asked
-//! then has failed like what was, and all of it is due in the next round.
+//! after as many failures in a row as queries were under way, and one more, a query that costs nothing is asked, and if
+//! that fails too it is not the queries. What was not asked then has failed like what was, and all of it is due in the
+//! next round.
 //!
 //! Whoever assesses meanwhile locks the same [`Rounds`]: it is never held while somebody is waited for.
 
@@ -17,6 +18,9 @@ use clearway_promql::eval::Value;
 use futures::StreamExt as _;
 
 use crate::prometheus::Prometheus;
+
+/// A query that any store answers at once, if it answers at all.
+const PROBE: &str = "vector(1)";
 
 /// What a round came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +79,13 @@ where
         left.remove(&query);
         tell(query, result);
         if failures > round.parallel {
-            outage = failure;
-            break;
+            // Slow queries of one risk must not cost the others their answers.
+            if observe(PROBE.to_owned()).await.is_ok() {
+                failures = 0;
+            } else {
+                outage = failure;
+                break;
+            }
         }
     }
     if let Some(failure) = &outage {

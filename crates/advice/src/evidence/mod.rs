@@ -33,13 +33,13 @@ pub const REMOVED: &str = "(removed)";
 
 /// Whatever rules ask about a cluster.
 pub trait Evidence {
-    /// What a query gives.
-    fn promql(&self, question: &Question) -> Reply<Value>;
+    /// What a query gives, evaluated over so many samples at most where it is evaluated here.
+    fn promql(&self, question: &Question, samples: u64) -> Reply<Value>;
 
     /// The same for who shows no proof: source, warnings and the command that shows it again may be left out, and so may
     /// the words of a failure.
-    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
-        self.promql(question)
+    fn promql_unshown(&self, question: &Question, samples: u64) -> Reply<Value> {
+        self.promql(question, samples)
     }
 
     /// What objects say to a question, evaluated within so many steps. An answer of no objects says that there are none;

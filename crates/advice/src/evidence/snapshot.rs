@@ -52,6 +52,11 @@ impl<'a> Snapshot<'a> {
         }
     }
 
+    /// The evaluation of a query that may look at so many samples, unless fewer are allowed anyway.
+    fn within(&self, samples: u64) -> eval::Settings<'a> {
+        eval::Settings { samples: samples.min(self.evaluation.samples), ..self.evaluation }
+    }
+
     fn time(&self) -> Millis {
         Millis(self.taken_at.as_seconds().saturating_mul(1_000))
     }
@@ -63,10 +68,10 @@ fn warnings(count: usize) -> Vec<String> {
 }
 
 impl Evidence for Snapshot<'_> {
-    fn promql(&self, question: &Question) -> Reply<Value> {
+    fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
         let Some(series) = self.series else { return Reply::NotConfigured };
         let reproduce = Some(reproduce::promql(question.text(), self.name, self.taken_at));
-        match eval::instant(question.query(), series, self.time(), &self.evaluation) {
+        match eval::instant(question.query(), series, self.time(), &self.within(samples)) {
             Ok(answer) => {
                 let notable = answer.notes.iter().filter(|note| note.level == Level::Warning).count();
                 Reply::Answered(Observation {
@@ -93,9 +98,9 @@ impl Evidence for Snapshot<'_> {
         }
     }
 
-    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+    fn promql_unshown(&self, question: &Question, samples: u64) -> Reply<Value> {
         let Some(series) = self.series else { return Reply::NotConfigured };
-        match eval::instant(question.query(), series, self.time(), &self.evaluation) {
+        match eval::instant(question.query(), series, self.time(), &self.within(samples)) {
             Ok(answer) => Reply::Answered(Observation {
                 value: answer.value,
                 observed_at: self.taken_at,

@@ -49,7 +49,7 @@ pub(crate) struct Case<'a> {
     pub(crate) risk: &'a str,
     /// What queries gave in this assessment.
     pub(crate) memo: &'a Memo,
-    /// The steps that rules about objects may take.
+    /// What each rule may cost.
     pub(crate) shares: &'a Shares,
 }
 

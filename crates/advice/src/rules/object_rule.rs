@@ -141,7 +141,7 @@ impl Check for ObjectRule {
             message: format!("There is no cluster or snapshot with {kind} objects."),
             missing: format!("A cluster, or a snapshot with {kind} objects."),
         };
-        let ask = || case.evidence.objects(&self.question, case.shares.of(&self.question));
+        let ask = || case.evidence.objects(&self.question, case.shares.steps(self.question.text()));
         let reply = case.memo.objects(&self.question, ask);
         Tried::of_reply(case, reply, &nobody, |answer| self.shown(answer), |answer| self.judge(answer, case))
     }

@@ -39,6 +39,13 @@ impl Memo {
 #[derive(Debug)]
 struct Promql(Question);
 
+impl Promql {
+    /// How many samples it may look at: by its text in the plan, whichever cluster it is asked for.
+    fn samples(&self, case: &Case<'_>) -> u64 {
+        case.shares.samples(self.0.text())
+    }
+}
+
 /// Reads `promql.promql`.
 pub(super) fn read(rule: &Rule, settings: &Settings) -> Result<Box<dyn Check>, Failure> {
     let query = rule.promql().ok_or_else(|| {
@@ -61,9 +68,9 @@ impl Check for Promql {
             return known.clone();
         }
         let tried = match case.evidence.store_id() {
-            None => ask(&self.0, case),
+            None => ask(&self.0, self.samples(case), case),
             Some(id) => match self.0.for_cluster(id, case.settings) {
-                Ok(question) => ask(&question, case),
+                Ok(question) => ask(&question, self.samples(case), case),
                 Err(Failure { class, message, .. }) => {
                     Tried::unseen(Finding::failed(class, message, super::tried::remedy(class)))
                 }
@@ -77,7 +84,9 @@ impl Check for Promql {
         if let Some(known) = case.memo.told.borrow().get(self.0.text()) {
             return *known;
         }
-        let ask = |question: &Question| Told::of_reply(case, &case.evidence.promql_unshown(question), answer);
+        let ask = |question: &Question| {
+            Told::of_reply(case, &case.evidence.promql_unshown(question, self.samples(case)), answer)
+        };
         let told = match case.evidence.store_id() {
             None => ask(&self.0),
             Some(id) => self.0.for_cluster(id, case.settings).map_or(Told::Failed, |question| ask(&question)),
@@ -87,12 +96,12 @@ impl Check for Promql {
     }
 }
 
-fn ask(question: &Question, case: &Case<'_>) -> Tried {
+fn ask(question: &Question, samples: u64, case: &Case<'_>) -> Tried {
     let nobody = Missing {
         message: "There are no metrics to ask.".to_owned(),
         missing: "A Prometheus to ask, or a snapshot with series.".to_owned(),
     };
-    let reply = case.evidence.promql(question);
+    let reply = case.evidence.promql(question, samples);
     let mut tried = Tried::of_reply(case, reply, &nobody, shown, |value| judge(value, question));
     if question.lacking() > 0 {
         let count = question.lacking();

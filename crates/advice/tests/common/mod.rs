@@ -109,7 +109,7 @@ pub(crate) fn recorded(plan: &Plan, objects: &Objects) -> BTreeMap<String, Recor
 pub(crate) struct ObjectEvidence(pub(crate) Objects);
 
 impl Evidence for ObjectEvidence {
-    fn promql(&self, _: &Question) -> Reply<Seen> {
+    fn promql(&self, _: &Question, _: u64) -> Reply<Seen> {
         Reply::NotConfigured
     }
 

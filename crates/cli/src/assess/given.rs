@@ -90,8 +90,8 @@ struct FileAndCluster<'s> {
 }
 
 impl Evidence for FileAndCluster<'_> {
-    fn promql(&self, question: &Question) -> Reply<Value> {
-        self.series.promql(question)
+    fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
+        self.series.promql(question, samples)
     }
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {

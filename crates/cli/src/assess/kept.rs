@@ -75,38 +75,38 @@ impl Kept {
         WithNeeds { kept: self, needs }
     }
 
-    fn answer(&self, question: &Question, needs: &Needs) -> Reply<Value> {
+    fn answer(&self, question: &Question, needs: &Needs, samples: u64) -> Reply<Value> {
         let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
         let taken_at = self.taken_at();
         match &self.snapshot.series {
             Part::NotCollected { why } => unknown(format!("The snapshot holds no series: {why}")),
             Part::Collected(found) => match found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)) {
                 Some(selector) => unknown(format!("The snapshot was taken without `{}`.", output::printable(selector))),
-                None => Series::new(&found.series, taken_at, &self.name).promql(question),
+                None => Series::new(&found.series, taken_at, &self.name).promql(question, samples),
             },
         }
     }
 }
 
 impl Evidence for WithNeeds<'_> {
-    fn promql(&self, question: &Question) -> Reply<Value> {
+    fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
         match self.needs.get(question.text()) {
-            Some(needs) => self.kept.answer(question, needs),
+            Some(needs) => self.kept.answer(question, needs, samples),
             // With the cluster's id in it, it is another question.
-            None => self.kept.promql(question),
+            None => self.kept.promql(question, samples),
         }
     }
 
-    fn promql_unshown(&self, question: &Question) -> Reply<Value> {
+    fn promql_unshown(&self, question: &Question, samples: u64) -> Reply<Value> {
         let (Some(needs), Part::Collected(found)) = (self.needs.get(question.text()), &self.kept.snapshot.series)
         else {
-            return self.promql(question);
+            return self.promql(question, samples);
         };
         let taken_at = self.kept.taken_at();
         if found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)).is_some() {
             return Reply::Failed(Failure::new(FailureClass::Absent, ""));
         }
-        Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question)
+        Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question, samples)
     }
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
@@ -127,8 +127,8 @@ impl Evidence for WithNeeds<'_> {
 }
 
 impl Evidence for Kept {
-    fn promql(&self, question: &Question) -> Reply<Value> {
-        self.answer(question, &Needs::of(question.query()))
+    fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
+        self.answer(question, &Needs::of(question.query()), samples)
     }
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {

@@ -182,7 +182,7 @@ struct OfCluster<'a> {
 }
 
 impl Evidence for OfCluster<'_> {
-    fn promql(&self, question: &Question) -> Reply<Value> {
+    fn promql(&self, question: &Question, _samples: u64) -> Reply<Value> {
         let Some(asked) = self.answers.get(question.text()) else { return Reply::NotConfigured };
         if let Some(failure) = asked.for_all.as_ref().or_else(|| asked.failed.get(self.id)) {
             return Reply::Failed(failure.clone());

@@ -279,3 +279,19 @@ async fn an_answer_about_another_time_is_not_evidence() {
         }
     }
 }
+
+/// Slow queries of one risk are no outage of the store: those of the others are answered in the same round.
+#[tokio::test]
+async fn slow_queries_do_not_cost_the_others_their_answers() {
+    let server = Server::start(|asked: &Asked| match asked.body.as_str() {
+        body if body.contains("query=slow") => Answer::Stall,
+        _ => one(),
+    })
+    .await;
+    let (client, clock) = (with(&server.url(), quick()), Clock::new());
+    let slow = (0..3 * PARALLEL).map(|at| format!("slow{at}"));
+    let queries: Vec<String> = slow.chain((0..5).map(|at| format!("tgood{at}"))).collect();
+    let rounds = rounds(&queries, &clock);
+    let ran = round(&rounds, &client, &clock).await.unwrap();
+    assert_eq!(ran, Ran { due: queries.len(), answered: 5, outage: None });
+}
