@@ -1,11 +1,12 @@
 //! What the update service is asked, and what comes of it, in the words of `RetrievedUpdates`.
 
 use clearway_conditions::{Reason, reason};
-use clearway_core::{Arch, Version};
+use clearway_core::{Arch, Digest, Version};
 use clearway_sources::service::ServiceError;
 
 use crate::api::{MULTI, Spec, Status};
 use crate::knowledge::NoKnowledge;
+use crate::reconciler::RE_EVALUATE;
 
 /// A question to an update service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,14 @@ impl Trouble {
     pub fn of_reading(why: &str) -> Self {
         let message = format!("Unable to retrieve available updates: {why}");
         Trouble { reason: reason!("ResponseInvalid"), message, passing: true }
+    }
+
+    /// The answer ended a process twice while it was assessed, so it is not assessed again.
+    pub fn of_set_aside(digest: &Digest) -> Self {
+        let message = format!(
+            "Unable to use the available updates: the answer {digest} is set aside, because the operator ended twice while assessing it. Change the annotation {RE_EVALUATE} to try it again."
+        );
+        Trouble { reason: reason!("RevisionSetAside"), message, passing: true }
     }
 
     /// The service answered, but not about this cluster's version.

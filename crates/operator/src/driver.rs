@@ -2,6 +2,7 @@
 //!
 //! One task owns the state machine; everything that waits is a task of its own that reports back. Nothing here decides.
 
+mod crash_guard;
 mod effects;
 
 use std::collections::BTreeSet;

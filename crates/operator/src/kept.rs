@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clearway_advice::evidence::{Observation, kept};
-use clearway_core::Timestamp;
+use clearway_core::{Digest, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::service::Validator;
 use clearway_sources::store::Key;
@@ -40,6 +40,8 @@ pub struct Kept {
     validator: Option<String>,
     graph: String,
     answers: String,
+    #[serde(default)]
+    digest: Option<Digest>,
 }
 
 impl Kept {
@@ -60,6 +62,7 @@ impl Kept {
             validator: validator.map(|validator| validator.as_str().to_owned()),
             graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
             answers: kept::write(answers),
+            digest: Some(knowledge.digest.clone()),
         }
     }
 
@@ -75,7 +78,11 @@ impl Kept {
             id: self.id.clone(),
             version: self.version.parse().ok()?,
         };
-        let knowledge = Knowledge::read(self.graph.as_bytes(), &ask.version, self.at, settings).ok()?;
+        let mut knowledge = Knowledge::read(self.graph.as_bytes(), &ask.version, self.at, settings).ok()?;
+        // What is kept is a part of the answer.
+        if let Some(digest) = &self.digest {
+            knowledge.digest.clone_from(digest);
+        }
         let answers = kept::read(&self.answers).unwrap_or_default();
         Some((ask, knowledge, answers))
     }

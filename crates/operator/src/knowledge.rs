@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use clearway_advice::{NotInGraph, Plan, Settings};
-use clearway_core::{Diagnostic, Limits, Timestamp, Version};
+use clearway_core::{Diagnostic, Digest, Limits, Timestamp, Version};
 use clearway_graph::{Edge, Graph, Node, wire};
 
 use crate::api::{ConditionalUpdateRisk, MULTI, Release};
@@ -34,6 +34,8 @@ pub struct Target {
 pub struct Knowledge {
     /// When the service said so.
     pub at: Timestamp,
+    /// The digest of the whole answer: which revision this is of.
+    pub digest: Digest,
     /// What is asked and judged.
     pub plan: Plan,
     /// The release that the cluster runs, as the service describes it.
@@ -78,7 +80,15 @@ impl Knowledge {
         targets.sort_by(|one, other| one.version.cmp(&other.version));
         let place = part.nodes().iter().position(|node| node.version().precedence(from).is_eq());
         let current = place.and_then(|place| part.nodes().get(place)).map(|node| release(node)).unwrap_or_default();
-        Ok(Knowledge { at, plan, current, diagnostics: read.diagnostics, targets, answer: wire::write(&part) })
+        Ok(Knowledge {
+            at,
+            digest: Digest::sha256(answer),
+            plan,
+            current,
+            diagnostics: read.diagnostics,
+            targets,
+            answer: wire::write(&part),
+        })
     }
 
     /// The update to a version.

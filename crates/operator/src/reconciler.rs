@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clearway_advice::evidence::{ObjectQuestion, Question};
 use clearway_advice::rounds::Rounds;
-use clearway_core::Timestamp;
+use clearway_core::{Digest, Timestamp};
 use clearway_sources::service::Validator;
 use clearway_sources::store::{Event, Weight};
 use serde_json::Value;
@@ -61,6 +61,14 @@ pub struct Reconciler {
     /// Not before this time after a failure to store.
     store_again: Option<Timestamp>,
     stored_at: Option<Timestamp>,
+    /// The digest of the answer that a status was made of, with all that could be found out.
+    assessed: Option<Digest>,
+    /// Whether an answer that was set aside is to be assessed again.
+    again: bool,
+    /// Whether a status was made of the present answer.
+    composed: bool,
+    /// When a status was last made while queries were being answered.
+    composed_at: Option<Timestamp>,
     /// Until when a status that differs is held back.
     held_until: Option<Timestamp>,
     /// When the update service answered last.
@@ -117,6 +125,10 @@ impl Reconciler {
             storing: false,
             store_again: None,
             stored_at: None,
+            assessed: None,
+            again: false,
+            composed: false,
+            composed_at: None,
             held_until: None,
             retrieved_at: None,
             counts: Counts::default(),
@@ -136,6 +148,7 @@ impl Reconciler {
         self.evaluate(now, &mut effects);
         let invalid = self.carry_out(&object, &mut effects);
         self.store(&object, &invalid, now, &mut effects);
+        self.mark_assessed(&mut effects);
         self.keep(now, &mut effects);
         effects
     }
@@ -242,7 +255,7 @@ impl Reconciler {
             self.round_since = None;
             self.want(now);
             self.feed.next = None;
-            self.objects = None;
+            (self.objects, self.again) = (None, true);
         }
         self.re_evaluate = asked;
         self.remarks =
@@ -258,6 +271,8 @@ impl Reconciler {
         self.rounds.import(answers);
         self.feed.validator.clone_from(&kept.validator());
         self.feed.ask = Some(ask);
+        // It was assessed before it was kept.
+        self.assessed = Some(knowledge.digest.clone());
         self.knowledge = Some(Arc::new(knowledge));
         self.kept = Some(kept);
         self.want(now);
@@ -296,7 +311,9 @@ impl Reconciler {
         }
         if self.feed.asking.is_none() && self.feed.next.is_none_or(|next| next <= now) {
             self.feed.asking = Some(now);
-            effects.push(Effect::Fetch { ask, known: self.feed.validator.clone() });
+            let digest = self.knowledge.as_ref().map(|knowledge| knowledge.digest.clone());
+            let again = std::mem::take(&mut self.again);
+            effects.push(Effect::Fetch { ask, known: self.feed.validator.clone(), digest, again });
         }
     }
 
@@ -320,6 +337,7 @@ impl Reconciler {
                 self.feed.trouble = None;
                 self.feed.next = Some(now.plus(self.settings.fetch_interval()));
                 if let Fetched::Knowledge(knowledge, validator) = fetched {
+                    self.composed &= self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
                     self.knowledge = Some(Arc::new(*knowledge));
                     self.feed.validator = validator;
                     self.objects = None;
@@ -434,6 +452,7 @@ impl Reconciler {
         };
         let known = Known { knowledge: self.knowledge.as_deref(), evidence, retrieval, work: &self.work, invalid };
         let composed = status::compose(object, &known, &self.shape, now);
+        (self.composed_at, self.composed) = (Some(now), true);
         for note in &composed.left_out {
             let message = format!("Left out of the status, because it cannot be stored there: {note}");
             // What comes from outside is never all that was ever said.
@@ -466,16 +485,30 @@ impl Reconciler {
             // A first look at everything becomes one status, not one for each answer.
             Work::Idle if !moving => {
                 let asking = self.feed.asking.filter(|_| !self.feed.tried);
-                later(asking, PATIENCE).max(later(self.round_since, PATIENCE))
+                // Very many answers in a second are not as many statuses.
+                let composed = self.composed_at.filter(|_| self.rounds.is_open());
+                later(asking, PATIENCE).max(later(self.round_since, PATIENCE)).max(later(composed, PROGRESS))
             }
             // What an update waits for is never held up.
             _ => None,
         }
     }
 
+    /// Notes that the present answer was assessed with everything that could be found out, and did no harm.
+    fn mark_assessed(&mut self, effects: &mut Vec<Effect>) {
+        let Some(knowledge) = &self.knowledge else { return };
+        let done = self.composed && !self.rounds.is_open() && !self.looking;
+        if done && self.assessed.as_ref() != Some(&knowledge.digest) {
+            self.assessed = Some(knowledge.digest.clone());
+            effects.push(Effect::Assessed(knowledge.digest.clone()));
+        }
+    }
+
     fn keep(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let (Some(ask), Some(knowledge)) = (&self.feed.ask, &self.knowledge) else { return };
-        if self.rounds.is_open() || self.feed.trouble.is_some() {
+        // Only what was assessed is kept: what ends a process must not be what the next one starts with.
+        let assessed = self.assessed.as_ref() == Some(&knowledge.digest);
+        if self.rounds.is_open() || self.feed.trouble.is_some() || !assessed {
             return;
         }
         let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), &self.rounds.export());

@@ -15,8 +15,12 @@ use crate::wish::same_image;
 
 /// Conditional updates that are stored at most, as the API has it.
 const MOST: usize = 500;
-/// Bytes of a status at most: what stores objects takes 1.5 MB of each, and there is more to it than its status.
+/// Bytes of a status at most before its conditions are added: etcd takes 1.5 MiB of each object.
 const BYTES: usize = 1 << 20;
+/// Bytes of a whole status at most.
+const LARGEST: usize = BYTES + (256 << 10);
+/// Updates that are named when they are left out; of more only how many.
+const NAMED: usize = 20;
 /// How often leaving out is tried; each time takes everything that was found wrong.
 const TRIES: usize = 32;
 
@@ -64,16 +68,8 @@ impl Shape {
     /// Leaves out what cannot be stored, and says what.
     pub(crate) fn censor(&self, status: &mut Status) -> Vec<String> {
         let mut left_out = Vec::new();
-        while status.conditional_updates.len() > MOST || size(status) > BYTES {
-            let Some(at) = status.conditional_updates.len().checked_sub(1) else { break };
-            let why = if at >= MOST {
-                format!("there are more than {MOST}")
-            } else {
-                "the status would be too large".to_owned()
-            };
-            drop_target(status, at, &why, &mut left_out);
-        }
-        let Some(schema) = &self.schema else { return left_out };
+        fit(status, &mut left_out);
+        let Some(schema) = &self.schema else { return sorted(left_out) };
         for _ in 0..TRIES {
             let whole = json!({"status": &*status});
             let report = schema.validate(&schema.pruned(&whole));
@@ -87,8 +83,12 @@ impl Shape {
                 break;
             }
         }
-        left_out.sort();
-        left_out
+        sorted(left_out)
+    }
+
+    /// Whether a status has so many bytes that no store takes it, whatever was left out.
+    pub(crate) fn is_too_large(status: &Status) -> bool {
+        size_of(status) > LARGEST
     }
 
     /// Whether two statuses are the same once they are stored.
@@ -106,6 +106,15 @@ impl Shape {
     pub(crate) fn kept_fields(&self) -> KeptFields {
         self.kept.clone()
     }
+}
+
+/// What was left out, in order; of very many the first ones and how many more.
+fn sorted(mut left_out: Vec<String>) -> Vec<String> {
+    left_out.sort();
+    let more = left_out.len().saturating_sub(NAMED);
+    left_out.truncate(NAMED);
+    left_out.extend((more > 0).then(|| format!("{more} more updates")));
+    left_out
 }
 
 /// Leaves out what is wrong, from the end so that places stay what they are; whether there was anything.
@@ -164,8 +173,34 @@ fn drop_target(status: &mut Status, at: usize, why: &str, left_out: &mut Vec<Str
     left_out.push(format!("the update to {}: {why}", release.version));
 }
 
-fn size(status: &Status) -> usize {
-    serde_json::to_vec(status).map_or(0, |bytes| bytes.len())
+/// Leaves out updates from the end of both lists until the status is small enough to be stored. The oldest go first.
+fn fit(status: &mut Status, left_out: &mut Vec<String>) {
+    let too_many = format!("there are more than {MOST}");
+    while status.conditional_updates.len() > MOST {
+        drop_target(status, status.conditional_updates.len() - 1, &too_many, left_out);
+    }
+    let too_large = format!("the status would have more than {BYTES} bytes");
+    let mut size = size_of(status);
+    while size > BYTES && !status.conditional_updates.is_empty() {
+        let at = status.conditional_updates.len() - 1;
+        size = size.saturating_sub(status.conditional_updates.get(at).map_or(0, |update| size_of(update)));
+        let available = status.available_updates.len();
+        drop_target(status, at, &too_large, left_out);
+        // What was recommended stood in both lists.
+        if status.available_updates.len() < available {
+            size = size_of(status);
+        }
+    }
+    while size > BYTES {
+        let Some(release) = status.available_updates.pop() else { break };
+        size = size.saturating_sub(size_of(&release));
+        left_out.push(format!("the update to {}: {too_large}", release.version));
+    }
+}
+
+/// Bytes as JSON.
+fn size_of(value: &impl serde::Serialize) -> usize {
+    serde_json::to_vec(value).map_or(0, |bytes| bytes.len())
 }
 
 /// Which part of a status a path such as `status.conditionalUpdates[2].risks[0].url` is about.

@@ -81,6 +81,11 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         left_out: &left_out,
     };
     status.conditions = conditions::conditions(&sayings, &before.conditions, shape.kept_fields(), generation, now);
+    // The lists were made to fit; if what else is in the status is that large, the lists are not worth a status.
+    if Shape::is_too_large(&status) {
+        status.available_updates.clear();
+        status.conditional_updates.clear();
+    }
     Composed { status: serde_json::to_value(&status).unwrap_or_default(), left_out }
 }
 
@@ -104,7 +109,7 @@ fn move_on(status: &mut Status, object: &VersionObject, work: &Work, now: Timest
             } else {
                 let mut said = accepted_risks(&object.spec, status, &release);
                 said.extend(prepared.overridden.iter().cloned());
-                let said = if said.is_empty() { String::new() } else { said.join("\n\n") + "\n" };
+                let said = if said.is_empty() { String::new() } else { shortened(said.join("\n\n")) + "\n" };
                 history::begin(&mut status.history, &release, prepared.verified, said, now);
             }
             status.version_hash.clone_from(&prepared.hash);
@@ -116,6 +121,17 @@ fn move_on(status: &mut Status, object: &VersionObject, work: &Work, now: Timest
         }
         _ => {}
     }
+}
+
+/// A text for the history. There may be a hundred entries, and their texts come from a publisher.
+fn shortened(mut text: String) -> String {
+    const BYTES: usize = 8 << 10;
+    if text.len() > BYTES {
+        let end = (0..=BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        text.truncate(end);
+        text.push_str(" … (shortened)");
+    }
+    text
 }
 
 /// Adds what only the update service knows of a release.

@@ -2,6 +2,7 @@
 
 use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
+use clearway_core::Digest;
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
 use clearway_sources::service::{Answer, Service, Validator};
@@ -9,7 +10,7 @@ use clearway_sources::store::{Apply, Key, Store, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::Tools;
+use super::{Tools, crash_guard};
 use crate::ask::{Ask, Trouble};
 use crate::kept::Kept;
 use crate::knowledge::Knowledge;
@@ -29,9 +30,14 @@ pub(super) async fn carry_out<S: Store>(
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
     match effect {
-        Effect::Fetch { ask, known } => {
-            let outcome = fetch(&ask, known.as_ref(), tools, settings).await;
+        Effect::Fetch { ask, known, digest, again } => {
+            let guard = Guard { key: kept_key, digest: digest.as_ref(), again };
+            let outcome = fetch(&ask, known.as_ref(), &guard, tools, settings).await;
             vec![Input::Fetched { ask, outcome }]
+        }
+        Effect::Assessed(digest) => {
+            crash_guard::assessed(&tools.store, kept_key, &digest).await;
+            Vec::new()
         }
         Effect::Evaluate(round) => {
             evaluate(&round, tools, settings, report).await;
@@ -56,9 +62,20 @@ pub(super) async fn carry_out<S: Store>(
     }
 }
 
-async fn fetch<S>(
+/// What is known of answers that were assessed, or ended a process.
+struct Guard<'a> {
+    /// Where it is recorded which answer is being assessed.
+    key: &'a Key,
+    /// The answer that this process works with already.
+    digest: Option<&'a Digest>,
+    /// Whether one that was set aside is to be tried again.
+    again: bool,
+}
+
+async fn fetch<S: Store>(
     ask: &Ask,
     known: Option<&Validator>,
+    guard: &Guard<'_>,
     tools: &Tools<S>,
     settings: &Settings,
 ) -> Result<Fetched, Trouble> {
@@ -69,9 +86,20 @@ async fn fetch<S>(
     match answer.map_err(|error| Trouble::of_service(&error))? {
         Answer::NotModified { .. } => Ok(Fetched::NotModified),
         Answer::Body { bytes, validator, .. } => {
+            let digest = Digest::sha256(&bytes);
+            if guard.again {
+                crash_guard::assessed(&tools.store, guard.key, &digest).await;
+            }
+            if guard.digest != Some(&digest) && !crash_guard::may_assess(&tools.store, guard.key, &digest).await {
+                return Err(Trouble::of_set_aside(&digest));
+            }
             let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
             // A large answer takes a while to read, and others may be waiting for this thread.
             let read = tokio::task::spawn_blocking(move || Knowledge::read(&bytes, &version, at, &settings)).await;
+            if !matches!(read, Ok(Ok(_))) {
+                // It cannot be used, but it did not end the process.
+                crash_guard::assessed(&tools.store, guard.key, &digest).await;
+            }
             match read {
                 Ok(Ok(knowledge)) => Ok(Fetched::Knowledge(Box::new(knowledge), validator)),
                 Ok(Err(error)) => Err(Trouble::of_answer(&error, ask)),

@@ -61,13 +61,19 @@ impl Settings {
 
     /// The rest between two answers of the update service: two thirds to four thirds of the usual, the same each time.
     pub(crate) fn fetch_interval(&self) -> Duration {
-        self.fetch_every.mul_f64(2.0 / 3.0 + self.jitter.clamp(0.0, 1.0) * 2.0 / 3.0)
+        whole_seconds(self.fetch_every.mul_f64(2.0 / 3.0 + self.jitter.clamp(0.0, 1.0) * 2.0 / 3.0))
     }
 
     /// The rest after so many failures in a row: it doubles from five seconds up to the usual interval.
     pub(crate) fn back_off(&self, failures: u32) -> Duration {
         let first = Duration::from_secs(5);
         let rest = first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1).min(16)));
-        rest.mul_f64(0.75 + self.jitter.clamp(0.0, 1.0) / 2.0).min(self.fetch_interval()).max(Duration::from_secs(1))
+        whole_seconds(rest.mul_f64(0.75 + self.jitter.clamp(0.0, 1.0) / 2.0)).min(self.fetch_interval())
     }
+}
+
+/// An interval in the unit of timestamps, rounded up: one of less than a second would be over at once, for ever.
+fn whole_seconds(interval: Duration) -> Duration {
+    let up = u64::from(interval.subsec_nanos() > 0);
+    Duration::from_secs(interval.as_secs().saturating_add(up).max(1))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clearway_advice::evidence::{Failure, ObjectAnswer, ObjectQuestion, Observation, Record};
 use clearway_advice::rounds::Round;
-use clearway_core::Timestamp;
+use clearway_core::{Digest, Timestamp};
 use clearway_promql::eval;
 use clearway_sources::service::Validator;
 use clearway_sources::store::{Event, StoreError};
@@ -80,7 +80,13 @@ pub enum Effect {
         ask: Ask,
         /// What is known already.
         known: Option<Validator>,
+        /// The digest of the answer that this process works with already.
+        digest: Option<Digest>,
+        /// Whether an answer that was set aside is to be assessed again.
+        again: bool,
     },
+    /// Record that an answer of the update service was assessed.
+    Assessed(Digest),
     /// Ask the metrics store.
     Evaluate(Round),
     /// Ask the objects of the cluster these questions, each within so many steps.

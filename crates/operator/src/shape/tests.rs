@@ -5,7 +5,7 @@ use clearway_core::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::{UpdateHistory, UpdateState, crds};
+use crate::api::{Release, UpdateHistory, UpdateState, crds};
 
 fn shape(channel: Channel) -> Shape {
     let crd =
@@ -103,7 +103,21 @@ fn what_is_too_much_is_cut_from_its_oldest_end() {
     let mut large = status(&vec![vec![long]; 20]);
     let left_out = shape(Channel::Standard).censor(&mut large);
     assert_eq!((large.conditional_updates.len(), left_out.len()), (10, 10));
-    assert_eq!(left_out[0], "the update to 1.0.10: the status would be too large");
+    assert_eq!(left_out[0], "the update to 1.0.10: the status would have more than 1048576 bytes");
+}
+
+/// Also without a schema, and also what carries no risks: an update with a large image name is as large as any.
+#[test]
+fn a_status_is_never_larger_than_a_store_takes() {
+    let mut available = status(&[]);
+    available.available_updates = (0..2_000)
+        .map(|at| Release { version: format!("1.0.{at}"), image: "x".repeat(6_000), ..Release::default() })
+        .collect();
+    let left_out = Shape::default().censor(&mut available);
+    assert!(serde_json::to_vec(&available).unwrap().len() <= 1 << 20);
+    assert!((100..200).contains(&available.available_updates.len()));
+    assert_eq!(left_out.len(), 21, "twenty are named");
+    assert!(left_out[20].ends_with(" more updates"), "{left_out:?}");
 }
 
 #[test]

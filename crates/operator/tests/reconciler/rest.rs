@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::world::{World, graph, risk};
+use clearway_operator::reconciler::Settings;
+
+use crate::world::{Service, World, graph, risk, settings};
 
 #[test]
 fn an_hour_without_news_is_an_hour_without_writes() {
@@ -41,4 +43,19 @@ fn conflicts_and_failures_are_tried_again_and_nothing_is_lost() {
     world.pass(Duration::from_mins(1));
     assert_eq!(world.available(), ["1.1.0", "1.0.1"]);
     assert_eq!(world.count("tell StatusNotStored"), 1, "said once, not three times: {:?}", world.log);
+}
+
+/// An interval of a second means one question a second, whatever fraction of it the jitter makes.
+#[test]
+fn a_short_interval_does_not_spin() {
+    for jitter in [0.0, 0.2, 0.5, 1.0] {
+        for service in [Service::Answers, Service::Away] {
+            let settings = Settings { fetch_every: Duration::from_secs(1), jitter, ..settings() };
+            let mut world = World::with(graph(&[]), settings);
+            world.service = service;
+            world.start();
+            world.pass(Duration::from_mins(1));
+            assert!((20..=62).contains(&world.count("fetch")), "{jitter}: {}", world.count("fetch"));
+        }
+    }
 }

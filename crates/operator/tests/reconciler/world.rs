@@ -94,9 +94,14 @@ pub(crate) fn settings() -> Settings {
 
 impl World {
     pub(crate) fn new(graph: Value) -> Self {
+        World::with(graph, settings())
+    }
+
+    /// The same with other settings.
+    pub(crate) fn with(graph: Value, settings: Settings) -> Self {
         World {
             now: "2026-05-04T09:00:00Z".parse().unwrap(),
-            reconciler: Reconciler::new(settings()),
+            reconciler: Reconciler::new(settings.clone()),
             object: cluster_version(),
             graph,
             service: Service::Answers,
@@ -115,7 +120,7 @@ impl World {
                 objects: 3,
             }),
             applies: true,
-            settings: settings(),
+            settings,
             version: 1,
         }
     }
@@ -202,9 +207,13 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) -> Vec<Input> {
         match effect {
-            Effect::Fetch { ask, known } => {
+            Effect::Fetch { ask, known, .. } => {
                 self.log.push("fetch".into());
                 self.fetch(ask, known.as_ref()).into_iter().collect()
+            }
+            Effect::Assessed(_) => {
+                self.log.push("assessed".into());
+                Vec::new()
             }
             Effect::Evaluate(round) => {
                 self.log.push(format!("evaluate {}", round.queries.len()));
