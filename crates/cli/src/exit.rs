@@ -34,7 +34,7 @@ pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
         // The reader of a pipe went away (`| head`): there is nobody left to tell, and the answer was not given.
         Err(error) if is_broken_pipe(&error) => Exit::Unknown.into(),
         Err(error) => {
-            anstream::eprintln!("error: {error:#}");
+            crate::output::print_note!("error: {error:#}");
             Exit::CouldNotRun.into()
         }
     }

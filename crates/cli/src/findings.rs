@@ -87,7 +87,10 @@ impl Findings {
     /// Writes what comes behind the last finding, sums up, and says what it all came to.
     pub(crate) fn end(mut self) -> Result<Exit> {
         let tail = match &self.yaml {
-            Some(all) => serde_saphyr::to_string(all).context("cannot be written as YAML")?,
+            Some(all) => {
+                let yaml = serde_saphyr::to_string(all).context("cannot be written as YAML")?;
+                output::document(&yaml).into_owned()
+            }
             None => self.report.tail(),
         };
         self.out.write_all(tail.as_bytes())?;
@@ -97,16 +100,16 @@ impl Findings {
             Some(distinct) => format!("{} of {}", count(self.checked, "state"), count(distinct.len(), self.noun)),
             None => count(self.checked, self.noun),
         };
-        anstream::eprintln!(
+        output::print_note!(
             "{checked} checked: {}, {}, {}",
             count(self.errors, "error"),
             count(self.warnings, "warning"),
             count(self.notes, "note"),
         );
         if self.unread > 0 {
-            anstream::eprintln!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
+            output::print_note!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
         } else if self.checked == 0 {
-            anstream::eprintln!("there was nothing to check");
+            output::print_note!("there was nothing to check");
         }
         Ok(match (self.unread, self.errors + self.warnings) {
             (0, 0) => Exit::Yes,

@@ -54,7 +54,7 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
     output::print_data(options.output.format, &data, || show::picture(&picture))?;
     tell(&picture.refused);
     let summary = picture.summary;
-    anstream::eprintln!(
+    output::print_note!(
         "{} clusters: {} recommended, {} newest, {} unknown, {} stranded, {} absent; {} refused",
         summary.clusters,
         summary.recommended,
@@ -92,7 +92,7 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
     output::print_data(options.output.format, &data, || head + &show::change(&change))?;
     tell(&change.refused);
     let summary = change.summary;
-    anstream::eprintln!(
+    output::print_note!(
         "{} clusters, {} change: {} newly blocked, {} newly unknown, {} newly recommended, {} newly stranded, {} freed; \
          {} refused",
         summary.clusters,
@@ -138,6 +138,6 @@ fn assembled<const GRAPHS: usize>(
 /// Names on standard error what could not be used.
 fn tell(refused: &[Refused]) {
     for one in refused {
-        anstream::eprintln!("{}: {}", output::printable(&one.name), output::printable(&one.why));
+        output::print_note!("{}: {}", output::printable(&one.name), output::printable(&one.why));
     }
 }

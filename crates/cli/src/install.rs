@@ -98,7 +98,7 @@ fn ended(outcome: Result<()>) -> Result<Exit> {
     match outcome {
         Ok(()) => Ok(Exit::Yes),
         Err(error) if matches!(error.downcast_ref(), Some(InstallError::WouldLose { .. })) => {
-            anstream::eprintln!("error: {error:#}");
+            output::print_note!("error: {error:#}");
             Ok(Exit::No)
         }
         Err(error) => Err(error),

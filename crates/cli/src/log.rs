@@ -1,8 +1,9 @@
 //! The log of commands that keep running, on standard error.
 
-use std::io::IsTerminal as _;
+use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
+use clearway_core::terminal_text::{escape, escape_json};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
@@ -12,13 +13,31 @@ pub(crate) fn start(format: LogFormat, filter: &str) -> Result<()> {
     let filter = EnvFilter::try_new(filter).with_context(|| format!("`{filter}` is no filter for the log"))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Escaped)
         .with_target(false)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
+        // Styles could not be told from those that foreign text brings along.
+        .with_ansi(false);
     // The demo may have started one; then it goes on with that.
     let _ = match format {
         LogFormat::Text => log.compact().try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     Ok(())
+}
+
+/// Standard error, on which foreign text cannot drive a terminal. The subscriber writes whole lines.
+struct Escaped;
+
+impl Write for Escaped {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        // In a log that is JSON all controls are escaped already, and what is left stands in strings.
+        let escaped = if text.starts_with('{') { escape_json(&text) } else { escape(&text) };
+        io::stderr().write_all(escaped.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }

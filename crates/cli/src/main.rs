@@ -2,6 +2,9 @@
 //!
 //! [`arguments`] is the command line, one module per noun carries it out, and [`exit`] says what the exit codes mean.
 
+// Everything is printed by `output`, so that foreign text cannot drive a terminal.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod arguments;
 mod assess;
 mod demo;

@@ -1,8 +1,15 @@
 //! Writing for people and for programs: colour and live lines only on a terminal.
+//!
+//! Everything a command prints goes through here, and through [`terminal_text`]: texts of strangers cannot drive the
+//! terminal or rewrite what stands on it. Styles are added by diagnostics and headings only, behind that.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
+use clearway_core::Diagnostic;
+use clearway_core::diagnostic::terminal;
+use clearway_core::terminal_text::{self, escape_line};
 use comfy_table::{Cell, ContentArrangement, Table, presets};
 use serde::Serialize;
 
@@ -13,17 +20,58 @@ pub(crate) fn colour() -> bool {
     !matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never)
 }
 
+/// Prints a line, or several, on standard output.
+macro_rules! print_line {
+    ($($arguments:tt)*) => { $crate::output::write_line(&mut std::io::stdout(), &format!($($arguments)*)) };
+}
+
+/// Prints a line, or several, about the run itself on standard error.
+macro_rules! print_note {
+    ($($arguments:tt)*) => { $crate::output::write_line(&mut std::io::stderr(), &format!($($arguments)*)) };
+}
+
+pub(crate) use {print_line, print_note};
+
+/// Writes text of any origin and ends the line. Whether somebody reads it does not matter to who calls this.
+pub(crate) fn write_line(out: &mut impl io::Write, text: &str) {
+    let _ = writeln!(out, "{}", terminal_text::escape(text));
+}
+
+/// Prints a JSON value on one line, as one event of a stream.
+pub(crate) fn print_event(event: &serde_json::Value) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", terminal_text::escape_json(&event.to_string()))
+}
+
+/// Prints a diagnostic on standard error.
+pub(crate) fn print_diagnostic(diagnostic: &Diagnostic) {
+    let mut out = anstream::stderr();
+    let _ = writeln!(out, "{}\n", terminal::render(diagnostic, colour()));
+}
+
+/// A document in a format of its own (a graph, a drawing): as it is for a file or a pipe, and escaped for a terminal.
+pub(crate) fn document(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { terminal_text::escape(text) } else { Cow::Borrowed(text) }
+}
+
+/// Writes such a document on standard output.
+pub(crate) fn print_document(text: &str) -> io::Result<()> {
+    io::stdout().write_all(document(text).as_bytes())
+}
+
 /// Prints data as JSON or YAML; a table is the caller's.
 pub(crate) fn print_data(format: DataFormat, data: &impl Serialize, table: impl FnOnce() -> String) -> Result<()> {
     let mut text = match format {
-        DataFormat::Table => table(),
-        DataFormat::Json => serde_json::to_string_pretty(data)?,
-        DataFormat::Yaml => serde_saphyr::to_string(data).context("cannot be written as YAML")?,
+        DataFormat::Table => terminal_text::escape(&table()).into_owned(),
+        DataFormat::Json => terminal_text::escape_json(&serde_json::to_string_pretty(data)?).into_owned(),
+        DataFormat::Yaml => {
+            let yaml = serde_saphyr::to_string(data).context("cannot be written as YAML")?;
+            document(&yaml).into_owned()
+        }
     };
     if !text.ends_with('\n') && !text.is_empty() {
         text.push('\n');
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
@@ -42,9 +90,9 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Foreign text on one line, without control characters.
+/// Foreign text on one line.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    escape_line(text).into_owned()
 }
 
 /// One line on standard error that is written over as work goes on; nothing at all where that is not a terminal.
@@ -95,6 +143,6 @@ mod tests {
     #[test]
     fn a_table_keeps_foreign_text_on_its_line() {
         let text = table(&["A", "B"], [vec!["x\ny".to_owned(), "\u{1b}[2Jz".to_owned()]]);
-        assert_eq!(text, "A    B\nx y   [2Jz\n");
+        assert_eq!(text, "A    B\nx y  \\x1b[2Jz\n");
     }
 }

@@ -59,9 +59,9 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     }
     snapshot::write(&taken, &options.to)?;
     for omission in &taken.left_out {
-        anstream::eprintln!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
+        output::print_note!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
     }
-    anstream::println!("the snapshot is in {}", options.to.display());
+    output::print_line!("the snapshot is in {}", options.to.display());
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 

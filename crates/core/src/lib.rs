@@ -13,6 +13,7 @@ mod arch;
 pub mod diagnostic;
 mod digest;
 mod limits;
+pub mod terminal_text;
 mod timestamp;
 mod version;
 

@@ -118,7 +118,7 @@ fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAns
         _ => None,
     });
     for message in failures.collect::<BTreeSet<_>>() {
-        anstream::eprintln!("{}", output::printable(message));
+        output::print_note!("{}", output::printable(message));
     }
     answers
 }

@@ -11,7 +11,6 @@ use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Question, Reply, Snapshot as Series,
 };
-use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::prometheus::Needs;
@@ -40,7 +39,7 @@ pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     let opened = open(path, shared_store).with_context(|| format!("{} cannot be read", path.display()));
     let (kept, diagnostics) = opened?;
     for diagnostic in &diagnostics {
-        anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
+        output::print_diagnostic(diagnostic);
     }
     Ok(kept)
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
+use clearway_core::terminal_text::escape;
 
 use super::{heading, quoted};
 use crate::arguments::{Arguments, Command};
@@ -34,7 +35,7 @@ impl Teller {
 
     /// Sentences.
     pub(super) fn prose(&mut self, text: &str) -> Result<()> {
-        Ok(write!(self.out, "{}", wrapped("", "", text))?)
+        Ok(write!(self.out, "{}", wrapped("", "", &escape(text)))?)
     }
 
     /// Something that happened. The times are left out where nobody watches: they differ each time.
@@ -42,12 +43,12 @@ impl Teller {
         let stamp =
             if self.stays { format!("{:>5.1}s  ", self.start.elapsed().as_secs_f64()) } else { "• ".to_owned() };
         let margin = " ".repeat(stamp.chars().count());
-        Ok(write!(self.out, "{}", wrapped(&stamp, &margin, text))?)
+        Ok(write!(self.out, "{}", wrapped(&stamp, &margin, &escape(text)))?)
     }
 
     /// Lines as they are.
     pub(super) fn lines(&mut self, text: &str) -> Result<()> {
-        Ok(writeln!(self.out, "{text}")?)
+        Ok(writeln!(self.out, "{}", escape(text))?)
     }
 
     /// Runs `clearway upgrade` on a state directory, as somebody with `CLEARWAY_STATE` in the environment does.

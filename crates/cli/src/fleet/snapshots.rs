@@ -47,7 +47,7 @@ pub(super) fn assembled<const GRAPHS: usize>(
     let mut assembled = Assembled { clusters: Vec::with_capacity(paths.len()), refused: Vec::new() };
     for read in each(&paths, threads(options), |path| one(path, options, grounds))? {
         for remark in read.remarks {
-            anstream::eprintln!("{}: {}", output::printable(&read.name), output::printable(&remark.message));
+            output::print_note!("{}: {}", output::printable(&read.name), output::printable(&remark.message));
         }
         match read.outcome {
             Ok(cluster) => assembled.clusters.push(cluster),

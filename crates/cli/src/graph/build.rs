@@ -1,9 +1,10 @@
 //! `clearway graph build`: the answers an update service gives, as files or on standard output.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use clearway_core::terminal_text::escape_json;
 use clearway_graph::{Revision, wire};
 
 use super::source::{self, Given};
@@ -28,8 +29,11 @@ pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
             Given::Answer(answer) => source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?,
         },
     };
-    std::io::stdout().write_all(&wire::write(&view.graph))?;
-    std::io::stdout().write_all(b"\n")?;
+    let answer = wire::write(&view.graph);
+    let answer = String::from_utf8_lossy(&answer);
+    // For a file or a pipe it has the bytes that a service answers with.
+    let answer = if std::io::stdout().is_terminal() { escape_json(&answer) } else { answer.as_ref().into() };
+    writeln!(std::io::stdout(), "{answer}")?;
     Ok(Exit::Yes)
 }
 
@@ -48,6 +52,6 @@ fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
             written += 1;
         }
     }
-    anstream::eprintln!("{written} answers of revision {} are in {}", revision.id(), directory.display());
+    crate::output::print_note!("{written} answers of revision {} are in {}", revision.id(), directory.display());
     Ok(Exit::Yes)
 }

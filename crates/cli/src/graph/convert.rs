@@ -45,10 +45,10 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
         for (path, text) in &files {
             write(&directory.join(path), text.as_bytes())?;
         }
-        anstream::eprintln!("the converted graph-data is in {}", directory.display());
+        crate::output::print_note!("the converted graph-data is in {}", directory.display());
     }
     let verb = if options.keep { "have" } else { "become" };
-    anstream::println!("{replaced} files {verb} {written}; every answer stays the same, byte for byte");
+    crate::output::print_line!("{replaced} files {verb} {written}; every answer stays the same, byte for byte");
     Ok(Exit::Yes)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn run(options: &GraphDiff) -> Result<Exit> {
     output::print_data(options.output.format, &data, || {
         diffs.iter().map(|(channel, diff)| described(channel, diff)).collect::<Vec<_>>().join("\n")
     })?;
-    anstream::eprintln!("{} channels differ", diffs.len());
+    output::print_note!("{} channels differ", diffs.len());
     Ok(if diffs.is_empty() { Exit::Yes } else { Exit::No })
 }
 

@@ -15,7 +15,6 @@ pub(crate) mod source;
 mod stranded;
 
 use anyhow::{Result, bail};
-use clearway_core::diagnostic::terminal;
 use clearway_core::{Arch, Diagnostic, Limits, Severity};
 use clearway_graph::{Inputs, Revision, load};
 
@@ -51,12 +50,12 @@ pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
 /// Tells errors on standard error, and how many there are.
 fn tell(whose: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
-        anstream::eprintln!("{}\n", terminal::render(diagnostic, output::colour()));
+        output::print_diagnostic(diagnostic);
     }
     let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors + warnings > 0 {
-        anstream::eprintln!("{whose} {errors} errors and {warnings} warnings\n");
+        output::print_note!("{whose} {errors} errors and {warnings} warnings\n");
     }
 }
 

@@ -73,6 +73,6 @@ fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
 fn tell(repository: &Repository, left: &LeftOut) {
     // Meant to be there, but not to be releases.
     if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
-        anstream::eprintln!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
+        crate::output::print_note!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }

@@ -1,7 +1,5 @@
 //! `clearway graph render`: a channel as a drawing.
 
-use std::io::Write as _;
-
 use anyhow::{Result, bail};
 use clearway_graph::render::{Format, Options, Show, render};
 
@@ -44,6 +42,6 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
             title: view.arch.map_or_else(|| view.name.clone(), |arch| format!("{} ({arch})", view.name)),
         },
     )?;
-    std::io::stdout().write_all(drawing.as_bytes())?;
+    crate::output::print_document(&drawing)?;
     Ok(Exit::Yes)
 }

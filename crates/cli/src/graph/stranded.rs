@@ -23,7 +23,7 @@ pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     output::print_data(options.output.format, &data, || {
         output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "WAYS WITH RISKS"], found.iter().map(row))
     })?;
-    anstream::eprintln!("{} stranded", found.len());
+    output::print_note!("{} stranded", found.len());
     Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
 }
 

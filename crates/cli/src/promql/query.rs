@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, anyhow};
-use clearway_core::diagnostic::terminal;
 use clearway_promql::eval::{self, Answer, Explained, Level, Settings, Value};
 use clearway_promql::{Code, Error, Limits, Millis, Query};
 use serde_json::{Value as Json, json};
@@ -38,7 +37,7 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
         }
     };
     for note in &answer.notes {
-        anstream::eprintln!("{}", note.describe(query.text()));
+        output::print_note!("{}", note.describe(query.text()));
     }
     output::print_data(options.output, &data(&answer, time, &query), || table(&answer, &query))?;
     Ok(Exit::Yes)
@@ -46,7 +45,7 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
 
 /// Tells what is wrong with a query, at its place.
 fn tell(error: &Error, source: &str) {
-    anstream::eprintln!("{}\n", terminal::render(&error.diagnostic(source), output::colour()));
+    output::print_diagnostic(&error.diagnostic(source));
 }
 
 /// One line per series; with an explanation, the parts of the query before.

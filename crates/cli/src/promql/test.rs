@@ -36,7 +36,7 @@ pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
     }
     if options.output == DataFormat::Table {
         let (passed, failed, unsupported) = total;
-        anstream::eprintln!("{passed} passed, {failed} failed, {unsupported} not supported");
+        output::print_note!("{passed} passed, {failed} failed, {unsupported} not supported");
     }
     Ok(if total.1 > 0 { Exit::No } else { Exit::Yes })
 }

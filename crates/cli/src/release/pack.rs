@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Digest, Version};
 use clearway_sources::files;
 use clearway_sources::oci::{Image, Repository};
@@ -28,9 +27,9 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
         Ok(packed) => packed,
         Err(problems) => {
             for problem in &problems {
-                anstream::eprintln!("{}\n", terminal::render(problem, output::colour()));
+                output::print_diagnostic(problem);
             }
-            anstream::eprintln!("nothing was packed: {} problems", problems.len());
+            output::print_note!("nothing was packed: {} problems", problems.len());
             return Ok(Exit::No);
         }
     };
@@ -38,8 +37,8 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
         Some((repository, tag)) => wait(push(options, &packed, &repository, &tag, key.as_ref()))??,
         None => write(options, &packed, key.as_ref())?,
     };
-    anstream::println!("{digest}");
-    anstream::eprintln!("{} objects of {} are in {name}", packed.objects, options.version);
+    output::print_line!("{digest}");
+    output::print_note!("{} objects of {} are in {name}", packed.objects, options.version);
     Ok(Exit::Yes)
 }
 

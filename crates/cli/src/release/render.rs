@@ -24,7 +24,7 @@ pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     let payload = match payload {
         Ok(payload) => payload,
         Err(error) if error.is_about_the_release() => {
-            anstream::eprintln!("error: {error}");
+            crate::output::print_note!("error: {error}");
             return Ok(Exit::No);
         }
         Err(error) => return Err(error.into()),
@@ -34,7 +34,7 @@ pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     let gone = if options.prune { Some(wait(gone(options, &owner, &payload))??) } else { None };
     write_rendered(&options.output, &rendered, gone.as_deref())?;
     let (count, version, place) = (rendered.files.len(), payload.version(), options.output.display());
-    anstream::eprintln!("{count} objects of release {version} are in {place}");
+    crate::output::print_note!("{count} objects of release {version} are in {place}");
     Ok(Exit::Yes)
 }
 

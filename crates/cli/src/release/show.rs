@@ -17,7 +17,7 @@ pub(super) fn run(options: &ReleaseShow) -> Result<Exit> {
     let named = Named::new(&options.source)?;
     let fetched = wait(named.fetch(None))??;
     if options.digest {
-        anstream::println!("{}", fetched.digest);
+        output::print_line!("{}", fetched.digest);
         return Ok(Exit::Yes);
     }
     let payload = fetched.payload(&Selection::default(), &ReleaseLimits::default())?;

@@ -57,11 +57,11 @@ fn of_signature(verdict: &Verdict) -> Option<Diagnostic> {
 
 fn told(payload: Option<&Payload>, signature: Option<&Verdict>) {
     if let Some(payload) = payload {
-        anstream::eprintln!("release {} has the digest {}", payload.version(), payload.digest);
+        crate::output::print_note!("release {} has the digest {}", payload.version(), payload.digest);
     }
     match signature {
-        Some(Verdict::Verified { key, .. }) => anstream::eprintln!("signed by {key}"),
+        Some(Verdict::Verified { key, .. }) => crate::output::print_note!("signed by {key}"),
         Some(_) => {}
-        None => anstream::eprintln!("nobody asked who signed it: name public keys with --key"),
+        None => crate::output::print_note!("nobody asked who signed it: name public keys with --key"),
     }
 }

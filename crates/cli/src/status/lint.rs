@@ -88,10 +88,8 @@ fn policy(options: &Lint) -> Result<Policy> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("the suppressions in {name} cannot be read"))?;
         policy.suppressions = Suppressions::parse(&text, &name).map_err(|problems| {
-            let rendered: Vec<String> = problems
-                .iter()
-                .map(|problem| clearway_core::diagnostic::terminal::render(problem, output::colour()))
-                .collect();
+            let rendered: Vec<String> =
+                problems.iter().map(|problem| clearway_core::diagnostic::terminal::render(problem, false)).collect();
             anyhow::anyhow!("the suppressions in {name} cannot be used\n\n{}", rendered.join("\n\n"))
         })?;
     }
@@ -106,7 +104,7 @@ async fn watch(
 ) -> Result<()> {
     let mut line = LiveLine::new();
     if !line.is_live() {
-        anstream::eprintln!("following for {}", clearway_core::humanize(duration));
+        output::print_note!("following for {}", clearway_core::humanize(duration));
     }
     let end = tokio::time::Instant::now() + duration;
     let stop = tokio::signal::ctrl_c();

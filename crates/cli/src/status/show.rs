@@ -6,7 +6,6 @@ use anyhow::Result;
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Tally, Tree, Verdict, forest};
 use clearway_conditions::lint;
-use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use serde_json::{Value, json};
@@ -49,10 +48,10 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
         })?;
     }
     for problem in &problems {
-        anstream::eprintln!("{}\n", terminal::render(problem, output::colour()));
+        output::print_diagnostic(problem);
     }
     if options.output == DataFormat::Table {
-        anstream::eprintln!("{tally}");
+        output::print_note!("{tally}");
     }
     let unread = problems.iter().any(|problem| problem.severity == Severity::Error);
     Ok(match tally.state() {

@@ -134,7 +134,7 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
         },
         |problem| match problem.severity {
             Severity::Info => Ok(()),
-            _ => bail!("{}", clearway_core::diagnostic::terminal::render(&problem, output::colour())),
+            _ => bail!("{}", clearway_core::diagnostic::terminal::render(&problem, false)),
         },
     )?;
     let mut wanted: BTreeMap<(Resource, Option<String>), Vec<String>> = BTreeMap::new();
@@ -323,9 +323,10 @@ impl Display {
         }
         self.line.clear();
         match self.output {
-            DataFormat::Table => anstream::eprintln!("{progress}"),
+            DataFormat::Table => output::print_note!("{progress}"),
             DataFormat::Json => {
-                anstream::println!("{}", json!({"event": "progress", "time": now, "progress": progress}));
+                // A stream that nobody reads any more ends with the next thing that is written.
+                let _ = output::print_event(&json!({"event": "progress", "time": now, "progress": progress}));
             }
             DataFormat::Yaml => {}
         }
@@ -338,7 +339,7 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
     let report = outcome.report();
     match options.output {
         // The end of a stream of events is one more event.
-        DataFormat::Json => anstream::println!("{}", json!({"event": "end", "time": now, "result": outcome})),
+        DataFormat::Json => output::print_event(&json!({"event": "end", "time": now, "result": outcome}))?,
         format => output::print_data(format, outcome, || {
             let rows = report.iter().map(|object| show::row(object.id.to_string(), &object.verdict, now));
             output::table(&show::HEAD, rows)
@@ -346,21 +347,21 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
     }
     if options.output == DataFormat::Table {
         let tally: Tally = report.iter().map(|object| object.verdict.state).collect();
-        anstream::eprintln!("{tally}");
+        output::print_note!("{tally}");
     }
     Ok(match outcome {
         Outcome::Current { .. } => Exit::Yes,
         Outcome::Failed { .. } => Exit::No,
         Outcome::TimedOut { clock, .. } => {
-            anstream::eprintln!("not yet: {}", ran_out(*clock, options));
+            output::print_note!("not yet: {}", ran_out(*clock, options));
             let failing = report.iter().filter(|object| object.verdict.state == State::Failed).count();
             if failing > 0 {
-                anstream::eprintln!("{failing} failing, but not for long enough to be sure; --patience says how long");
+                output::print_note!("{failing} failing, but not for long enough to be sure; --patience says how long");
             }
             for object in report {
                 if let (Some(why), Some(age)) = (&object.unreachable, object.age_seconds) {
                     let age = humanize(Duration::from_secs(age));
-                    anstream::eprintln!("{} was last seen {age} ago: {}", object.id, output::printable(why));
+                    output::print_note!("{} was last seen {age} ago: {}", object.id, output::printable(why));
                 }
             }
             Exit::Unknown
@@ -368,7 +369,7 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
         Outcome::CouldNotObserve { .. } => {
             let why =
                 report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("nothing was seen of it");
-            anstream::eprintln!("error: could not observe: {}", output::printable(why));
+            output::print_note!("error: could not observe: {}", output::printable(why));
             Exit::CouldNotRun
         }
     })

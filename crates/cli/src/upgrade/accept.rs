@@ -141,7 +141,7 @@ impl Change {
         for risk in &self.add {
             let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
             if !risks.any(|known| known.name == risk.name) {
-                anstream::eprintln!("warning: no update that is known now has a risk named {}", printable(&risk.name));
+                output::print_note!("warning: no update that is known now has a risk named {}", printable(&risk.name));
             }
         }
     }

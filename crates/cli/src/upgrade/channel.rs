@@ -27,7 +27,7 @@ pub(super) async fn run<S: Store>(
         let data = json!({"object": subject, "action": action, "channel": name, "channels": channels});
         // A set channel is no data for people: standard output stays empty, as with `oc`.
         if action != "unchanged" && format == DataFormat::Table {
-            anstream::eprintln!("{sentence}");
+            output::print_note!("{sentence}");
             return Ok(Exit::Yes);
         }
         output::print_data(format, &data, || sentence)?;
@@ -44,7 +44,7 @@ pub(super) async fn run<S: Store>(
     let listed = printable(&channels.join(", "));
     let (shown, before) = (printable(name), printable(current));
     let refused = |text: String| {
-        anstream::eprintln!("error: {text}, you must pass --allow-explicit-channel to continue");
+        output::print_note!("error: {text}, you must pass --allow-explicit-channel to continue");
         Ok(Exit::No)
     };
     if name.is_empty() {
@@ -53,12 +53,12 @@ pub(super) async fn run<S: Store>(
                 "You are requesting to clear the update channel. The current channel \"{before}\" is one of the available channels"
             ));
         }
-        anstream::eprintln!(
+        output::print_note!(
             "warning: Clearing channel \"{before}\"; cluster will no longer request available update recommendations."
         );
     } else if channels.is_empty() {
         let version = printable(&found.status.desired.version);
-        anstream::eprintln!(
+        output::print_note!(
             "warning: No channels known to be compatible with the current version \"{version}\"; unable to validate \"{shown}\". Setting the update channel to \"{shown}\" anyway."
         );
     } else if !channels.iter().any(|channel| channel == name) {
@@ -67,7 +67,7 @@ pub(super) async fn run<S: Store>(
             return refused(text);
         }
         let text = text.replacen("the", "The", 1);
-        anstream::eprintln!(
+        output::print_note!(
             "warning: {text}. You have used --allow-explicit-channel to proceed anyway. Setting the update channel to \"{shown}\"."
         );
     }

@@ -3,7 +3,6 @@
 //! On a terminal a line is kept up to date; elsewhere each change is a line, and so is every minute without one.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -46,7 +45,7 @@ pub(super) fn emit(name: &str, data: &Value) -> Result<()> {
     if let (Value::Object(event), Value::Object(data)) = (&mut event, data) {
         event.extend(data.clone());
     }
-    Ok(writeln!(anstream::stdout(), "{event}")?)
+    Ok(crate::output::print_event(&event)?)
 }
 
 /// Follows an object. 0: what was asked for is there; 1: it failed, or something else is asked for by now; 2: not yet; 3:
@@ -98,7 +97,7 @@ pub(super) async fn run<S: Store>(
             ended = &mut interrupted => {
                 ended.context("cannot wait for Ctrl-C")?;
                 watch.line.clear();
-                anstream::eprintln!("not followed any more; what was asked for goes on");
+                output::print_note!("not followed any more; what was asked for goes on");
                 return watch.end(Exit::Unknown);
             }
         }
@@ -117,7 +116,7 @@ impl Watch<'_> {
                     Some(other) => format!("{} is asked for by now", printable(other)),
                     None => "the request was taken back".to_owned(),
                 };
-                anstream::eprintln!("not followed any more: {asked}");
+                output::print_note!("not followed any more: {asked}");
                 self.seen = Some(judge(&found, self.subject));
                 return self.end(Exit::No).map(Some);
             }
@@ -142,12 +141,12 @@ impl Watch<'_> {
             && now.since(since) >= self.options.patience
         {
             self.line.clear();
-            anstream::eprintln!("it has been so for {} (--patience)", humanize(now.since(since)));
+            output::print_note!("it has been so for {} (--patience)", humanize(now.since(since)));
             return self.end(Exit::No).map(Some);
         }
         if now.since(self.started) >= self.options.timeout {
             self.line.clear();
-            anstream::eprintln!(
+            output::print_note!(
                 "not yet: {} passed (--timeout); what was asked for goes on",
                 humanize(self.options.timeout)
             );
@@ -179,7 +178,7 @@ impl Watch<'_> {
         match (self.format, &self.seen) {
             (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
             (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
-            (DataFormat::Table | DataFormat::Yaml, _) => anstream::eprintln!("{text}"),
+            (DataFormat::Table | DataFormat::Yaml, _) => output::print_note!("{text}"),
         }
         self.shown = Some((text, now));
         Ok(())

@@ -26,7 +26,7 @@ pub(super) fn run(found: &Found, options: &UpgradeHistory, format: DataFormat) -
         text
     })?;
     if format == DataFormat::Table && !options.details && history.iter().any(is_risky) {
-        anstream::eprintln!("with --details the risks that were accepted are shown");
+        output::print_note!("with --details the risks that were accepted are shown");
     }
     Ok(Exit::Yes)
 }

@@ -84,7 +84,7 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
     for type_ in ["Failing", "Progressing"] {
         if conditions.get(type_).is_none() {
             let (plural, name) = (subject.kind().plural(), printable(subject.name()));
-            anstream::eprintln!(
+            output::print_note!(
                 "warning: No current {type_} info, see `kubectl describe {plural} {name}` for more details."
             );
         }
@@ -94,16 +94,16 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
         Some(condition) if condition.status == Word::True => {}
         Some(condition) => {
             let Condition { reason, message, .. } = condition;
-            anstream::eprintln!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));
+            output::print_note!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));
             if let Some(since) = condition.last_transition_time.filter(|_| any) {
-                anstream::eprintln!("  What is shown is from before {since}, and may be out of date.");
+                output::print_note!("  What is shown is from before {since}, and may be out of date.");
             }
             if let Some(remedy) = remedy(reason, &subject.command()) {
-                anstream::eprintln!("  {remedy}");
+                output::print_note!("  {remedy}");
             }
-            anstream::eprintln!();
+            output::print_note!("");
         }
-        None => anstream::eprintln!(
+        None => output::print_note!(
             "warning: Cannot {verb} available updates: no operator has said yet whether they were retrieved.\n"
         ),
     }

@@ -95,7 +95,7 @@ impl Subject {
         };
         let (found, remarks) = Found::read(raw)?;
         for remark in remarks {
-            anstream::eprintln!("warning: {}; it is left out", printable(&remark.to_string()));
+            crate::output::print_note!("warning: {}; it is left out", printable(&remark.to_string()));
         }
         Ok(found)
     }

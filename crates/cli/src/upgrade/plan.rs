@@ -265,12 +265,12 @@ fn advise(plan: &Plan<'_>, subject: &Subject) {
     let way = plan.ways.iter().rev().find(|way| way.status == plan.status);
     let Some((way, first)) = way.and_then(|way| Some((way, way.hops.first()?))) else { return };
     if way.hops.len() > 1 || way.hops.iter().any(|hop| hop.recommended.status == Word::Unknown) {
-        anstream::eprintln!(
+        output::print_note!(
             "what is said about risks rests on what the {} says about the next update; later ones are to be looked at again on the way, and `clearway assess --to {}` evaluates the risks themselves",
             subject.kind(),
             plan.to
         );
     }
     let flag = if first.recommended.status == Word::True { "" } else { " --allow-not-recommended" };
-    anstream::eprintln!("begin with `{} --to {}{flag}`", subject.command(), first.to);
+    output::print_note!("begin with `{} --to {}{flag}`", subject.command(), first.to);
 }

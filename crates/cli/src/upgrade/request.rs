@@ -1,8 +1,6 @@
 //! Asking for an update, and taking that back. Both are merge patches of `spec.desiredUpdate`: who else writes to the
 //! object at the same time neither disturbs them nor is disturbed.
 
-use std::io::Write as _;
-
 use anyhow::{Context as _, Result};
 use clearway_operator::api::{Update, UpdateState};
 use clearway_operator::reconciler::RE_EVALUATE;
@@ -45,14 +43,14 @@ pub(super) async fn update<S: Store>(
             if let Some(other) = found.object.spec.desired_update.as_ref().filter(|update| !is_there(&found, update)) {
                 let other = named(other).unwrap_or_default();
                 let command = subject.command();
-                anstream::eprintln!("warning: {other} is still asked for; take that back with `{command} --clear`");
+                output::print_note!("warning: {other} is still asked for; take that back with `{command} --clear`");
             }
             return Ok(Exit::Yes);
         }
         Err(refusal) => return Ok(refused(&refusal)),
     };
     for warning in &target.warnings {
-        anstream::eprintln!("warning: {warning}");
+        output::print_note!("warning: {warning}");
     }
     // What is under way already is not disturbed by being asked for again.
     if let Some(objections) = gate::objections(&found.status).filter(|_| !target.again) {
@@ -60,7 +58,7 @@ pub(super) async fn update<S: Store>(
             let text = format!("{objections}\n\nIf you want to upgrade anyway, use --allow-upgrade-with-warnings.");
             return Ok(refused(&Refusal { exit: Exit::No, text }));
         }
-        anstream::eprintln!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
+        output::print_note!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
     }
     let asked = ask(&found, &target, options.force);
     let stored = store.patch(&subject.key(), Part::Main, &asked.patch).await.context("unable to upgrade")?;
@@ -81,20 +79,20 @@ pub(super) async fn update<S: Store>(
     } else {
         output::print_data(format, &data, || format!("Requested update to {shown}{again}"))?;
         if options.following.watch && format == DataFormat::Yaml {
-            writeln!(anstream::stdout(), "---")?;
+            output::print_line!("---");
         }
     }
     if options.following.watch {
         let wanted = stored["spec"]["desiredUpdate"].clone();
         return follow::run(store, subject, &options.following, Some(&wanted), format).await;
     }
-    anstream::eprintln!("follow it with `{} status --watch`", subject.command());
+    output::print_note!("follow it with `{} status --watch`", subject.command());
     Ok(Exit::Yes)
 }
 
 /// Says why nothing was asked for.
 fn refused(refusal: &Refusal) -> Exit {
-    anstream::eprintln!("error: {}", refusal.text);
+    output::print_note!("error: {}", refusal.text);
     refusal.exit
 }
 
@@ -165,7 +163,7 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
     )?;
     let open = found.status.history.first().filter(|entry| entry.state == UpdateState::Partial);
     if is_there && open.is_some_and(|entry| entry.completion_time.is_none()) {
-        anstream::eprintln!("the update that was begun goes on; ask for another version with --to to go elsewhere");
+        output::print_note!("the update that was begun goes on; ask for another version with --to to go elsewhere");
     }
     Ok(Exit::Yes)
 }

@@ -10,6 +10,7 @@ mod graph;
 mod graph_lint;
 mod graph_sources;
 mod history;
+mod hostile_text;
 mod lint;
 mod promql;
 mod release;

@@ -2,6 +2,7 @@
 
 use super::sarif::{self, Rule};
 use super::{Diagnostic, terminal};
+use crate::terminal_text::escape_json;
 
 /// How findings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +46,8 @@ impl Report {
         self.items += 1;
         match self.format {
             Format::Terminal { colour } => format!("{}\n\n", terminal::render(diagnostic, colour)),
-            Format::Json => format!("{separator}{}", to_json(diagnostic)),
-            Format::Sarif => format!("{separator}{}", sarif::result(diagnostic)),
+            Format::Json => format!("{separator}{}", escape_json(&to_json(diagnostic))),
+            Format::Sarif => format!("{separator}{}", escape_json(&sarif::result(diagnostic).to_string())),
         }
     }
 

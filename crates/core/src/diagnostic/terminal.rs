@@ -1,8 +1,9 @@
 //! A diagnostic for a person at a terminal, in the shape compilers made familiar.
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Excerpt, Severity};
+use crate::terminal_text::{escape, escape_line};
 
 /// Renders one diagnostic over several lines, without a final newline; `colour` adds ANSI styles.
 pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
@@ -12,25 +13,27 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    // Foreign text must not be able to drive the terminal.
-    let title = level.primary_title(normalize_untrusted_str(&diagnostic.message)).id(diagnostic.code.clone());
+    let title = level.primary_title(escape(&diagnostic.message).into_owned()).id(diagnostic.code.clone());
+    let file = place.file.as_deref().map(|file| escape_line(file).into_owned());
+    let excerpt = diagnostic.excerpt.as_ref().map(escaped);
 
     let mut elements: Vec<Element<'_>> = Vec::new();
-    match (&diagnostic.excerpt, place.position) {
+    match (&excerpt, place.position) {
         (Some(excerpt), Some(position)) if !excerpt.text.starts_with('…') => elements.push(
             Snippet::source(excerpt.text.as_str())
                 .line_start(position.line)
-                .path(place.file.as_deref())
+                .path(file.as_deref())
                 .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end))
                 .into(),
         ),
         // The piece of a long line does not know its column in the file, so the place is given apart from it.
         (excerpt, Some(position)) => {
-            let file = place.file.as_deref().unwrap_or("-");
-            elements.push(Origin::path(file).line(position.line).char_column(position.column).into());
+            elements.push(
+                Origin::path(file.as_deref().unwrap_or("-")).line(position.line).char_column(position.column).into(),
+            );
             elements.extend(excerpt.as_ref().map(|excerpt| note(&excerpt.text, "in")));
         }
-        (_, None) => elements.extend(place.file.as_deref().map(|file| Origin::path(file).into())),
+        (_, None) => elements.extend(file.as_deref().map(|file| Origin::path(file).into())),
     }
     let object = match (&place.object, &place.path) {
         (Some(object), Some(path)) => Some(format!("{object}: {path}")),
@@ -38,16 +41,28 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     };
     elements.extend(object.as_deref().map(|text| note(text, "at")));
     elements.extend(diagnostic.note.as_deref().map(|text| note(text, "note")));
-    elements.extend(
-        diagnostic.help.as_deref().map(|help| Element::from(Level::HELP.message(normalize_untrusted_str(help)))),
-    );
+    elements
+        .extend(diagnostic.help.as_deref().map(|help| Element::from(Level::HELP.message(escape(help).into_owned()))));
     let group: Group<'_> = title.elements(elements);
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&[group])
 }
 
 fn note(text: &str, label: &'static str) -> Element<'static> {
-    Level::NOTE.with_name(label).message(normalize_untrusted_str(text)).into()
+    Level::NOTE.with_name(label).message(escape(text).into_owned()).into()
+}
+
+/// An excerpt in which the same place is marked.
+fn escaped(excerpt: &Excerpt) -> Excerpt {
+    let Excerpt { text, start, end } = excerpt;
+    let (Some(before), Some(marked), Some(after)) = (text.get(..*start), text.get(*start..*end), text.get(*end..))
+    else {
+        let text = escape(text).into_owned();
+        return Excerpt { start: 0, end: text.len(), text };
+    };
+    let (before, marked) = (escape(before), escape(marked));
+    let (start, end) = (before.len(), before.len().saturating_add(marked.len()));
+    Excerpt { text: format!("{before}{marked}{}", escape(after)), start, end }
 }
 
 #[cfg(test)]
