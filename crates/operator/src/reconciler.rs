@@ -61,14 +61,7 @@ pub struct Reconciler {
     /// Not before this time after a failure to store.
     store_again: Option<Timestamp>,
     stored_at: Option<Timestamp>,
-    /// The digest of the answer that a status was made of, with all that could be found out.
-    assessed: Option<Digest>,
-    /// Whether an answer that was set aside is to be assessed again.
-    again: bool,
-    /// Whether a status was made of the present answer.
-    composed: bool,
-    /// When a status was last made while queries were being answered.
-    composed_at: Option<Timestamp>,
+    progress: AssessmentProgress,
     /// Until when a status that differs is held back.
     held_until: Option<Timestamp>,
     /// When the update service answered last.
@@ -87,6 +80,19 @@ pub struct Counts {
     pub failed: u64,
     /// Statuses that were stored.
     pub stored: u64,
+}
+
+/// How far the present answer of the update service was assessed.
+#[derive(Debug, Default)]
+struct AssessmentProgress {
+    /// The digest of the answer that a status was made of, with all that could be found out.
+    assessed: Option<Digest>,
+    /// Whether a status was made of the present answer.
+    composed: bool,
+    /// When a status was made last.
+    composed_at: Option<Timestamp>,
+    /// Whether an answer that was set aside is to be assessed again.
+    again: bool,
 }
 
 /// Where asking the update service stands.
@@ -125,10 +131,7 @@ impl Reconciler {
             storing: false,
             store_again: None,
             stored_at: None,
-            assessed: None,
-            again: false,
-            composed: false,
-            composed_at: None,
+            progress: AssessmentProgress::default(),
             held_until: None,
             retrieved_at: None,
             counts: Counts::default(),
@@ -255,7 +258,7 @@ impl Reconciler {
             self.round_since = None;
             self.want(now);
             self.feed.next = None;
-            (self.objects, self.again) = (None, true);
+            (self.objects, self.progress.again) = (None, true);
         }
         self.re_evaluate = asked;
         self.remarks =
@@ -272,7 +275,7 @@ impl Reconciler {
         self.feed.validator.clone_from(&kept.validator());
         self.feed.ask = Some(ask);
         // It was assessed before it was kept.
-        self.assessed = Some(knowledge.digest.clone());
+        self.progress.assessed = Some(knowledge.digest.clone());
         self.knowledge = Some(Arc::new(knowledge));
         self.kept = Some(kept);
         self.want(now);
@@ -312,7 +315,7 @@ impl Reconciler {
         if self.feed.asking.is_none() && self.feed.next.is_none_or(|next| next <= now) {
             self.feed.asking = Some(now);
             let digest = self.knowledge.as_ref().map(|knowledge| knowledge.digest.clone());
-            let again = std::mem::take(&mut self.again);
+            let again = std::mem::take(&mut self.progress.again);
             effects.push(Effect::Fetch { ask, known: self.feed.validator.clone(), digest, again });
         }
     }
@@ -337,7 +340,8 @@ impl Reconciler {
                 self.feed.trouble = None;
                 self.feed.next = Some(now.plus(self.settings.fetch_interval()));
                 if let Fetched::Knowledge(knowledge, validator) = fetched {
-                    self.composed &= self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
+                    self.progress.composed &=
+                        self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
                     self.knowledge = Some(Arc::new(*knowledge));
                     self.feed.validator = validator;
                     self.objects = None;
@@ -452,7 +456,7 @@ impl Reconciler {
         };
         let known = Known { knowledge: self.knowledge.as_deref(), evidence, retrieval, work: &self.work, invalid };
         let composed = status::compose(object, &known, &self.shape, now);
-        (self.composed_at, self.composed) = (Some(now), true);
+        (self.progress.composed_at, self.progress.composed) = (Some(now), true);
         for note in &composed.left_out {
             let message = format!("Left out of the status, because it cannot be stored there: {note}");
             // What comes from outside is never all that was ever said.
@@ -486,7 +490,7 @@ impl Reconciler {
             Work::Idle if !moving => {
                 let asking = self.feed.asking.filter(|_| !self.feed.tried);
                 // Very many answers in a second are not as many statuses.
-                let composed = self.composed_at.filter(|_| self.rounds.is_open());
+                let composed = self.progress.composed_at.filter(|_| self.rounds.is_open());
                 later(asking, PATIENCE).max(later(self.round_since, PATIENCE)).max(later(composed, PROGRESS))
             }
             // What an update waits for is never held up.
@@ -497,9 +501,9 @@ impl Reconciler {
     /// Notes that the present answer was assessed with everything that could be found out, and did no harm.
     fn mark_assessed(&mut self, effects: &mut Vec<Effect>) {
         let Some(knowledge) = &self.knowledge else { return };
-        let done = self.composed && !self.rounds.is_open() && !self.looking;
-        if done && self.assessed.as_ref() != Some(&knowledge.digest) {
-            self.assessed = Some(knowledge.digest.clone());
+        let done = self.progress.composed && !self.rounds.is_open() && !self.looking;
+        if done && self.progress.assessed.as_ref() != Some(&knowledge.digest) {
+            self.progress.assessed = Some(knowledge.digest.clone());
             effects.push(Effect::Assessed(knowledge.digest.clone()));
         }
     }
@@ -507,7 +511,7 @@ impl Reconciler {
     fn keep(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let (Some(ask), Some(knowledge)) = (&self.feed.ask, &self.knowledge) else { return };
         // Only what was assessed is kept: what ends a process must not be what the next one starts with.
-        let assessed = self.assessed.as_ref() == Some(&knowledge.digest);
+        let assessed = self.progress.assessed.as_ref() == Some(&knowledge.digest);
         if self.rounds.is_open() || self.feed.trouble.is_some() || !assessed {
             return;
         }

@@ -183,7 +183,7 @@ fn fit(status: &mut Status, left_out: &mut Vec<String>) {
     let mut size = size_of(status);
     while size > BYTES && !status.conditional_updates.is_empty() {
         let at = status.conditional_updates.len() - 1;
-        size = size.saturating_sub(status.conditional_updates.get(at).map_or(0, |update| size_of(update)));
+        size = size.saturating_sub(status.conditional_updates.get(at).map_or(0, size_of));
         let available = status.available_updates.len();
         drop_target(status, at, &too_large, left_out);
         // What was recommended stood in both lists.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// How often a revision may end a process before it is set aside.
 const ATTEMPTS: u32 = 2;
-/// The key of the mark in the data of the ConfigMap.
+/// The key of the mark in the data of the object.
 const MARK: &str = "assessing";
 
 /// Whether a revision may be assessed. If it may, that it is about to be is recorded.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clearway_advice::evidence::{Failure, FailureClass};
 use clearway_operator::reconciler::{Input, RE_EVALUATE};
 use serde_json::{Value, json};
 
@@ -212,4 +213,21 @@ fn a_clock_that_jumps_wedges_nothing() {
     world.metrics.insert("c", Some(1.0));
     world.pass(Duration::from_mins(90));
     assert_eq!(world.available(), ["1.0.1"], "it was asked again within its time");
+}
+
+/// A graph is cached for the next start only after it was assessed, with everything that could be found out.
+#[test]
+fn only_what_was_assessed_is_kept() {
+    let mut world = world();
+    world.answering = false;
+    world.start();
+    world.pass(Duration::from_secs(30));
+    assert_eq!((world.count("assessed"), world.count("keep")), (0, 0), "{:?}", world.log);
+    let round = ["z", "a", "b", "c"];
+    for query in round {
+        world
+            .input(Input::Evidence { query: query.to_owned(), result: Err(Failure::new(FailureClass::Timeout, "no")) });
+    }
+    world.pass(Duration::from_secs(30));
+    assert_eq!((world.count("assessed"), world.count("keep")), (1, 1), "{:?}", world.log);
 }
