@@ -9,6 +9,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+mod address;
 mod arch;
 pub mod diagnostic;
 mod digest;
@@ -17,6 +18,7 @@ pub mod terminal_text;
 mod timestamp;
 mod version;
 
+pub use address::{Address, redacted};
 pub use arch::{Arch, ArchError};
 pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
