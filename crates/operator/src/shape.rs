@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use clearway_bundle::schema::{Schema, SchemaError};
+use clearway_bundle::CrdSchema;
 use clearway_conditions::model::KeptFields;
+use clearway_schema::SchemaError;
 use serde_json::{Value, json};
 
 use crate::api::{Kind, Status};
@@ -28,7 +29,7 @@ const TRIES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// Nothing where nobody validates: in a directory.
-    schema: Option<Arc<Schema>>,
+    schema: Option<Arc<CrdSchema>>,
     kept: KeptFields,
 }
 
@@ -56,7 +57,7 @@ enum Place {
 impl Shape {
     /// The shape that an installed CRD gives the objects of a kind.
     pub fn of_crd(crd: &Value, kind: Kind) -> Result<Self, SchemaError> {
-        let schema = Schema::of_crd(crd, kind.version())?;
+        let schema = CrdSchema::of_crd(crd, kind.version())?;
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
         let version = versions.into_iter().flatten().find(|version| version["name"] == kind.version());
         let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";

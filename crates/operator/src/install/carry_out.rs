@@ -8,8 +8,7 @@ mod uninstall;
 
 use std::time::Duration;
 
-use clearway_bundle::schema::Schema;
-use clearway_bundle::{Channel, Installed};
+use clearway_bundle::{Channel, CrdSchema, Installed};
 use clearway_sources::kubernetes::{Apply, Catalog, Cluster, ClusterError, Resource};
 use serde::Serialize;
 use serde_json::Value;
@@ -240,7 +239,7 @@ async fn leave_experimental(
         let Some(resource) = Resource::defined_by(stored, kind.version()) else { continue };
         let objects = every(place, &resource).await?;
         let new = manifests.crds.iter().find(|crd| name(crd).1 == kind.crd());
-        let schema = new.and_then(|crd| Schema::of_crd(crd, kind.version()).ok());
+        let schema = new.and_then(|crd| CrdSchema::of_crd(crd, kind.version()).ok());
         if let Some(schema) = schema {
             let losing = objects.iter().filter(|object| &schema.pruned(object) != *object);
             lost.extend(losing.map(|object| format!("experimental fields of {kind} {}", name(object).1)));

@@ -1,7 +1,6 @@
 //! Hands the same objects to the schema and to the server, and compares what they say.
 
-use clearway_bundle::Channel;
-use clearway_bundle::schema::Schema;
+use clearway_bundle::{Channel, CrdSchema};
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ type Answer = Result<Value, String>;
 
 pub(crate) struct Server {
     api: Api<DynamicObject>,
-    schema: Schema,
+    schema: CrdSchema,
     api_version: String,
     kind: String,
     pub(crate) refused: usize,
@@ -28,7 +27,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(client: &Client, crd: &Value) -> Self {
         let resource = resource(crd);
-        let schema = Schema::of_crd(crd, &resource.version).unwrap();
+        let schema = CrdSchema::of_crd(crd, &resource.version).unwrap();
         Server {
             api: Api::all_with(client.clone(), &resource),
             schema,

@@ -1,5 +1,5 @@
 //! The CRDs of both channels on a real API server: they are taken, they look as clients expect, and what
-//! `clearway_bundle::schema` says of objects is what the server does with them (U6, U15, V1, V2).
+//! `clearway_bundle::CrdSchema` says of objects is what the server does with them (U6, U15, V1, V2).
 
 mod differential;
 mod mutate;

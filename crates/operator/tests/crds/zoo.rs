@@ -114,7 +114,7 @@ pub(crate) async fn agree(client: &Client) {
     let mut server = Server::new(client, &crd);
     assert_eq!(
         server.unchecked(),
-        ["spec.template: the metadata of embedded objects is not looked at"],
+        ["spec.template: the metadata of embedded objects is not checked"],
         "and nothing else is left to the server"
     );
     server.spec(&animal()).await;

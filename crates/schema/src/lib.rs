@@ -1,25 +1,32 @@
-//! What an installed CRD makes of an object, told without asking the API server (U15).
+//! Structural schemas of CRDs: what they describe, what they default and drop, and what they refuse, as the API server
+//! does it. Validation rules in CEL are read here and evaluated elsewhere.
 //!
-//! [`Schema::of_crd`] reads the schema of one version of any CRD; [`Schema::pruned`] gives the object that would be stored, and
-//! [`Schema::validate`] says why one would be refused. Both follow the API server to the letter where they follow it at all,
-//! oddities included; what they do not follow (a pattern or rule in a dialect that is not understood here, a format that is
+//! [`Schema::of_crd`] reads the schema of one version of any CRD; [`Schema::pruned`] gives the object that would be stored,
+//! and [`Schema::validate`] says why one would be refused. Both follow the API server to the letter where they follow it
+//! at all, oddities included; what they do not follow (a pattern in a dialect that is not understood here, a format that is
 //! not known) is listed as unchecked, and never taken for accepted or refused.
 //!
 //! Schemas of strangers are read within limits, and evaluating them is bounded by the size of the object.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
 
 mod check;
 mod formats;
 mod node;
 mod pattern;
 mod prune;
-mod rules;
 mod uri;
 
 use std::fmt;
 
 use serde_json::Value;
 
-use node::Node;
+pub use formats::Format;
+pub use node::{AdditionalProperties, ListType, Node, ValidationRule, ValueType, excerpt};
+pub use uri::is_request_uri;
 
 /// The schema of one version of a CRD.
 #[derive(Debug)]
@@ -33,31 +40,22 @@ pub struct Schema {
 pub struct Violation {
     /// Where, such as `status.history[2].image`.
     pub path: String,
-    /// The keyword of the schema that is broken, such as `required` or `maxLength`.
+    /// The keyword of the schema that is violated, such as `required` or `maxLength`.
     pub rule: &'static str,
-    /// What is wrong, in words for people.
+    /// What is wrong, for people.
     pub message: String,
 }
 
-/// Something the API server would look at that is not looked at here.
+/// Something the API server would check that is not checked here.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unchecked {
     /// The field; `[]` stands for any element and `{}` for any key.
     pub path: String,
-    /// What is not looked at, and why.
+    /// What is not checked, and why.
     pub what: String,
 }
 
-/// What came of a validation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Why the object would be refused; empty if nothing was found.
-    pub violations: Vec<Violation>,
-    /// What was not looked at.
-    pub unchecked: Vec<Unchecked>,
-}
-
-/// Why a CRD has no schema to go by.
+/// Why a CRD has no usable schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// The CRD has no such version.
@@ -67,12 +65,12 @@ pub enum SchemaError {
     #[error("version `{0}` of the CRD has no schema")]
     NoSchema(String),
     /// The schema is nested deeper, or has more parts, than is read.
-    #[error("the schema is larger than is read: {0}")]
+    #[error("the schema is too large: {0}")]
     TooLarge(&'static str),
 }
 
 impl Schema {
-    /// Reads the schema of a version of a CRD, as the API server hands it out.
+    /// Reads the schema of a version of a CRD, as the API server returns it.
     pub fn of_crd(crd: &Value, version: &str) -> Result<Self, SchemaError> {
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
         let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
@@ -90,6 +88,11 @@ impl Schema {
         Ok(Schema { root, unchecked })
     }
 
+    /// The schema of the whole object.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
     /// The object that would be stored: without fields the schema does not describe, without nulls where none may be, and
     /// with defaults where something is missing.
     #[must_use]
@@ -99,20 +102,15 @@ impl Schema {
         object
     }
 
-    /// Why an object would be refused on being created; a pruned one, as from [`Schema::pruned`]. Rules about the transition
-    /// from an earlier object are not looked at.
-    pub fn validate(&self, object: &Value) -> Report {
-        let mut report = Report { violations: Vec::new(), unchecked: self.unchecked.clone() };
-        check::check(&self.root, object, &mut report.violations);
-        // The API server does not evaluate rules on objects that the schema refuses either.
-        if report.violations.is_empty() {
-            rules::check(&self.root, object, &mut report);
-        }
-        report.violations.sort();
-        report
+    /// Why the structure of an object would be refused on being created; a pruned one, as from [`Schema::pruned`].
+    pub fn validate(&self, object: &Value) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        check::check(&self.root, object, &mut violations);
+        violations.sort();
+        violations
     }
 
-    /// What is never looked at.
+    /// What is never checked.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }
@@ -130,8 +128,8 @@ impl fmt::Display for Unchecked {
     }
 }
 
-/// The place of a field within an object.
-fn field(path: &str, name: &str) -> String {
+/// The path of a field within an object: `spec` and `a` are `spec.a`.
+pub fn field_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 

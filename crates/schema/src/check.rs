@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Kind, ListType, Node, excerpt};
-use super::{Violation, field};
+use super::node::{AdditionalProperties, ListType, Node, ValueType, excerpt};
+use super::{Violation, field_path};
 
 /// No more violations than these are named: one suffices to refuse, and a person reads a few.
 const VIOLATIONS: usize = 1_000;
@@ -30,7 +30,7 @@ impl Checker<'_> {
 
     fn value(&mut self, node: &Node, value: &Value, path: &str) {
         if value.is_null() {
-            if node.kind.is_some() && !node.nullable {
+            if node.value_type.is_some() && !node.nullable {
                 self.refuse(path, "nullable", "must not be null".to_owned());
             }
             self.words(node, value, path);
@@ -51,20 +51,20 @@ impl Checker<'_> {
     fn kind(&mut self, node: &Node, value: &Value, path: &str) {
         if node.int_or_string {
             if !(value.is_string() || is_whole(value)) {
-                self.refuse(path, "type", "must be a whole number or a text".to_owned());
+                self.refuse(path, "type", "must be an integer or a string".to_owned());
             }
             return;
         }
-        let Some(kind) = node.kind else { return };
+        let Some(kind) = node.value_type else { return };
         let right = match (kind, value) {
-            (Kind::Object, Value::Object(_))
-            | (Kind::Array, Value::Array(_))
-            | (Kind::String, Value::String(_))
-            | (Kind::Boolean, Value::Bool(_))
-            | (Kind::Number, Value::Number(_)) => true,
-            (Kind::Integer, _) => is_whole(value),
+            (ValueType::Object, Value::Object(_))
+            | (ValueType::Array, Value::Array(_))
+            | (ValueType::String, Value::String(_))
+            | (ValueType::Boolean, Value::Bool(_))
+            | (ValueType::Number, Value::Number(_)) => true,
+            (ValueType::Integer, _) => is_whole(value),
             // The server lets a list through where a text of a format is wanted.
-            (Kind::String, Value::Array(_)) => node.formatted,
+            (ValueType::String, Value::Array(_)) => node.formatted,
             _ => false,
         };
         if !right {
@@ -73,7 +73,7 @@ impl Checker<'_> {
     }
 
     fn words(&mut self, node: &Node, value: &Value, path: &str) {
-        let Some(words) = node.words.as_ref().filter(|words| !words.is_empty()) else { return };
+        let Some(words) = node.enumeration.as_ref().filter(|words| !words.is_empty()) else { return };
         let same = |word: &Value| word == value || (word.is_number() && word.as_f64() == value.as_f64());
         if !words.iter().any(same) {
             let all: Vec<String> = words.iter().take(20).map(|word| excerpt(&word.to_string())).collect();
@@ -142,24 +142,24 @@ impl Checker<'_> {
             self.refuse(path, "minProperties", format!("has {count} fields; at least {least} are needed"));
         }
         for name in node.required.iter().filter(|name| !fields.contains_key(*name)) {
-            self.refuse(&field(path, name), "required", "is required".to_owned());
+            self.refuse(&field_path(path, name), "required", "is required".to_owned());
         }
         if node.embedded && !path.is_empty() {
             let missing = |name: &&&str| fields.get(**name).and_then(Value::as_str).is_none_or(str::is_empty);
             for name in ["apiVersion", "kind"].iter().filter(missing) {
-                self.refuse(&field(path, name), "x-kubernetes-embedded-resource", "is required".to_owned());
+                self.refuse(&field_path(path, name), "x-kubernetes-embedded-resource", "is required".to_owned());
             }
         }
         for (name, value) in fields {
             let meta = path.is_empty() && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
             match (node.properties.get(name), &node.additional) {
                 _ if meta => {}
-                (Some(property), _) => self.value(property, value, &field(path, name)),
-                (None, Additional::Each(each)) => self.value(each, value, &field(path, name)),
-                (None, Additional::Refused) => {
-                    self.refuse(&field(path, name), "additionalProperties", "is not allowed".to_owned());
+                (Some(property), _) => self.value(property, value, &field_path(path, name)),
+                (None, AdditionalProperties::Each(each)) => self.value(each, value, &field_path(path, name)),
+                (None, AdditionalProperties::Forbidden) => {
+                    self.refuse(&field_path(path, name), "additionalProperties", "is not allowed".to_owned());
                 }
-                (None, Additional::Any | Additional::Unknown) => {}
+                (None, AdditionalProperties::Any | AdditionalProperties::Unspecified) => {}
             }
         }
     }
@@ -198,10 +198,10 @@ impl Checker<'_> {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     if let Some(property) = node.properties.get(name) {
-                        self.lists(property, value, &field(path, name));
+                        self.lists(property, value, &field_path(path, name));
                     }
-                    if let Additional::Each(each) = &node.additional {
-                        self.lists(each, value, &field(path, name));
+                    if let AdditionalProperties::Each(each) = &node.additional {
+                        self.lists(each, value, &field_path(path, name));
                     }
                 }
             }

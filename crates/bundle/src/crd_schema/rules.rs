@@ -3,15 +3,19 @@
 //! The evaluator has no budget, and parts of the language make it panic. So only rules of a known vocabulary are evaluated, on
 //! objects whose size bounds the cost; the others are named as unchecked. Field names are escaped as the API server does it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::{Context, Program};
 use serde_json::Value;
 
-use super::node::{Additional, Kind, Node, excerpt};
-use super::{Report, Unchecked, Violation, field, uri};
+use clearway_schema::{
+    AdditionalProperties, Format, Node, Unchecked, ValidationRule, ValueType, Violation, excerpt, field_path,
+    is_request_uri,
+};
+
+use super::Report;
 
 /// Bytes of a rule.
 const LENGTH: usize = 4_096;
@@ -72,9 +76,13 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
+/// The rules of a schema that are evaluated, by the path of the node they stand at.
+#[derive(Debug, Default)]
+pub(super) struct Rules(BTreeMap<String, Vec<Rule>>);
+
 /// A rule that is evaluated.
 #[derive(Debug)]
-pub(super) struct Rule {
+struct Rule {
     program: Program,
     message: String,
     shape: Shape,
@@ -92,8 +100,8 @@ struct Shape {
 
 impl Rule {
     /// Reads a rule of a node; nothing if it is about transitions only, and why if it is not understood.
-    pub(super) fn read(rule: &Value, node: &Node) -> Result<Option<Self>, String> {
-        let text = rule.get("rule").and_then(Value::as_str).unwrap_or_default();
+    fn read(rule: &ValidationRule, node: &Node) -> Result<Option<Self>, String> {
+        let text = rule.rule.as_str();
         let because = |why: &str| format!("the rule `{}` is not evaluated: {why}", excerpt(text));
         if text.len() > LENGTH || nesting(text) > NESTING {
             return Err(because("it is too long or nested too deep"));
@@ -105,10 +113,8 @@ impl Rule {
             return Err(because("it has too many parts"));
         }
         if shape.variables.contains("oldSelf") {
-            return match rule.get("optionalOldSelf") {
-                Some(Value::Bool(true)) => Err(because("it looks at the object as it was before")),
-                _ => Ok(None),
-            };
+            let why = because("it looks at the object as it was before");
+            return if rule.optional_old_self { Err(why) } else { Ok(None) };
         }
         // What is a text here is a time, a duration or bytes for the API server.
         let mut typed = BTreeSet::new();
@@ -119,47 +125,85 @@ impl Rule {
         if text.contains("matches") && ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| text.contains(class)) {
             return Err(because("its pattern means something else here"));
         }
-        let stated = rule.get("message").and_then(Value::as_str).filter(|message| !message.is_empty());
-        let message =
-            stated.map_or_else(|| format!("failed rule: {}", excerpt(text)), |message| excerpt(message.trim()));
+        let message = match rule.message.trim() {
+            "" => format!("failed rule: {}", excerpt(text)),
+            message => excerpt(message),
+        };
         Ok(Some(Rule { program, message, shape }))
     }
 }
 
-/// Evaluates every rule.
-pub(super) fn check(root: &Node, object: &Value, report: &mut Report) {
-    let mut checker = Checker { report, left: STEPS };
-    checker.value(root, object, "");
+impl Rules {
+    /// Reads the rules of a schema; those that are not evaluated are added to what is unchecked.
+    pub(super) fn read(root: &Node, unchecked: &mut Vec<Unchecked>) -> Self {
+        let mut rules = Rules::default();
+        rules.collect(root, "", unchecked);
+        rules
+    }
+
+    fn collect(&mut self, node: &Node, path: &str, unchecked: &mut Vec<Unchecked>) {
+        for rule in &node.validations {
+            match Rule::read(rule, node) {
+                Ok(Some(rule)) => self.0.entry(path.to_owned()).or_default().push(rule),
+                Ok(None) => {}
+                Err(what) => unchecked.push(Unchecked { path: path.to_owned(), what }),
+            }
+        }
+        for (name, property) in &node.properties {
+            self.collect(property, &field_path(path, name), unchecked);
+        }
+        if let AdditionalProperties::Each(each) = &node.additional {
+            self.collect(each, &format!("{path}{{}}"), unchecked);
+        }
+        if let Some(items) = &node.items {
+            self.collect(items, &format!("{path}[]"), unchecked);
+        }
+    }
+
+    /// Evaluates every rule.
+    pub(super) fn check(&self, root: &Node, object: &Value, report: &mut Report) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut checker = Checker { rules: self, report, left: STEPS };
+        checker.value(root, object, "", "");
+    }
 }
 
 struct Checker<'r> {
+    rules: &'r Rules,
     report: &'r mut Report,
     left: u64,
 }
 
 impl Checker<'_> {
-    fn value(&mut self, node: &Node, value: &Value, path: &str) {
+    /// Evaluates the rules of a value and of what is below it. `place` is the path of its schema.
+    fn value(&mut self, node: &Node, value: &Value, place: &str, path: &str) {
         // The server evaluates no rule on a null.
         if value.is_null() {
             return;
         }
-        for rule in &node.rules {
+        for rule in self.rules.0.get(place).into_iter().flatten() {
             self.rule(rule, node, value, path);
         }
         match value {
             Value::Object(fields) => {
                 for (name, value) in fields {
+                    let path = field_path(path, name);
                     match (node.properties.get(name), &node.additional) {
-                        (Some(property), _) => self.value(property, value, &field(path, name)),
-                        (None, Additional::Each(each)) => self.value(each, value, &field(path, name)),
+                        (Some(property), _) => self.value(property, value, &field_path(place, name), &path),
+                        (None, AdditionalProperties::Each(each)) => {
+                            self.value(each, value, &format!("{place}{{}}"), &path);
+                        }
                         _ => {}
                     }
                 }
             }
             Value::Array(items) => {
                 if let Some(node) = &node.items {
+                    let place = format!("{place}[]");
                     for (at, item) in items.iter().enumerate() {
-                        self.value(node, item, &format!("{path}[{at}]"));
+                        self.value(node, item, &place, &format!("{path}[{at}]"));
                     }
                 }
             }
@@ -176,7 +220,7 @@ impl Checker<'_> {
         self.left = left;
         let mut context = Context::default();
         // The name is a fixed word, which is the only thing that can be wrong with it.
-        let _ = context.add_function("isURL", |text: Arc<String>| uri::is_request_uri(&text));
+        let _ = context.add_function("isURL", |text: Arc<String>| is_request_uri(&text));
         context.add_variable_from_value("self", converted(value, Some(node)));
         // An error is a refusal, as it is for the API server.
         if !matches!(rule.program.execute(&context), Ok(cel::Value::Bool(true))) {
@@ -222,7 +266,6 @@ fn measure(value: &Value, values: &mut u64, longest: &mut u64) {
 
 /// The names of fields, from a node down, that are texts here and something else for the API server.
 fn typed_fields(node: &Node, name: &str, typed: &mut BTreeSet<String>) {
-    use super::formats::Format;
     let special = matches!(node.format, Some(Format::Byte | Format::Date | Format::DateTime))
         || (node.formatted && node.format.is_none());
     if special || node.int_or_string {
@@ -234,7 +277,7 @@ fn typed_fields(node: &Node, name: &str, typed: &mut BTreeSet<String>) {
     if let Some(items) = &node.items {
         typed_fields(items, name, typed);
     }
-    if let Additional::Each(each) = &node.additional {
+    if let AdditionalProperties::Each(each) = &node.additional {
         typed_fields(each, name, typed);
     }
 }
@@ -306,7 +349,7 @@ fn converted(value: &Value, node: Option<&Node>) -> cel::Value {
         Value::Null => cel::Value::Null,
         Value::Bool(truth) => cel::Value::Bool(*truth),
         Value::Number(number) => match number.as_i64() {
-            Some(whole) if node.is_none_or(|node| node.kind != Some(Kind::Number)) => cel::Value::Int(whole),
+            Some(whole) if node.is_none_or(|node| node.value_type != Some(ValueType::Number)) => cel::Value::Int(whole),
             _ => cel::Value::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
         Value::String(text) => cel::Value::String(text.clone().into()),
@@ -316,7 +359,9 @@ fn converted(value: &Value, node: Option<&Node>) -> cel::Value {
         }
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| match node {
-                Some(Node { additional: Additional::Each(each), .. }) => (key.clone(), converted(value, Some(each))),
+                Some(Node { additional: AdditionalProperties::Each(each), .. }) => {
+                    (key.clone(), converted(value, Some(each)))
+                }
                 Some(node) => (escaped(key), converted(value, node.properties.get(key))),
                 None => (key.clone(), converted(value, None)),
             });

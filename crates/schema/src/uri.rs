@@ -5,7 +5,7 @@
 use core::net::Ipv6Addr;
 
 /// Whether a text is an absolute URI, or an absolute path.
-pub(super) fn is_request_uri(text: &str) -> bool {
+pub fn is_request_uri(text: &str) -> bool {
     if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) || text.is_empty() {
         return false;
     }

@@ -6,20 +6,32 @@ use regex::Regex;
 
 use super::uri;
 
-/// A format that is checked here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+/// A format of strings that is checked here, by its name in schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// `byte`: base64.
     Byte,
+    /// `date`.
     Date,
+    /// `date-time`.
     DateTime,
+    /// `ipv6`.
     Ipv6,
+    /// `k8s-long-name`: a DNS subdomain.
     LongName,
+    /// `password`: anything.
     Password,
+    /// `k8s-short-name`: a DNS label.
     ShortName,
+    /// `uri`.
     Uri,
+    /// `uuid`.
     Uuid,
+    /// `uuid3`.
     Uuid3,
+    /// `uuid4`.
     Uuid4,
+    /// `uuid5`.
     Uuid5,
 }
 

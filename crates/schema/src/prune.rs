@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Node};
+use super::node::{AdditionalProperties, Node};
 
 /// The fields of every object, which the schema of a CRD does not describe.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -43,12 +43,12 @@ fn known_fields(map: &mut Map<String, Value>, node: &Node) {
     for (key, value) in map.iter_mut().filter(|(key, _)| !meta(key)) {
         match (node.properties.get(key), &node.additional) {
             (Some(property), _) => fields(value, Some(property)),
-            (None, Additional::Each(each)) => fields(value, Some(each)),
-            (None, Additional::Any | Additional::Refused) => fields(value, None),
-            (None, Additional::Unknown) => {}
+            (None, AdditionalProperties::Each(each)) => fields(value, Some(each)),
+            (None, AdditionalProperties::Any | AdditionalProperties::Forbidden) => fields(value, None),
+            (None, AdditionalProperties::Unspecified) => {}
         }
     }
-    if !node.preserve && matches!(node.additional, Additional::Unknown) {
+    if !node.preserve && matches!(node.additional, AdditionalProperties::Unspecified) {
         map.retain(|key, _| meta(key) || node.properties.contains_key(key));
     }
 }
@@ -61,7 +61,7 @@ fn preserved(value: &mut Value, node: Option<&Node>) {
             for (key, value) in map.iter_mut() {
                 match (node.properties.get(key), &node.additional) {
                     (Some(property), _) => fields(value, Some(property)),
-                    (None, Additional::Each(each)) => fields(value, Some(each)),
+                    (None, AdditionalProperties::Each(each)) => fields(value, Some(each)),
                     _ => {}
                 }
             }
@@ -75,7 +75,7 @@ fn preserved(value: &mut Value, node: Option<&Node>) {
 fn below<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n Node> {
     let node = node?;
     node.properties.get(key).or(match &node.additional {
-        Additional::Each(each) => Some(each),
+        AdditionalProperties::Each(each) => Some(each),
         _ => None,
     })
 }
