@@ -62,7 +62,8 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
 }
 
 fn connect(this: &ThisCluster) -> Result<(Runtime, Cluster, Catalog)> {
-    let connection = Connection { kubeconfig: this.kubeconfig.clone(), context: this.context.clone() };
+    let connection =
+        Connection { kubeconfig: this.kubeconfig.clone(), context: this.context.clone(), ..Connection::default() };
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let (cluster, catalog) = runtime.block_on(async {
         let cluster = Cluster::connect(&connection).await?;

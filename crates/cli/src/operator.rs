@@ -53,7 +53,11 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
             let metrics = prometheus(options)?.unwrap_or(feed);
             return work(options, state, Some(metrics)).await;
         }
-        let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+        let connection = Connection {
+            kubeconfig: options.kubeconfig.clone(),
+            context: options.context.clone(),
+            ..Connection::default()
+        };
         let cluster = Cluster::connect(&connection).await?;
         let store = ClusterStore::new(cluster, NAME).with_silence(SILENCE);
         work(options, store, prometheus(options)?).await

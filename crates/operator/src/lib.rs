@@ -17,6 +17,7 @@ pub mod kept;
 pub mod knowledge;
 pub mod lease;
 pub mod metrics;
+pub mod metrics_access;
 pub mod metrics_store;
 pub mod operator;
 pub mod preflight;

@@ -49,4 +49,4 @@ pub use refresh::Refresher;
 pub use respond::Answer;
 pub use run::{Config, Running};
 pub use service::{Service, ServiceOptions};
-pub use status::{Probed, Status};
+pub use status::{Admission, MetricsGuard, Probed, Shows, Status};

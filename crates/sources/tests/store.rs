@@ -139,7 +139,8 @@ async fn a_directory_is_a_store() {
 #[tokio::test]
 async fn a_cluster_is_a_store() {
     let Some(testbed) = clearway_testbed::own_cluster(&ClusterOptions::api_only()).await else { return };
-    let connection = Connection { kubeconfig: Some(testbed.kubeconfig().to_owned()), context: None };
+    let connection =
+        Connection { kubeconfig: Some(testbed.kubeconfig().to_owned()), context: None, ..Connection::default() };
     let store = ClusterStore::new(Cluster::connect(&connection).await.unwrap(), "clearway-test");
     behaves(store.clone()).await;
 

@@ -19,8 +19,14 @@ pub struct Answer {
 ///
 /// HTTP/1.0, so that the answer is neither chunked nor compressed and ends with the connection.
 pub async fn get(port: u16, path: &str) -> io::Result<Answer> {
+    get_with(port, path, &[]).await
+}
+
+/// The same with more headers.
+pub async fn get_with(port: u16, path: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-    let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n\r\n");
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await?;

@@ -36,7 +36,11 @@ impl Connected {
         if options.kubeconfig.is_none() && options.context.is_none() {
             return Ok(None);
         }
-        let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+        let connection = Connection {
+            kubeconfig: options.kubeconfig.clone(),
+            context: options.context.clone(),
+            ..Connection::default()
+        };
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
         let (cluster, catalog) = runtime.block_on(async {
             let cluster = Cluster::connect(&connection).await?;

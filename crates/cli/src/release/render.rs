@@ -43,7 +43,11 @@ async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Resu
     if let Some(directory) = &options.state {
         return found(&StateDirectory::open(directory)?, owner, payload).await;
     }
-    let connection = Connection { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
+    let connection = Connection {
+        kubeconfig: options.kubeconfig.clone(),
+        context: options.context.clone(),
+        ..Connection::default()
+    };
     found(&ClusterStore::new(Cluster::connect(&connection).await?, "clearway-release"), owner, payload).await
 }
 

@@ -42,7 +42,11 @@ pub(super) enum Fetched {
 impl Live {
     /// Connects and asks for the kinds.
     pub(super) async fn open(selection: &Selection) -> Result<Self> {
-        let connection = Connection { kubeconfig: selection.kubeconfig.clone(), context: selection.context.clone() };
+        let connection = Connection {
+            kubeconfig: selection.kubeconfig.clone(),
+            context: selection.context.clone(),
+            ..Connection::default()
+        };
         let cluster = Cluster::connect(&connection).await?;
         let catalog = cluster.catalog().await?;
         Ok(Live { cluster, catalog })

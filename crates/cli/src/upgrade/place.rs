@@ -25,7 +25,8 @@ pub(super) async fn open(access: &UpgradeAccess) -> Result<Place> {
         }
         return directory(path);
     }
-    let connection = Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone() };
+    let connection =
+        Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone(), ..Connection::default() };
     match Cluster::connect(&connection).await {
         Ok(cluster) => Ok(Place::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
         Err(ClusterError::Config { why }) => bail!(

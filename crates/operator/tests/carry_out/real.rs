@@ -21,7 +21,8 @@ const OTHERS: Apply<'_> = Apply { manager: "somebody", force: true, dry_run: fal
 const SOON: Duration = Duration::from_mins(1);
 
 async fn connect(testbed: &clearway_testbed::Cluster) -> ClusterStore {
-    let connection = Connection { kubeconfig: Some(testbed.kubeconfig().to_owned()), context: None };
+    let connection =
+        Connection { kubeconfig: Some(testbed.kubeconfig().to_owned()), context: None, ..Connection::default() };
     ClusterStore::new(Cluster::connect(&connection).await.unwrap(), "clearway-test")
 }
 

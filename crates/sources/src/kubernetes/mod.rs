@@ -3,7 +3,9 @@
 //! Objects are raw JSON: what the linter is to judge must not pass through somebody's types first, which drop what they
 //! do not know and fail on what they do not expect. Start at [`Cluster::connect`].
 
+mod access_review;
 mod catalog;
+mod service_account;
 mod watch;
 mod write;
 
@@ -15,8 +17,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
 use serde_json::Value;
 
+pub use access_review::User;
 pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
+pub use service_account::{ServiceAccountName, ServiceAccountNameError};
 pub(crate) use watch::SILENCE;
 pub use watch::Seen;
 pub use write::{Apply, Part};
@@ -130,6 +134,9 @@ pub struct Connection {
     pub kubeconfig: Option<PathBuf>,
     /// The context in it; by default its current one.
     pub context: Option<String>,
+    /// The service account whose rights requests have, in place of those of the user. The user needs the right to
+    /// impersonate it, and nothing else.
+    pub impersonate: Option<ServiceAccountName>,
 }
 
 /// A connection to a cluster.
@@ -159,6 +166,13 @@ impl Cluster {
             }
             None => kube::Config::infer().await.map_err(|error| why(&error))?,
         };
+        if let Some(account) = &connection.impersonate {
+            // Nothing that a kubeconfig adds to an identity may stay: the rights are those of the account alone.
+            config.auth_info.impersonate = Some(account.user());
+            config.auth_info.impersonate_uid = None;
+            config.auth_info.impersonate_groups = None;
+            config.auth_info.impersonate_user_extra = None;
+        }
         config.connect_timeout = Some(Duration::from_secs(5));
         // Longer than the server's own limit on a watch, which would otherwise be cut for being quiet.
         config.read_timeout = Some(Duration::from_secs(330));

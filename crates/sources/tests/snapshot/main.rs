@@ -15,7 +15,7 @@ use clearway_testbed::{ClusterOptions, own_cluster, wait_until};
 use serde_json::{Value, json};
 
 async fn connect(kubeconfig: &std::path::Path) -> (Cluster, ClusterStore) {
-    let connection = Connection { kubeconfig: Some(kubeconfig.to_owned()), context: None };
+    let connection = Connection { kubeconfig: Some(kubeconfig.to_owned()), context: None, ..Connection::default() };
     let cluster = Cluster::connect(&connection).await.unwrap();
     (cluster.clone(), ClusterStore::new(cluster, "test"))
 }

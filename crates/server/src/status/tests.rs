@@ -1,0 +1,75 @@
+//! What is answered on which listener, and to whom.
+
+use super::*;
+
+struct Ready;
+
+impl Probed for Ready {
+    fn not_ready(&self) -> Option<String> {
+        None
+    }
+
+    fn metrics_text(&self) -> String {
+        "up 1\n".to_owned()
+    }
+}
+
+/// Answers with the admission that the token names.
+struct Named;
+
+impl MetricsGuard for Named {
+    fn admit<'a>(&'a self, token: Option<&'a str>) -> BoxFuture<'a, Admission> {
+        Box::pin(async move {
+            match token {
+                Some("good") => Admission::Admitted,
+                Some("known") => Admission::Forbidden,
+                Some("many") => Admission::TooMany,
+                Some("away") => Admission::Unknown,
+                _ => Admission::Unauthenticated,
+            }
+        })
+    }
+}
+
+async fn code(status: &Status<Ready>, path: &str, authorization: Option<&'static str>) -> u16 {
+    let mut headers = HeaderMap::new();
+    headers.extend(authorization.map(|value| (AUTHORIZATION, HeaderValue::from_static(value))));
+    status.answer(&Method::GET, path, &headers).await.status().as_u16()
+}
+
+#[tokio::test]
+async fn a_listener_shows_its_part_and_nothing_else() {
+    for (shows, livez, readyz, metrics) in
+        [(Shows::Everything, 200, 200, 200), (Shows::Probes, 200, 200, 404), (Shows::Metrics, 404, 404, 200)]
+    {
+        let status = Status::new(Arc::new(Ready)).showing(shows);
+        let found = (
+            code(&status, "/livez", None).await,
+            code(&status, "/readyz", None).await,
+            code(&status, "/metrics", None).await,
+        );
+        assert_eq!(found, (livez, readyz, metrics), "{shows:?}");
+        assert_eq!(code(&status, "/", None).await, 404);
+    }
+}
+
+#[tokio::test]
+async fn guarded_metrics_are_for_whom_the_guard_admits_and_probes_for_everybody() {
+    let status = Status::new(Arc::new(Ready)).guarded(Some(Box::new(Named)));
+    for (authorization, expected) in [
+        (None, 401),
+        (Some("Bearer good"), 200),
+        (Some("bearer  good"), 200),
+        (Some("Bearer bad"), 401),
+        (Some("Basic good"), 401),
+        (Some("good"), 401),
+        (Some("Bearer known"), 403),
+        (Some("Bearer many"), 429),
+        (Some("Bearer away"), 503),
+    ] {
+        assert_eq!(code(&status, "/metrics", authorization).await, expected, "{authorization:?}");
+        assert_eq!(code(&status, "/livez", authorization).await, 200);
+    }
+    let refused = status.answer(&Method::GET, "/metrics", &HeaderMap::new()).await;
+    assert_eq!(refused.headers()[WWW_AUTHENTICATE], "Bearer");
+}
