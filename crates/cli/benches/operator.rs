@@ -166,7 +166,7 @@ impl Lab {
         let cluster = Cluster::start_with(&ClusterOptions::api_only()).await?;
         let lab = Lab { cluster, dir: tempfile::tempdir()? };
         let made = Command::new(env!("CARGO_BIN_EXE_clearway"))
-            .args(["install", "--advice-only", "--adopt", version, "--kubeconfig"])
+            .args(["install", "--adopt", version, "--kubeconfig"])
             .arg(lab.cluster.kubeconfig())
             .output()?;
         if !made.status.success() {

@@ -1,15 +1,20 @@
 //! `clearway install` and `clearway uninstall`: the operator in a cluster, and out of it.
 
-use anyhow::{Context as _, Result};
-use clearway_bundle::Channel;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clearway_bundle::{Channel, to_yaml};
 use clearway_operator::api;
 use clearway_operator::install::carry_out::{
     self, Adoption, Done, InstallError, Options, Place, Removal, adopt, uuid_v4,
 };
-use clearway_operator::install::{Settings, manifests};
+use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
+use clearway_operator::install::{Manifests, MetricsExposure, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
-use serde_json::json;
+use clearway_sources::release::Key;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::{self, DataFormat, Install, ThisCluster, Uninstall};
@@ -18,22 +23,27 @@ use crate::output;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
-    let channel = match options.channel {
-        arguments::Channel::Standard => Channel::Standard,
-        arguments::Channel::Experimental => Channel::Experimental,
-    };
-    let settings = Settings {
-        channel,
-        namespace: options.namespace.clone(),
-        image: options.image.clone(),
-        advice_only: options.advice_only,
-        upstream: options.upstream.clone(),
-        prometheus: options.prometheus.clone(),
-    };
+    let settings = settings(options)?;
     let manifests = manifests(&settings)?;
+    for warning in settings.warnings() {
+        anstream::eprintln!("warning: {}", output::printable(&warning));
+    }
+    if settings.apply_updates {
+        anstream::eprint!("{}", apply_updates_note(&settings));
+    }
+    if options.dry_run {
+        if options.adopt.is_some() {
+            anstream::eprintln!(
+                "note: what --adopt writes is a status, which manifests cannot hold; it is not printed"
+            );
+        }
+        print_manifests(&manifests, options.output.format)?;
+        return Ok(Exit::Yes);
+    }
+    let channel = settings.channel;
     let (runtime, cluster, catalog) = connect(&options.cluster)?;
     let place = Place { cluster: &cluster, catalog: &catalog };
-    let how = Options { dry_run: options.dry_run, discard_experimental: options.discard_experimental };
+    let how = Options { dry_run: options.diff, discard_experimental: options.discard_experimental };
     let mut log = Vec::new();
     let outcome = runtime.block_on(async {
         carry_out::install(&place, &manifests, channel, how, &mut log).await?;
@@ -44,8 +54,70 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
         Ok::<_, anyhow::Error>(())
     });
     let about = json!({"channel": channel.as_str(), "bundleVersion": api::bundle_version().to_string()});
-    report(&log, &about, options.dry_run, options.output.format)?;
+    report(&log, &about, options.diff, options.output.format)?;
     ended(outcome)
+}
+
+fn settings(options: &Install) -> Result<Settings> {
+    let mut release_keys = ReleaseKeys::default();
+    for file in &options.release_key {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        release_keys.add(&name, public_keys(file)?);
+    }
+    Ok(Settings {
+        channel: match options.channel {
+            arguments::Channel::Standard => Channel::Standard,
+            arguments::Channel::Experimental => Channel::Experimental,
+        },
+        namespace: options.namespace.clone(),
+        image: options.image.clone(),
+        apply_updates: options.apply_updates,
+        release_keys,
+        metrics: match options.metrics {
+            arguments::Metrics::Loopback => MetricsExposure::Loopback,
+            arguments::Metrics::Authenticated => MetricsExposure::Authenticated,
+        },
+        upstream: options.upstream.clone(),
+        prometheus: options.prometheus.clone(),
+    })
+}
+
+/// A file of public keys, as text. Everybody in the cluster may read them, so a private key is refused.
+fn public_keys(file: &Path) -> Result<String> {
+    Key::file(file)?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    if text.contains("PRIVATE KEY") {
+        bail!("{} holds a private key; name a file with the public key only", file.display());
+    }
+    Ok(text)
+}
+
+/// What `--apply-updates` adds, for who types it.
+fn apply_updates_note(settings: &Settings) -> String {
+    let right = |right: &Right| format!("  {right}\n      {}\n", right.why);
+    let rights = |rights: &[Right]| rights.iter().map(right).collect::<String>();
+    format!(
+        "note: --apply-updates adds\n  the service account {}:{UPDATER}, in the whole cluster:\n{}  for the operator, in its \
+         own namespace:\n{}",
+        settings.namespace,
+        rights(APPLY),
+        rights(IMPERSONATE_UPDATER),
+    )
+}
+
+/// Every manifest in the order of applying: documents of YAML, or a List in JSON.
+fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
+    let text = match format {
+        DataFormat::Json => {
+            let items: Vec<&Value> = manifests.all().collect();
+            serde_json::to_string_pretty(&json!({"apiVersion": "v1", "kind": "List", "items": items}))? + "\n"
+        }
+        DataFormat::Table | DataFormat::Yaml => {
+            manifests.all().map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
+        }
+    };
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(())
 }
 
 /// Carries out `clearway uninstall`.

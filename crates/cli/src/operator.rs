@@ -1,8 +1,8 @@
 //! `clearway operator`: from the command line to controllers at work, and to their end.
 
+mod listeners;
+
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,10 +17,10 @@ use clearway_operator::metrics;
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_operator::operator::{Watched, operate};
 use clearway_operator::reconciler::{CarryOut, Settings};
-use clearway_server::{ListenOptions, Listener, Metrics, Probed, Status};
+use clearway_server::Probed;
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
-use clearway_sources::kubernetes::{Cluster, Connection};
+use clearway_sources::kubernetes::{Cluster, Connection, ServiceAccountName};
 use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use clearway_sources::release::Key;
@@ -28,6 +28,7 @@ use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use self::listeners::{ClusterGuard, Listeners};
 use crate::arguments::Operator;
 use crate::exit::Exit;
 use crate::graph::registry;
@@ -51,17 +52,47 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
             let state = StateDirectory::open(directory)?;
             let feed = MetricsStore::Directory(state.metrics());
             let metrics = prometheus(options)?.unwrap_or(feed);
-            return work(options, state, Some(metrics)).await;
+            let stores = Stores { own: state.clone(), evidence: state.clone(), updates: state };
+            return work(options, stores, Some(metrics), None).await;
         }
+        let stores = connect(options).await?;
+        let guard = options.metrics_authentication.then(|| ClusterGuard::new(stores.own.cluster().clone()));
+        work(options, stores, prometheus(options)?, guard).await
+    })
+}
+
+/// One cluster, with the rights of three identities.
+struct Stores<S> {
+    /// For the operator's own objects.
+    own: S,
+    /// For the objects that rules look at.
+    evidence: S,
+    /// For applying updates.
+    updates: S,
+}
+
+/// Connects once for each identity; an identity that is not named is the operator's own.
+async fn connect(options: &Operator) -> Result<Stores<ClusterStore>> {
+    let store = async |account: Option<&String>| {
+        let account = account.map(|text| ServiceAccountName::read(text, &options.namespace)).transpose()?;
         let connection = Connection {
             kubeconfig: options.kubeconfig.clone(),
             context: options.context.clone(),
-            ..Connection::default()
+            impersonate: account,
         };
         let cluster = Cluster::connect(&connection).await?;
-        let store = ClusterStore::new(cluster, NAME).with_silence(SILENCE);
-        work(options, store, prometheus(options)?).await
-    })
+        Ok::<_, anyhow::Error>(ClusterStore::new(cluster, NAME).with_silence(SILENCE))
+    };
+    let own = store(None).await?;
+    let evidence = match &options.evidence_as {
+        Some(account) => store(Some(account)).await?,
+        None => own.clone(),
+    };
+    let updates = match &options.apply_as {
+        Some(account) => store(Some(account)).await?,
+        None => own.clone(),
+    };
+    Ok(Stores { own, evidence, updates })
 }
 
 fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
@@ -76,13 +107,20 @@ fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
     Ok(Some(MetricsStore::Prometheus(Arc::new(Prometheus::new(url, &access)?))))
 }
 
-async fn work<S: Store>(options: &Operator, store: S, metrics: Option<MetricsStore>) -> Result<Exit> {
+async fn work<S: Store>(
+    options: &Operator,
+    stores: Stores<S>,
+    metrics: Option<MetricsStore>,
+    guard: Option<ClusterGuard>,
+) -> Result<Exit> {
     let (shown, watched) = watch::channel(BTreeMap::new());
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false) });
-    let status = listen(options, &health)?;
+    let listeners = Listeners::start(options, &health, guard)?;
     let settings = settings(options, metrics.is_some())?;
     let tools = Tools {
-        store: store.clone(),
+        store: stores.own.clone(),
+        evidence: stores.evidence,
+        updates: stores.updates,
         metrics,
         http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
         carry_out: carry_out(options, settings.jitter)?,
@@ -90,7 +128,7 @@ async fn work<S: Store>(options: &Operator, store: S, metrics: Option<MetricsSto
         clock: clock::now,
     };
     let terms = Terms { duration: options.lease_duration, renew: options.lease_duration / 5 };
-    let mut candidate = Candidate::new(store, &options.namespace, NAME, identity(), terms, clock::now);
+    let mut candidate = Candidate::new(stores.own, &options.namespace, NAME, identity(), terms, clock::now);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut stop = std::pin::pin!(async move {
         tokio::select! {
@@ -119,7 +157,7 @@ async fn work<S: Store>(options: &Operator, store: S, metrics: Option<MetricsSto
     tracing::info!("stopping");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
-    tokio::task::spawn_blocking(move || status.drain(Duration::from_secs(1))).await?;
+    tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     Ok(Exit::Yes)
 }
 
@@ -140,9 +178,14 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
             between_answers: options.between_answers,
             ..RoundSettings::default()
         },
-        carry_out: if options.advice_only { CarryOut::Never } else { CarryOut::WhenAsked },
+        carry_out: carries_out(options),
         ..Settings::new(arch)
     })
+}
+
+/// Whether updates are applied, or handed over as files.
+fn carries_out(options: &Operator) -> CarryOut {
+    if options.apply_updates || options.render.is_some() { CarryOut::WhenAsked } else { CarryOut::Never }
 }
 
 /// What updates are carried out with.
@@ -158,6 +201,12 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     let mut keys = Vec::new();
     for file in &options.release_key {
         keys.extend(Key::file(file)?);
+    }
+    if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
+        tracing::warn!(
+            "UNSIGNED RELEASES ARE APPLIED: no --release-key is given, so whoever controls the update service or a \
+             registry decides what runs in this cluster; name the public keys of your releases with --release-key FILE"
+        );
     }
     Ok(carry_out::Settings {
         arch: options.arch.clone(),
@@ -192,16 +241,6 @@ fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "localhost".to_owned());
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     format!("{host}_{}_{nanoseconds:x}", std::process::id())
-}
-
-fn listen(options: &Operator, health: &Arc<Health>) -> Result<Listener> {
-    let address = options.status_listen;
-    let socket = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    let bounds = ListenOptions { threads: NonZeroUsize::MIN, connections: 64, ..ListenOptions::default() };
-    let status = Arc::new(Status::new(Arc::clone(health)));
-    let listener = Listener::start(socket, &status, &bounds, &Metrics::default()).context("cannot answer probes")?;
-    tracing::info!("probes and metrics on http://{}/readyz and /metrics", listener.address());
-    Ok(listener)
 }
 
 /// What is shown of the operator.

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::Kind;
 use crate::carry_out::{self, Worker};
-use crate::kept::Kept;
+use crate::kept::{self, Kept};
 use crate::metrics_store::MetricsStore;
 use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
 use crate::shape::Shape;
@@ -32,8 +32,12 @@ const WAITING: usize = 1024;
 /// What effects are carried out with.
 #[derive(Clone)]
 pub struct Tools<S> {
-    /// Where the objects are.
+    /// Where the operator's own objects are: what it reports on, its lease, events.
     pub store: S,
+    /// Where the objects are that rules of a graph look at, with the rights of an identity that can only read.
+    pub evidence: S,
+    /// Where updates are applied, with the rights of an identity that is there for nothing else.
+    pub updates: S,
     /// Who answers queries.
     pub metrics: Option<MetricsStore>,
     /// How the update service is spoken to.
@@ -65,7 +69,7 @@ pub type Told = Option<Shown>;
 /// Keeps one object current until the future is dropped.
 pub async fn drive<S: Store>(tools: Tools<S>, kind: Kind, name: &str, settings: Settings, told: watch::Sender<Told>) {
     let (report, inputs) = mpsc::channel(WAITING);
-    let (worker, mut work) = Worker::new(tools.store.clone(), tools.carry_out.clone());
+    let (worker, mut work) = Worker::new(tools.updates.clone(), tools.carry_out.clone());
     let told_of_work = report.clone();
     let hear = async move {
         // Only the newest counts: what is between two looks is over.
@@ -176,7 +180,7 @@ impl<S: Store> Driver<S> {
     }
 
     fn kept_key(&self) -> Key {
-        let name = format!("clearway-kept-{}-{}", self.kind.as_str().to_ascii_lowercase(), self.key.name);
+        let name = kept::object_name(self.kind, &self.key.name);
         Key { kind: ObjectKind::new("v1", "ConfigMap"), namespace: self.tools.namespace.clone(), name }
     }
 

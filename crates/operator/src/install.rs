@@ -2,17 +2,23 @@
 //!
 //! [`manifests`] is a function of [`Settings`]: the same objects are applied by `clearway install` and written down as plain
 //! manifests for kustomize ([`kustomize::files`]). [`carry_out`] applies them on the server's side, and takes them away again.
-//! Every right the operator has stands in [`rights`], with what it is for.
+//! Every identity and right is in [`rights`], with what it is for. What is installed by default only advises.
 
 pub mod alerts;
 pub mod carry_out;
 pub mod kustomize;
 mod monitoring;
+mod release_keys;
 pub mod rights;
 mod workload;
 
+use std::collections::BTreeSet;
+
 use clearway_bundle::{BuildError, Channel};
+use clearway_core::Digest;
 use serde_json::{Value, json};
+
+pub use release_keys::{RELEASE_KEYS, ReleaseKeys};
 
 use crate::api;
 
@@ -34,31 +40,77 @@ pub struct Settings {
     pub namespace: String,
     /// Its image.
     pub image: String,
-    /// Whether the operator may only advise: without the rights to carry out an update.
-    pub advice_only: bool,
+    /// Whether the operator applies updates. Otherwise it only advises, and nothing in the cluster may do more for it.
+    pub apply_updates: bool,
+    /// The keys one of which must have signed a release that is applied; without any, signatures are not checked.
+    pub release_keys: ReleaseKeys,
+    /// Who can reach the metrics.
+    pub metrics: MetricsExposure,
     /// The update service that is asked where an object names none.
     pub upstream: Option<String>,
     /// The cluster's Prometheus.
     pub prometheus: Option<String>,
 }
 
+/// Who can reach the operator's metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricsExposure {
+    /// Only the pod itself, and who forwards a port into it.
+    Loopback,
+    /// Who has a token that the API server accepts, of a user that may get the URL `/metrics`.
+    Authenticated,
+}
+
 impl Settings {
-    /// What is installed if nothing else is said.
+    /// What is installed if nothing else is said: advice only.
     pub fn new(channel: Channel) -> Self {
         Settings {
             channel,
             namespace: NAMESPACE.to_owned(),
             image: default_image(),
-            advice_only: false,
+            apply_updates: false,
+            release_keys: ReleaseKeys::default(),
+            metrics: MetricsExposure::Loopback,
             upstream: None,
             prometheus: None,
         }
+    }
+
+    /// The same settings with everything that can be added, to find what is left of an earlier installation.
+    fn with_everything(&self) -> Self {
+        let mut release_keys = ReleaseKeys::default();
+        release_keys.add("release.pub", String::new());
+        Settings { apply_updates: true, release_keys, metrics: MetricsExposure::Authenticated, ..self.clone() }
+    }
+
+    /// What is unwise about them, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !is_pinned(&self.image) {
+            warnings.push(format!(
+                "the image {} is named by a tag, so whoever can write to its registry decides what runs; name it by \
+                 digest (--image NAME@sha256:...)",
+                self.image
+            ));
+        }
+        if self.apply_updates && self.release_keys.is_empty() {
+            warnings.push(
+                "releases are applied without checking who signed them; name the keys with --release-key FILE"
+                    .to_owned(),
+            );
+        }
+        warnings
     }
 }
 
 /// The image of this version.
 pub fn default_image() -> String {
     format!("ghcr.io/clearway-dev/clearway:{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Whether an image is named by what it contains, and not by a tag that can be moved.
+fn is_pinned(image: &str) -> bool {
+    image.rsplit_once('@').is_some_and(|(_, digest)| digest.parse::<Digest>().is_ok())
 }
 
 /// What the operator consists of, in the order in which it is applied.
@@ -68,32 +120,65 @@ pub struct Manifests {
     pub crds: Vec<Value>,
     /// The namespace.
     pub namespace: Value,
-    /// The account, and what it may do to advise.
+    /// The accounts, and what they may do to advise.
     pub rights: Vec<Value>,
-    /// What it may do to carry out updates; empty for advice only.
-    pub carry_out: Vec<Value>,
+    /// What applying updates adds: an account that may do everything, and the keys that releases are checked with.
+    pub apply_updates: Vec<Value>,
+    /// What metrics add that can be reached: the right to find out who reads them, and a Service.
+    pub metrics: Vec<Value>,
     /// What runs.
     pub workload: Vec<Value>,
     /// What watches it, of kinds that not every cluster has.
     pub monitoring: Vec<Value>,
+    /// What other settings add and these do not. It is removed, so that no right of an earlier installation stays.
+    pub superfluous: Vec<Value>,
 }
 
 impl Manifests {
     /// All of it, but the CRDs and what not every cluster has.
     pub fn always(&self) -> impl DoubleEndedIterator<Item = &Value> {
-        [&self.namespace].into_iter().chain(&self.rights).chain(&self.carry_out).chain(&self.workload)
+        let rights = [&self.namespace].into_iter().chain(&self.rights).chain(&self.apply_updates);
+        rights.chain(&self.metrics).chain(&self.workload)
+    }
+
+    /// Everything that is applied, in that order.
+    pub fn all(&self) -> impl Iterator<Item = &Value> {
+        self.crds.iter().chain(self.always()).chain(&self.monitoring)
     }
 }
 
 /// Everything for these settings.
 pub fn manifests(settings: &Settings) -> Result<Manifests, BuildError> {
+    let mut manifests = required(settings)?;
+    let identity = |object: &Value| {
+        let metadata = &object["metadata"];
+        [&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"]].map(Value::to_string)
+    };
+    let wanted: BTreeSet<_> = manifests.always().chain(&manifests.monitoring).map(identity).collect();
+    let everything = required(&settings.with_everything())?;
+    let all = everything.always().chain(&everything.monitoring);
+    manifests.superfluous = all.filter(|object| !wanted.contains(&identity(object))).cloned().collect();
+    Ok(manifests)
+}
+
+/// What these settings ask for.
+fn required(settings: &Settings) -> Result<Manifests, BuildError> {
+    let mut apply_updates = Vec::new();
+    if settings.apply_updates {
+        apply_updates = rights::apply_updates(settings);
+        apply_updates.extend(release_keys::config_map(settings));
+    }
+    let mut metrics = rights::metrics(settings);
+    metrics.extend(monitoring::service(settings));
     Ok(Manifests {
         crds: api::crds(settings.channel)?,
         namespace: namespace(settings),
         rights: rights::advice(settings),
-        carry_out: if settings.advice_only { Vec::new() } else { rights::carry_out(settings) },
+        apply_updates,
+        metrics,
         workload: workload::workload(settings),
         monitoring: monitoring::monitoring(settings),
+        superfluous: Vec::new(),
     })
 }
 

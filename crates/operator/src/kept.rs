@@ -18,6 +18,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::api::Kind;
 use crate::ask::Ask;
 use crate::knowledge::Knowledge;
 
@@ -25,6 +26,11 @@ use crate::knowledge::Knowledge;
 const PACKED_BYTES: usize = 700 << 10;
 /// Bytes of what is read, unpacked.
 const TEXT_BYTES: u64 = 64 << 20;
+
+/// Name of the ConfigMap in which the state for an object is kept. The operator's role grants these by name.
+pub(crate) fn object_name(kind: Kind, name: &str) -> String {
+    format!("clearway-kept-{}-{name}", kind.as_str().to_ascii_lowercase())
+}
 
 /// What is kept, as texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -35,6 +35,9 @@ use crate::work::{Order, Work};
 pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
 /// Sayings that are remembered, so that nothing is told twice in a row.
 const MOST_SAID: usize = 1000;
+/// Why an update is not carried out by an operator that only advises, and what to do.
+const ADVICE_ONLY: &str =
+    "this operator only advises; to have updates applied, install it with `clearway install --apply-updates`";
 /// How long a status waits for what is just being found out.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -401,6 +404,12 @@ impl Reconciler {
             }
         };
         if self.settings.carry_out == CarryOut::Never {
+            // Reported where whoever asked for the update looks: doing nothing in silence would look like a hang.
+            self.work = order.map_or(Work::Idle, |order| Work::NotAccepted {
+                order,
+                step: crate::work::Step::Preconditions,
+                why: ADVICE_ONLY.to_owned(),
+            });
             return invalid;
         }
         let same = |one: &Order, other: &Order| {

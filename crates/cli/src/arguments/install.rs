@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Version;
 use clearway_operator::install::{NAMESPACE, default_image};
 
@@ -11,12 +11,16 @@ use super::AsData;
 pub(crate) const INSTALL_EXAMPLES: &str = "\
 Examples:
   clearway install --adopt 1.4.2 --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus.monitoring:9090
-  clearway install --advice-only                   without the rights to carry out updates
+  clearway install --dry-run                       print every manifest; no cluster is needed
+  clearway install --diff                          show what would change in the cluster
+  clearway install --apply-updates --release-key release.pub
+  clearway install --metrics authenticated         and scraping and alerts, where there is a Prometheus operator
   clearway install --channel experimental          with rule types and fields that may still change
-  clearway install --dry-run -o json               what would be done
 
-Doing it twice is doing it once. A ClusterVersion CRD that is not Clearway's (OpenShift's) is left alone. The same objects
-are in the directory `deploy`, for kustomize.
+The operator only advises, and no account it can use may change anything else, unless --apply-updates is given. The
+options describe the whole installation: what an earlier one had and this one does not ask for is removed.
+A ClusterVersion CRD that is not Clearway's (OpenShift's) is left alone. The same objects are in the directory `deploy`, for
+kustomize.
 Exit code 0: everything is there; 1: it would lose data, so nothing was done; 3: could not run.";
 
 pub(crate) const UNINSTALL_EXAMPLES: &str = "\
@@ -36,6 +40,15 @@ pub(crate) enum Channel {
     Experimental,
 }
 
+/// Who can reach the operator's metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Metrics {
+    /// Only the pod itself, and `kubectl port-forward`
+    Loopback,
+    /// Tokens that the cluster accepts, of users that may get the URL /metrics (ClusterRole clearway-metrics-reader)
+    Authenticated,
+}
+
 /// Which cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ThisCluster {
@@ -49,6 +62,9 @@ pub(crate) struct ThisCluster {
 
 /// Options of `clearway install`.
 #[derive(Debug, Args)]
+#[group(skip)]
+#[command(group = ArgGroup::new("signatures").args(["release_key", "allow_unsigned_releases"]))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Install {
     #[command(flatten)]
     pub(crate) cluster: ThisCluster,
@@ -58,13 +74,22 @@ pub(crate) struct Install {
     /// Make the `ClusterVersion`: the cluster is at this version, gets an id, and its history begins here
     #[arg(long, value_name = "VERSION")]
     pub(crate) adopt: Option<Version>,
-    /// Without the rights to carry out updates: the operator only advises
-    #[arg(long)]
-    pub(crate) advice_only: bool,
+    /// Have the operator apply updates, with an account that may do everything [default: it only advises]
+    #[arg(long, requires = "signatures")]
+    pub(crate) apply_updates: bool,
+    /// A file of public keys (PEM), one of which must have signed a release; may be given several times
+    #[arg(long, value_name = "FILE", requires = "apply_updates")]
+    pub(crate) release_key: Vec<PathBuf>,
+    /// Apply releases without checking who signed them
+    #[arg(long, requires = "apply_updates")]
+    pub(crate) allow_unsigned_releases: bool,
+    /// Who can reach the operator's metrics
+    #[arg(long, value_name = "WHO", default_value = "loopback")]
+    pub(crate) metrics: Metrics,
     /// Where the operator lives
     #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = dns_label)]
     pub(crate) namespace: String,
-    /// The operator's image
+    /// The operator's image; name it by digest (NAME@sha256:...)
     #[arg(long, value_name = "IMAGE", default_value_t = default_image())]
     pub(crate) image: String,
     /// The update service the operator asks where spec.upstream names none
@@ -76,9 +101,12 @@ pub(crate) struct Install {
     /// Go back to the standard channel although fields or objects are lost that only the experimental one has
     #[arg(long)]
     pub(crate) discard_experimental: bool,
-    /// Only say what would be done
+    /// Print the manifests (YAML, or a List with -o json), and do nothing; no cluster is needed
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Show what would change in the cluster, and change nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) diff: bool,
     #[command(flatten)]
     pub(crate) output: AsData,
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use clearway_core::Arch;
 
 use super::{LogFormat, parse_duration};
@@ -12,18 +12,22 @@ use super::{LogFormat, parse_duration};
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
 Examples:
   clearway operator --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus:9090
-  clearway operator --kubeconfig ~/.kube/config --advice-only
+  clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
 
 It keeps the ClusterVersion `version` and every ComponentVersion current: which updates there are, which of them are
-recommended to this cluster and why, and, unless it only advises, the update that spec.desiredUpdate asks for.
-`clearway install` runs it in a cluster, with the roles it needs. Several replicas may run: one leads.
+recommended to this cluster and why. With --apply-updates it also applies the update that spec.desiredUpdate asks for.
+`clearway install` runs it in a cluster, with the roles it needs: there it reads evidence and applies updates as two
+other service accounts (--evidence-as, --apply-as), and its own account can do neither. Several replicas may run: one leads.
 With --state a directory takes the place of the cluster, and its metrics/*.prom that of a Prometheus.
 SIGTERM and Ctrl-C end it; another replica takes over at once.
 Exit code 0: ended on request; 3: could not start.";
 
 /// Options of `clearway operator`.
 #[derive(Debug, Args)]
+// Updates are applied here or handed over as files, and not both.
+#[group(skip)]
+#[command(group = ArgGroup::new("carry_out").args(["apply_updates", "render"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     /// The kubeconfig file of the cluster [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
@@ -59,9 +63,15 @@ pub(crate) struct Operator {
     /// The architecture of the cluster's releases [default: that of this machine]
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Option<Arch>,
-    /// Only advise: what spec.desiredUpdate asks for is not carried out
+    /// Apply the update that spec.desiredUpdate asks for [default: only advise]
     #[arg(long)]
-    pub(crate) advice_only: bool,
+    pub(crate) apply_updates: bool,
+    /// Read the objects that rules look at as this service account: NAME (in --namespace) or NAMESPACE:NAME
+    #[arg(long, value_name = "SERVICEACCOUNT", conflicts_with = "state")]
+    pub(crate) evidence_as: Option<String>,
+    /// Apply updates as this service account: NAME (in --namespace) or NAMESPACE:NAME
+    #[arg(long, value_name = "SERVICEACCOUNT", conflicts_with = "state", requires = "carry_out")]
+    pub(crate) apply_as: Option<String>,
     /// A public key (PEM) one of which must have signed a release; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) release_key: Vec<PathBuf>,
@@ -78,7 +88,7 @@ pub(crate) struct Operator {
     #[arg(long)]
     pub(crate) preflight_veto: bool,
     /// Write releases as files into this directory instead of applying them, and wait until something else has
-    #[arg(long, value_name = "DIR", conflicts_with = "advice_only")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) render: Option<PathBuf>,
     /// The namespace of the lease and of what is kept over a restart
     #[arg(long, value_name = "NAME", default_value = "clearway")]
@@ -86,9 +96,15 @@ pub(crate) struct Operator {
     /// How long others wait after the last sign of life of the one that leads
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = parse_duration)]
     pub(crate) lease_duration: Duration,
-    /// Where /livez, /readyz and /metrics are
+    /// Where /livez and /readyz are, and /metrics unless --metrics-listen names another address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     pub(crate) status_listen: SocketAddr,
+    /// Serve /metrics on this address, and not beside /livez and /readyz
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Show /metrics only to bearer tokens that the cluster accepts, of users that may get the URL /metrics
+    #[arg(long, conflicts_with = "state")]
+    pub(crate) metrics_authentication: bool,
     /// How often the update service is asked, give or take a third
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = parse_duration)]
     pub(crate) fetch_every: Duration,

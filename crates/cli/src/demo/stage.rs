@@ -19,7 +19,7 @@ use clearway_operator::install::carry_out::{Adoption, uuid_v4};
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_operator::operator::{Watched, operate};
-use clearway_operator::reconciler::Settings;
+use clearway_operator::reconciler::{CarryOut, Settings};
 use clearway_server::{Config, Feed, ListenOptions, Running, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::files::write_atomically;
@@ -203,6 +203,8 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
     };
     Ok(Tools {
         store: state.clone(),
+        evidence: state.clone(),
+        updates: state.clone(),
         metrics: Some(MetricsStore::Directory(state.metrics())),
         http: HttpOptions::default(),
         carry_out: carry_out::Settings { pace, ..carry_out::Settings::new(registry, Cache::none()) },
@@ -221,6 +223,7 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<Shown>, stop: A
         // Times are whole seconds, so this is a second and not none.
         jitter: 1.0,
         rounds: RoundSettings { between_rounds: second, between_answers: second, ..RoundSettings::default() },
+        carry_out: CarryOut::WhenAsked,
         ..Settings::new(Arch::default())
     };
     let identity = format!("demo_{}", std::process::id());

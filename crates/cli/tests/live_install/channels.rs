@@ -3,7 +3,7 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{api, bare, create, get, run};
+use super::{PINNED, api, bare, create, get, run};
 
 const CRD: &str = "apiextensions.k8s.io/v1";
 
@@ -35,7 +35,7 @@ async fn v2_going_back_to_standard_loses_nothing_unasked() {
     });
     create(&client, component, None).await;
 
-    let refused = run(here, "install");
+    let refused = run(here, &format!("install --image {PINNED}"));
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
     assert_eq!(
         refused.err.trim(),

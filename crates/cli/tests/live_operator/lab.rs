@@ -23,6 +23,8 @@ pub(crate) struct Lab {
     pub(crate) client: Client,
     /// Whom the operators authenticate as.
     kubeconfig: PathBuf,
+    /// Whom they impersonate.
+    identities: &'static [&'static str],
     dir: tempfile::TempDir,
 }
 
@@ -102,7 +104,7 @@ impl Lab {
         let cluster = own_cluster(options).await?;
         let client = cluster.client().await.unwrap();
         let kubeconfig = cluster.kubeconfig().to_owned();
-        let lab = Lab { cluster, client, kubeconfig, dir: tempfile::tempdir().unwrap() };
+        let lab = Lab { cluster, client, kubeconfig, identities: &[], dir: tempfile::tempdir().unwrap() };
         lab.install(crds).await;
         lab.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clearway"}})).await;
         let object = json!({
@@ -121,15 +123,18 @@ impl Lab {
         Some(lab)
     }
 
-    /// A control plane with real controllers and simulated nodes, on which `clearway install` has been; operators have the
-    /// rights of the service account and no others.
+    /// A control plane with real controllers and simulated nodes, on which `clearway install --apply-updates` has been;
+    /// operators have the rights of its service accounts and no others.
     pub(crate) async fn installed(adopt: &str, channel: &str) -> Option<Self> {
         let cluster = own_cluster(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }).await?;
         let client = cluster.client().await.unwrap();
-        let made = Self::run_at(cluster.kubeconfig(), &["install", "--channel", "experimental", "--adopt", adopt]);
+        let install = ["install", "--channel", "experimental", "--adopt", adopt];
+        let applying = ["--apply-updates", "--allow-unsigned-releases"];
+        let made = Self::run_at(cluster.kubeconfig(), &[&install[..], &applying].concat());
         assert!(made.status.success(), "{made:?}");
         let kubeconfig = cluster.kubeconfig_for_service_account("clearway", "clearway-operator").await.unwrap();
-        let lab = Lab { cluster, client, kubeconfig, dir: tempfile::tempdir().unwrap() };
+        let identities = &["--evidence-as", "clearway-evidence-reader", "--apply-as", "clearway-updater"];
+        let lab = Lab { cluster, client, kubeconfig, identities, dir: tempfile::tempdir().unwrap() };
         lab.patch(json!({"spec": {"channel": channel}})).await;
         Some(lab)
     }
@@ -221,7 +226,7 @@ impl Lab {
         self.dir.path().join(name)
     }
 
-    /// Starts an operator, with short intervals unless others are given.
+    /// Starts an operator that applies updates or renders them, with short intervals unless others are given.
     pub(crate) fn operator(&self, name: &str, more: &[&str]) -> Program {
         let status = free_port();
         let (kubeconfig, listen) = (self.kubeconfig.display().to_string(), format!("127.0.0.1:{status}"));
@@ -239,6 +244,10 @@ impl Lab {
         if !more.contains(&"--fetch-every") {
             arguments.extend(["--fetch-every", "1s", "--between-rounds", "1s", "--between-answers", "1s"]);
         }
+        if !more.contains(&"--render") {
+            arguments.push("--apply-updates");
+        }
+        arguments.extend(self.identities);
         arguments.extend(more);
         Program::start(self.path(name), status, &arguments)
     }

@@ -140,7 +140,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
 /// What the objects of the cluster say to the questions of rules.
 async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
     let at = (tools.clock)();
-    let records = object_answers(&tools.store, questions, &ObjectLimits::default(), tools.clock, CLUSTER).await;
+    let records = object_answers(&tools.evidence, questions, &ObjectLimits::default(), tools.clock, CLUSTER).await;
     ObjectRecords { at, records }
 }
 

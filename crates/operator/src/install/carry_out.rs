@@ -97,6 +97,14 @@ pub enum InstallError {
         /// What its conditions say.
         why: String,
     },
+    /// An object of somebody else is where ours should be, and cannot be changed.
+    #[error("there is a {kind} {name} that `clearway install` did not make, and it is immutable; delete or rename it")]
+    NotOurs {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// There is no ClusterVersion to adopt with.
     #[error("{0}")]
     Adopt(String),
@@ -141,6 +149,11 @@ impl Place<'_> {
         let resource = self.resource(object)?;
         let stored = self.stored(resource, object).await?;
         let how = Apply { manager: MANAGER, force: true, dry_run: options.dry_run };
+        if let Some(stored) =
+            stored.as_ref().filter(|stored| object["immutable"] == true && stored["data"] != object["data"])
+        {
+            return self.replace(resource, object, stored, &how).await;
+        }
         let applied = match self.cluster.apply(resource, object, &how).await {
             Ok(applied) => applied,
             // In a namespace that itself would only be created nothing can be tried.
@@ -153,6 +166,28 @@ impl Place<'_> {
             Some(_) => Action::Configured,
         };
         Ok(done(object, action, ""))
+    }
+
+    /// Deletes an object whose content cannot be changed, and makes it again.
+    async fn replace(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        stored: &Value,
+        how: &Apply<'_>,
+    ) -> Result<Done, InstallError> {
+        if !is_ours(stored) {
+            return Err(InstallError::NotOurs {
+                kind: group_kind(object).1.to_owned(),
+                name: name(object).1.to_owned(),
+            });
+        }
+        if !how.dry_run {
+            let uid = stored["metadata"]["uid"].as_str().unwrap_or_default();
+            self.cluster.delete(resource, name(object), uid).await?;
+            self.cluster.apply(resource, object, how).await?;
+        }
+        Ok(done(object, Action::Configured, "it cannot be changed, so it is made again"))
     }
 }
 
@@ -188,6 +223,18 @@ pub async fn install(
             continue;
         }
         log.push(place.apply(object, options).await?);
+    }
+    for object in &manifests.superfluous {
+        let (group, kind) = group_kind(object);
+        if place.catalog.of(group, kind).is_none() {
+            continue;
+        }
+        let removal = Removal { dry_run: options.dry_run, delete_crds: false };
+        let removed = uninstall::remove(place, object, removal).await?;
+        if removed.action != Action::Absent {
+            let why = "an earlier installation had it, and these options do not ask for it";
+            log.push(Done { why: if removed.why.is_empty() { why.to_owned() } else { removed.why }, ..removed });
+        }
     }
     for object in &manifests.monitoring {
         let (group, kind) = group_kind(object);

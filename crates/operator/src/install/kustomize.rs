@@ -1,12 +1,21 @@
-//! The same objects as files: `kubectl apply -k deploy/standard`.
+//! The same objects as files: `kubectl apply -k deploy/standard`, and two components that add to it.
 
 use std::collections::BTreeMap;
 
 use clearway_bundle::{Channel, to_yaml};
 use serde_json::{Value, json};
 
-use super::rights::{ADVICE, CARRY_OUT, EVIDENCE, OWN_NAMESPACE, Right};
-use super::{Settings, alerts, manifests};
+use super::release_keys::{self, RELEASE_KEYS, ReleaseKeys};
+use super::rights::{
+    APPLY, AUTHENTICATE_METRICS, EVIDENCE, IMPERSONATE_UPDATER, METRICS_READER, OPERATOR, Right, own_namespace,
+};
+use super::workload::arguments;
+use super::{MetricsExposure, NAME, Settings, alerts, manifests};
+
+/// The file of keys that the component mounts.
+const KEY_FILE: &str = "release.pub";
+/// Where a container has its arguments.
+const CONTAINER: &str = "/spec/template/spec/containers/0";
 
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -23,37 +32,144 @@ pub enum KustomizeError {
 pub fn files() -> Result<BTreeMap<String, String>, KustomizeError> {
     let mut files = BTreeMap::new();
     for channel in Channel::ALL {
-        let all = manifests(&Settings::new(channel))?;
-        let parts: [(&str, Vec<&Value>); 5] = [
-            ("crds.yaml", all.crds.iter().collect()),
-            ("namespace.yaml", vec![&all.namespace]),
-            ("rights.yaml", all.rights.iter().collect()),
-            ("carry-out-updates.yaml", all.carry_out.iter().collect()),
-            ("operator.yaml", all.workload.iter().collect()),
-        ];
-        let resources: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
-        let kustomization = json!({
-            "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
-        });
-        let head = "# For advice only, leave out carry-out-updates.yaml. With the Prometheus operator, add\n\
-                    # `components: [../monitoring]`.\n";
-        files.insert(format!("{channel}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
-        for (name, objects) in parts {
-            files.insert(format!("{channel}/{name}"), format!("{}{}", explained(name), yaml(&objects)?));
-        }
-        if channel == Channel::Standard {
-            let resources = ["monitoring.yaml"];
-            let component = json!({
-                "apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "resources": resources,
-            });
-            files.insert("monitoring/kustomization.yaml".to_owned(), yaml(&[&component])?);
-            let objects: Vec<&Value> = all.monitoring.iter().collect();
-            files.insert("monitoring/monitoring.yaml".to_owned(), yaml(&objects)?);
-        }
+        base(channel, &mut files)?;
     }
+    apply_updates(&mut files)?;
+    monitoring(&mut files)?;
     let head = "# The alerts, for a Prometheus that reads rule files.\n";
     files.insert("alerts.yaml".to_owned(), format!("{head}{}", yaml(&[&alerts::rules()])?));
     Ok(files)
+}
+
+/// Advice only, for one channel.
+fn base(channel: Channel, files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let all = manifests(&Settings::new(channel))?;
+    let rights = [
+        explained("The operator (clearway-operator), in the whole cluster:", OPERATOR),
+        explained("The operator, in its own namespace:", &own_namespace(channel)),
+        explained("Rules of a graph (clearway-evidence-reader), in the whole cluster:", EVIDENCE),
+        "# ClusterRoles with the label clearway.dev/aggregate-to-evidence=true add to the latter.\n".to_owned(),
+    ]
+    .concat();
+    let image = "# The image is named by a tag, which can be moved. In your own kustomization.yaml, name it by digest:\n\
+                 #   images: [{name: ghcr.io/clearway-dev/clearway, digest: 'sha256:...'}]\n";
+    let parts: [(&str, &str, Vec<&Value>); 4] = [
+        ("crds.yaml", "", all.crds.iter().collect()),
+        ("namespace.yaml", "", vec![&all.namespace]),
+        ("rights.yaml", &rights, all.rights.iter().collect()),
+        ("operator.yaml", image, all.workload.iter().collect()),
+    ];
+    let resources: Vec<&str> = parts.iter().map(|(name, ..)| *name).collect();
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
+    });
+    let head = "# Advice only: nothing here can change anything but Clearway's own objects. In your own kustomization.yaml add\n\
+                #   components: [../apply-updates]   to have updates applied; its head says what that adds\n\
+                #   components: [../monitoring]      for authenticated metrics, scraping and alerts (Prometheus operator)\n";
+    files.insert(format!("{channel}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
+    for (name, head, objects) in parts {
+        files.insert(format!("{channel}/{name}"), format!("{head}{}", yaml(&objects)?));
+    }
+    Ok(())
+}
+
+/// The component with which updates are applied.
+fn apply_updates(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let advice = Settings::new(Channel::Standard);
+    let mut release_keys = ReleaseKeys::default();
+    release_keys.add(KEY_FILE, String::new());
+    let applying = Settings { apply_updates: true, release_keys, ..advice.clone() };
+    let all = manifests(&applying)?;
+    let rights: Vec<&Value> = all.apply_updates.iter().filter(|object| object["kind"] != "ConfigMap").collect();
+    let mut patch = changed_arguments(&advice, &applying);
+    patch.push(json!({"op": "add", "path": "/spec/template/spec/volumes/-", "value": release_keys::volume()}));
+    patch.push(json!({"op": "add", "path": format!("{CONTAINER}/volumeMounts/-"), "value": release_keys::mount()}));
+    let head = [
+        "# Has the operator apply the update that spec.desiredUpdate asks for. This adds:\n#\n",
+        &explained("A service account (clearway-updater), in the whole cluster:", APPLY),
+        &explained("The operator (clearway-operator), in its own namespace:", IMPERSONATE_UPDATER),
+        "#\n# and the arguments below. Releases must be signed with one of your keys: without this ConfigMap no pod starts.\n",
+        "# In your own kustomization.yaml, with the public keys (PEM) in release.pub:\n#\n",
+        "#   resources: [deploy/standard]\n",
+        "#   components: [deploy/apply-updates]\n",
+        "#   configMapGenerator:\n",
+        &format!("#   - {{name: {RELEASE_KEYS}, namespace: clearway, files: [{KEY_FILE}], options: {{immutable: true}}}}\n"),
+    ]
+    .concat();
+    component("apply-updates", &head, &[("rights.yaml", rights)], &[("Deployment", patch)], files)
+}
+
+/// The component with which metrics are reached, scraped and watched.
+fn monitoring(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let loopback = Settings::new(Channel::Standard);
+    let authenticated = Settings { metrics: MetricsExposure::Authenticated, ..loopback.clone() };
+    let all = manifests(&authenticated)?;
+    let port = |object: &str| -> Option<&Value> {
+        let found = all.workload.iter().find(|one| one["kind"] == object)?;
+        let ports =
+            if object == "Deployment" { format!("{CONTAINER}/ports") } else { "/spec/ingress/0/ports".to_owned() };
+        found.pointer(&ports)?.as_array()?.last()
+    };
+    let mut deployment = changed_arguments(&loopback, &authenticated);
+    deployment.push(json!({"op": "add", "path": format!("{CONTAINER}/ports/-"), "value": port("Deployment")}));
+    let policy = vec![json!({"op": "add", "path": "/spec/ingress/0/ports/-", "value": port("NetworkPolicy")})];
+    let head = [
+        "# Serves the metrics to who has a token and the right to get the URL /metrics, and has a Prometheus operator scrape\n",
+        "# them and watch the alerts. This adds:\n#\n",
+        &explained("The operator (clearway-operator), in the whole cluster:", AUTHENTICATE_METRICS),
+        &format!("#\n# Bind the ClusterRole {METRICS_READER} to the service account of your Prometheus:\n"),
+        &format!("#   kubectl create clusterrolebinding prometheus-{METRICS_READER} --clusterrole={METRICS_READER} \\\n"),
+        "#     --serviceaccount=monitoring:prometheus-k8s\n",
+    ]
+    .concat();
+    let resources =
+        [("metrics.yaml", all.metrics.iter().collect()), ("monitoring.yaml", all.monitoring.iter().collect())];
+    component("monitoring", &head, &resources, &[("Deployment", deployment), ("NetworkPolicy", policy)], files)
+}
+
+/// A kustomize component: its objects in files, and patches of our objects of some kinds.
+fn component(
+    directory: &str,
+    head: &str,
+    resources: &[(&str, Vec<&Value>)],
+    patches: &[(&str, Vec<Value>)],
+    files: &mut BTreeMap<String, String>,
+) -> Result<(), KustomizeError> {
+    let mut listed = Vec::new();
+    for (kind, operations) in patches {
+        let operations: Vec<&Value> = operations.iter().collect();
+        let text = to_yaml(&json!(operations)).map_err(|error| KustomizeError::Yaml(error.to_string()))?;
+        let text = text.trim_start_matches("---\n").to_owned();
+        listed.push(json!({"target": {"kind": kind, "name": NAME}, "patch": text}));
+    }
+    let names: Vec<&str> = resources.iter().map(|(name, _)| *name).collect();
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "resources": names, "patches": listed,
+    });
+    files.insert(format!("{directory}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
+    for (name, objects) in resources {
+        files.insert(format!("{directory}/{name}"), yaml(objects)?);
+    }
+    Ok(())
+}
+
+/// What turns the operator's arguments for some settings into those for others: arguments in place are replaced, after
+/// a test that they are what is expected, and the rest is added.
+fn changed_arguments(from: &Settings, to: &Settings) -> Vec<Value> {
+    let (from, to) = (arguments(from), arguments(to));
+    let mut patch = Vec::new();
+    for (place, argument) in to.iter().enumerate() {
+        let path = format!("{CONTAINER}/args/{place}");
+        match from.get(place) {
+            Some(before) if before == argument => {}
+            Some(before) => {
+                patch.push(json!({"op": "test", "path": path, "value": before}));
+                patch.push(json!({"op": "replace", "path": path, "value": argument}));
+            }
+            None => patch.push(json!({"op": "add", "path": format!("{CONTAINER}/args/-"), "value": argument})),
+        }
+    }
+    patch
 }
 
 fn yaml(objects: &[&Value]) -> Result<String, KustomizeError> {
@@ -61,28 +177,11 @@ fn yaml(objects: &[&Value]) -> Result<String, KustomizeError> {
     objects.iter().map(one).collect()
 }
 
-/// What the rights are for, rule by rule, at the head of their file.
-fn explained(name: &str) -> String {
-    let parts: &[(&str, &[Right])] = match name {
-        "rights.yaml" => &[
-            ("In the whole cluster, to advise:", ADVICE),
-            ("In the whole cluster, what rules of a graph usually look at:", EVIDENCE),
-            ("In its own namespace:", OWN_NAMESPACE),
-        ],
-        "carry-out-updates.yaml" => {
-            &[("In the whole cluster, to carry out updates; leave it out for advice only:", CARRY_OUT)]
-        }
-        _ => &[],
-    };
-    let mut lines = Vec::new();
-    for (head, rights) in parts {
-        lines.push(format!("# {head}\n"));
-        for right in *rights {
-            let groups: Vec<&str> =
-                right.groups.iter().map(|group| if group.is_empty() { "core" } else { *group }).collect();
-            let (groups, resources, verbs) = (groups.join(", "), right.resources.join(", "), right.verbs.join(", "));
-            lines.push(format!("#   {verbs}: {resources} ({groups})\n#       {}\n", right.why));
-        }
+/// What rights are for, rule by rule, as comments.
+fn explained(head: &str, rights: &[Right]) -> String {
+    let mut lines = vec![format!("# {head}\n")];
+    for right in rights {
+        lines.push(format!("#   {right}\n#       {}\n", right.why));
     }
     lines.concat()
 }

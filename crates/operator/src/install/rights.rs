@@ -1,13 +1,55 @@
-//! What the operator may do, and what for. It may read no Secret, and change nothing but its own objects, unless it is to
-//! carry out updates.
+//! Who may do what in the cluster, and what for.
 //!
-//! Rules of a graph may look at objects of any kind (`Resource`, `Condition`). Reading the kinds in [`EVIDENCE`] is granted here;
-//! for others bind a `ClusterRole` of your own to the service account. Until then such a rule cannot be evaluated, and what
-//! it guards is not recommended.
+//! Clearway evaluates rules written by strangers next to rights that can change everything. So there are three identities,
+//! and none of them has the rights of another:
+//!
+//! | service account | what it may do | who uses it |
+//! |---|---|---|
+//! | `clearway-operator` | keep its own objects: ClusterVersions, events, its lease and its state | the pods |
+//! | `clearway-evidence-reader` | read what rules may look at ([`EVIDENCE`]); no Secret, no write | the operator, for rules of a graph |
+//! | `clearway-updater` | everything, because a release may hold anything | the operator, to apply a release; only with `--apply-updates` |
+//!
+//! There is one Deployment and not one for each identity: one reconciler writes one status, from what evidence says and
+//! from how far an update is; two processes would have to agree on that status through the API server. The process
+//! is given the rights it needs request by request instead: it impersonates the other two accounts, and the right to do so
+//! names exactly these accounts (`resourceNames`), in its own namespace. Its own account can neither read evidence nor
+//! apply anything, and the audit log of the API server names for each request both who asked and as whom.
+//!
+//! What that buys: a rule of a stranger, however it is evaluated, sees only what `clearway-evidence-reader` can read,
+//! and no request made for it can write. In an installation that only advises there is no identity that could. What it
+//! does not buy: code that takes over the process of an installation with `--apply-updates` can impersonate the updater.
+//! Whoever does not accept that runs advice only, and has releases applied by something else.
+//!
+//! Rules may look at objects of any kind. For kinds that are not in [`EVIDENCE`] give a ClusterRole the label
+//! [`AGGREGATE_TO_EVIDENCE`]; until then such a rule cannot be evaluated, and what it guards is not recommended.
 
+mod evidence;
+
+use std::fmt;
+
+use clearway_bundle::Channel;
 use serde_json::{Value, json};
 
-use super::{NAME, Settings, labels, metadata};
+use super::{MetricsExposure, NAME, Settings, labels, metadata};
+
+pub use evidence::{AGGREGATE_TO_EVIDENCE, EVIDENCE};
+
+/// The account that reads what rules look at.
+pub const EVIDENCE_READER: &str = "clearway-evidence-reader";
+/// The account that applies releases.
+pub const UPDATER: &str = "clearway-updater";
+/// The role that allows reading the metrics; administrators bind it to who scrapes them.
+pub const METRICS_READER: &str = "clearway-metrics-reader";
+
+/// The role whose rules administrators extend by labelled roles.
+const EVIDENCE_ADDITIONS: &str = "clearway-evidence-additions";
+/// The role with which the operator impersonates the updater.
+const APPLY_UPDATES: &str = "clearway-apply-updates";
+/// The role with which the operator finds out who reads its metrics.
+const METRICS_AUTHENTICATION: &str = "clearway-metrics-authentication";
+/// The ConfigMap of the ClusterVersion's state.
+const CLUSTER_VERSION_STATE: &str = "clearway-kept-clusterversion-version";
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// A right, and what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,139 +58,242 @@ pub struct Right {
     pub groups: &'static [&'static str],
     /// The resources.
     pub resources: &'static [&'static str],
+    /// The objects it is limited to; empty for all of them.
+    pub names: &'static [&'static str],
     /// What may be done.
     pub verbs: &'static [&'static str],
     /// What for.
     pub why: &'static str,
 }
 
-/// What advising takes, in the whole cluster.
-pub const ADVICE: &[Right] = &[
-    Right {
-        groups: &["config.openshift.io"],
-        resources: &["clusterversions"],
-        verbs: &["get", "list", "watch"],
-        why: "what an administrator wants, and the id and channel to ask for updates with",
-    },
-    Right {
-        groups: &["config.openshift.io"],
-        resources: &["clusterversions/status"],
-        verbs: &["get", "patch", "update"],
-        why: "the advice itself, and what came of updates",
-    },
-    Right {
-        groups: &["clearway.dev"],
-        resources: &["componentversions"],
-        verbs: &["get", "list", "watch"],
-        why: "the same for add-ons",
-    },
-    Right {
-        groups: &["clearway.dev"],
-        resources: &["componentversions/status"],
-        verbs: &["get", "patch", "update"],
-        why: "the same for add-ons",
-    },
-    Right {
-        groups: &["apiextensions.k8s.io"],
-        resources: &["customresourcedefinitions"],
-        verbs: &["get", "list", "watch"],
-        why: "which channel is installed, and what its schema accepts, before a status is written",
-    },
-    Right {
-        groups: &["", "events.k8s.io"],
-        resources: &["events"],
-        verbs: &["create", "patch"],
-        why: "what an administrator would look for with kubectl describe",
-    },
+impl Right {
+    /// A right that is not limited to named objects.
+    const fn new(
+        groups: &'static [&'static str],
+        resources: &'static [&'static str],
+        verbs: &'static [&'static str],
+        why: &'static str,
+    ) -> Self {
+        Right { groups, resources, names: &[], verbs, why }
+    }
+
+    /// The same for these objects only.
+    const fn named(self, names: &'static [&'static str]) -> Self {
+        Right { names, ..self }
+    }
+}
+
+/// In one line, such as `get, list: nodes (core)`.
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups: Vec<&str> =
+            self.groups.iter().map(|group| if group.is_empty() { "core" } else { *group }).collect();
+        write!(f, "{}: {} ({})", self.verbs.join(", "), self.resources.join(", "), groups.join(", "))?;
+        if self.names.is_empty() { Ok(()) } else { write!(f, ", only {}", self.names.join(", ")) }
+    }
+}
+
+/// What the operator's own account may do in the whole cluster.
+pub const OPERATOR: &[Right] = &[
+    Right::new(
+        &["config.openshift.io"],
+        &["clusterversions"],
+        &["get", "list", "watch"],
+        "what an administrator wants, and the id and channel to ask for updates with",
+    ),
+    Right::new(
+        &["config.openshift.io"],
+        &["clusterversions/status"],
+        &["get", "patch", "update"],
+        "the advice itself, and what came of updates",
+    ),
+    Right::new(&["clearway.dev"], &["componentversions"], &["get", "list", "watch"], "the same for add-ons"),
+    Right::new(&["clearway.dev"], &["componentversions/status"], &["get", "patch", "update"], "the same for add-ons"),
+    Right::new(
+        &["apiextensions.k8s.io"],
+        &["customresourcedefinitions"],
+        &["get", "list", "watch"],
+        "which channel is installed, and what its schema accepts, before a status is written",
+    ),
+    Right::new(
+        &["", "events.k8s.io"],
+        &["events"],
+        &["create", "patch"],
+        "what an administrator would look for with kubectl describe",
+    ),
 ];
 
-/// What rules of a graph usually look at. Nothing of it is changed.
-pub const EVIDENCE: &[Right] = &[
-    Right {
-        groups: &[""],
-        resources: &["namespaces", "nodes"],
-        verbs: &["get", "list", "watch"],
-        why: "rules about nodes: their architecture, kernel and kubelet",
-    },
-    Right {
-        groups: &["apps"],
-        resources: &["daemonsets", "deployments", "statefulsets"],
-        verbs: &["get", "list", "watch"],
-        why: "rules about conditions of workloads, and whether what is there now is well before an update",
-    },
-    Right {
-        groups: &["config.openshift.io"],
-        resources: &["clusteroperators", "infrastructures", "networks", "proxies"],
-        verbs: &["get", "list", "watch"],
-        why: "rules about the platform, where it is OpenShift's",
-    },
-];
-
-/// What the operator needs in its own namespace.
+/// What the operator's own account may do in its own namespace, in the standard channel.
 pub const OWN_NAMESPACE: &[Right] = &[
-    Right {
-        groups: &["coordination.k8s.io"],
-        resources: &["leases"],
-        verbs: &["create", "get", "patch"],
-        why: "one of the replicas leads",
-    },
-    Right {
-        groups: &[""],
-        resources: &["configmaps"],
-        verbs: &["create", "get", "patch"],
-        why: "the last good graph and what was evaluated, over a restart while the update service is away",
-    },
+    Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "one of the replicas leads"),
+    Right::new(&["coordination.k8s.io"], &["leases"], &["get", "patch"], "one of the replicas leads").named(&[NAME]),
+    Right::new(
+        &[""],
+        &["configmaps"],
+        &["create", "get", "patch"],
+        "the last good graph and what was evaluated, over a restart while the update service is away",
+    )
+    .named(&[CLUSTER_VERSION_STATE]),
+    Right::new(
+        &[""],
+        &["serviceaccounts"],
+        &["impersonate"],
+        "objects that rules look at are read with the rights of this account",
+    )
+    .named(&[EVIDENCE_READER]),
 ];
 
-/// What carrying out updates takes: a release may hold any object, roles among them, and giving a role takes having it.
-pub const CARRY_OUT: &[Right] = &[Right {
-    groups: &["*"],
-    resources: &["*"],
-    verbs: &["*"],
-    why: "a release may hold objects of any kind, and they are applied, looked after and pruned",
-}];
+/// What the experimental channel adds in the operator's own namespace.
+pub const OWN_NAMESPACE_EXPERIMENTAL: &[Right] = &[Right::new(
+    &[""],
+    &["configmaps"],
+    &["create", "get", "patch"],
+    "the same state for each ComponentVersion, whose names administrators choose; release keys are immutable",
+)];
 
-/// The name of the role for what rules look at.
-const EVIDENCE_NAME: &str = "clearway-evidence";
-/// The name of the role that an administrator may leave out.
-const CARRY_OUT_NAME: &str = "clearway-carry-out-updates";
-const RBAC: &str = "rbac.authorization.k8s.io";
+/// What `--apply-updates` adds in the operator's own namespace.
+pub const IMPERSONATE_UPDATER: &[Right] = &[Right::new(
+    &[""],
+    &["serviceaccounts"],
+    &["impersonate"],
+    "releases are applied with the rights of this account",
+)
+.named(&[UPDATER])];
 
+/// What the updater may do: a release may hold any object, roles among them, and giving a role takes having it.
+pub const APPLY: &[Right] = &[Right::new(
+    &["*"],
+    &["*"],
+    &["*"],
+    "a release may hold objects of any kind, and they are applied, looked after and pruned",
+)];
+
+/// What authenticated metrics add.
+pub const AUTHENTICATE_METRICS: &[Right] = &[
+    Right::new(&["authentication.k8s.io"], &["tokenreviews"], &["create"], "whose token a request for metrics carries"),
+    Right::new(
+        &["authorization.k8s.io"],
+        &["subjectaccessreviews"],
+        &["create"],
+        "whether that user may get the URL /metrics",
+    ),
+];
+
+/// Account and rights of the operator, and of the identity that reads evidence.
 pub(super) fn advice(settings: &Settings) -> Vec<Value> {
-    let mut rights = vec![json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(settings, NAME)})];
-    rights.extend(for_cluster(settings, NAME, ADVICE));
-    rights.extend(for_cluster(settings, EVIDENCE_NAME, EVIDENCE));
+    let mut rights = vec![account(settings, NAME)];
+    rights.extend(for_cluster(settings, NAME, OPERATOR, NAME));
+    rights.extend(for_namespace(settings, NAME, &own_namespace(settings.channel)));
+    rights.push(account(settings, EVIDENCE_READER));
+    rights.extend(for_cluster(settings, EVIDENCE_READER, EVIDENCE, EVIDENCE_READER));
     rights.push(json!({
-        "apiVersion": format!("{RBAC}/v1"), "kind": "Role", "metadata": metadata(settings, NAME), "rules": rules(OWN_NAMESPACE),
+        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole",
+        "metadata": {"name": EVIDENCE_ADDITIONS, "labels": labels()},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {AGGREGATE_TO_EVIDENCE: "true"}}]},
     }));
+    rights.push(cluster_binding(settings, EVIDENCE_ADDITIONS, EVIDENCE_READER));
+    rights
+}
+
+/// What the operator may do in its own namespace.
+pub(super) fn own_namespace(channel: Channel) -> Vec<Right> {
+    let more: &[Right] = if channel == Channel::Experimental { OWN_NAMESPACE_EXPERIMENTAL } else { &[] };
+    [OWN_NAMESPACE, more].concat()
+}
+
+/// Account and rights of the identity that applies releases, and the operator's right to impersonate it.
+pub(super) fn apply_updates(settings: &Settings) -> Vec<Value> {
+    let mut rights = vec![account(settings, UPDATER)];
+    rights.extend(for_cluster(settings, UPDATER, APPLY, UPDATER));
+    rights.extend(for_namespace(settings, APPLY_UPDATES, IMPERSONATE_UPDATER));
+    rights
+}
+
+/// What it takes to find out who reads the metrics, and a role for who may; nothing while they are on loopback.
+pub(super) fn metrics(settings: &Settings) -> Vec<Value> {
+    if settings.metrics == MetricsExposure::Loopback {
+        return Vec::new();
+    }
+    let mut rights = Vec::from(for_cluster(settings, METRICS_AUTHENTICATION, AUTHENTICATE_METRICS, NAME));
     rights.push(json!({
-        "apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding", "metadata": metadata(settings, NAME),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": NAME}, "subjects": subjects(settings),
+        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole",
+        "metadata": {"name": METRICS_READER, "labels": labels()},
+        "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
     }));
     rights
 }
 
-pub(super) fn carry_out(settings: &Settings) -> Vec<Value> {
-    for_cluster(settings, CARRY_OUT_NAME, CARRY_OUT).into()
+fn account(settings: &Settings, name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(settings, name)})
 }
 
-/// A role for the whole cluster, and its binding.
-fn for_cluster(settings: &Settings, name: &str, rights: &[Right]) -> [Value; 2] {
+/// A role for the whole cluster, bound to an account.
+fn for_cluster(settings: &Settings, name: &str, rights: &[Right], account: &str) -> [Value; 2] {
     let metadata = json!({"name": name, "labels": labels()});
     [
         json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules(rights)}),
+        cluster_binding(settings, name, account),
+    ]
+}
+
+fn cluster_binding(settings: &Settings, name: &str, account: &str) -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": name, "labels": labels()},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}, "subjects": subjects(settings, account),
+    })
+}
+
+/// A role for the operator's own namespace, bound to its account.
+fn for_namespace(settings: &Settings, name: &str, rights: &[Right]) -> [Value; 2] {
+    [
         json!({
-            "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding", "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}, "subjects": subjects(settings),
+            "apiVersion": format!("{RBAC}/v1"), "kind": "Role", "metadata": metadata(settings, name), "rules": rules(rights),
+        }),
+        json!({
+            "apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding", "metadata": metadata(settings, name),
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name}, "subjects": subjects(settings, NAME),
         }),
     ]
 }
 
 fn rules(rights: &[Right]) -> Vec<Value> {
-    let rule = |right: &Right| json!({"apiGroups": right.groups, "resources": right.resources, "verbs": right.verbs});
+    let rule = |right: &Right| {
+        let mut rule = json!({"apiGroups": right.groups, "resources": right.resources, "verbs": right.verbs});
+        if !right.names.is_empty() {
+            rule["resourceNames"] = json!(right.names);
+        }
+        rule
+    };
     rights.iter().map(rule).collect()
 }
 
-fn subjects(settings: &Settings) -> Value {
-    json!([{"kind": "ServiceAccount", "name": NAME, "namespace": settings.namespace}])
+fn subjects(settings: &Settings, account: &str) -> Value {
+    json!([{"kind": "ServiceAccount", "name": account, "namespace": settings.namespace}])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Kind, SINGLETON};
+
+    #[test]
+    fn the_state_that_the_operator_writes_is_what_its_role_names() {
+        assert_eq!(CLUSTER_VERSION_STATE, crate::kept::object_name(Kind::ClusterVersion, SINGLETON));
+    }
+
+    #[test]
+    fn only_the_updater_has_a_wildcard_and_evidence_is_only_read() {
+        let parts = [OPERATOR, OWN_NAMESPACE, OWN_NAMESPACE_EXPERIMENTAL, EVIDENCE, IMPERSONATE_UPDATER];
+        for right in parts.into_iter().chain([AUTHENTICATE_METRICS]).flatten() {
+            let words = [right.groups, right.resources, right.verbs].concat();
+            assert!(!words.contains(&"*") && !words.contains(&"secrets"), "{right:?}");
+            assert!(!right.why.is_empty(), "{right:?}");
+        }
+        for right in EVIDENCE {
+            assert!(right.verbs.iter().all(|verb| ["get", "list"].contains(verb)), "{right:?}");
+            assert!(right.resources.iter().all(|resource| !resource.contains('/')), "no subresources: {right:?}");
+            let lists = right.verbs.contains(&"list");
+            assert!(!(lists && right.resources.contains(&"configmaps")), "ConfigMaps are taken by name: {right:?}");
+        }
+    }
 }

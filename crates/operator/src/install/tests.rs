@@ -5,46 +5,134 @@ use serde_json::{Value, json};
 use super::carry_out::uuid_v4;
 use super::*;
 
+/// Settings with everything that can be asked for.
+fn everything(channel: Channel) -> Settings {
+    let mut release_keys = ReleaseKeys::default();
+    release_keys.add("platform.pub", "PEM".to_owned());
+    Settings { apply_updates: true, release_keys, metrics: MetricsExposure::Authenticated, ..Settings::new(channel) }
+}
+
+fn arguments(manifests: &Manifests) -> &Value {
+    &manifests.workload[0]["spec"]["template"]["spec"]["containers"][0]["args"]
+}
+
 #[test]
-fn the_pods_are_restricted_and_no_role_but_one_is_broad() {
-    let all = manifests(&Settings::new(Channel::Standard)).unwrap();
-    let deployment = &all.workload[0];
-    let pod = &deployment["spec"]["template"]["spec"];
-    assert_eq!(deployment["spec"]["replicas"], 2);
-    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
-    let container = &pod["containers"][0];
-    assert_eq!(container["securityContext"]["capabilities"], json!({"drop": ["ALL"]}));
-    assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
-    assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/livez");
-    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
-    let text = serde_json::to_string(&all.rights).unwrap();
-    assert!(!text.contains("\"*\"") && !text.contains("secrets"), "{text}");
-    assert_eq!(all.carry_out[0]["metadata"]["name"], "clearway-carry-out-updates");
-    let advice = Settings {
-        advice_only: true,
+fn the_pods_are_restricted() {
+    for settings in [Settings::new(Channel::Standard), everything(Channel::Experimental)] {
+        let all = manifests(&settings).unwrap();
+        let deployment = &all.workload[0];
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_eq!(deployment["spec"]["replicas"], 2);
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        let container = &pod["containers"][0];
+        assert_eq!(container["securityContext"]["capabilities"], json!({"drop": ["ALL"]}));
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+        assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/livez");
+        assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+        assert_eq!(container["resources"]["limits"], json!({"memory": "256Mi"}));
+        let policy = all.workload.iter().find(|one| one["kind"] == "NetworkPolicy").unwrap();
+        let ports: Vec<&Value> = container["ports"].as_array().unwrap().iter().map(|port| &port["name"]).collect();
+        let open = policy["spec"]["ingress"][0]["ports"].as_array().unwrap();
+        assert_eq!(open.iter().map(|port| &port["port"]).collect::<Vec<_>>(), ports);
+    }
+}
+
+#[test]
+fn without_options_it_only_advises_and_metrics_stay_in_the_pod() {
+    let settings = Settings {
         upstream: Some("https://u".to_owned()),
         prometheus: Some("http://p".to_owned()),
         ..Settings::new(Channel::Standard)
     };
-    let advice = manifests(&advice).unwrap();
-    assert_eq!(advice.carry_out, [] as [Value; 0]);
+    let all = manifests(&settings).unwrap();
     assert_eq!(
-        advice.workload[0]["spec"]["template"]["spec"]["containers"][0]["args"],
+        *arguments(&all),
         json!([
             "operator",
             "--namespace=clearway",
+            "--evidence-as=clearway-evidence-reader",
             "--status-listen=0.0.0.0:9080",
+            "--metrics-listen=127.0.0.1:9081",
             "--log-format=json",
-            "--advice-only",
             "--upstream=https://u",
             "--prometheus=http://p",
         ])
     );
+    let nothing: &[Value] = &[];
+    assert_eq!((&*all.apply_updates, &*all.metrics, &*all.monitoring), (nothing, nothing, nothing));
+    let text = json!(all.all().collect::<Vec<_>>()).to_string();
+    assert!(!text.contains("clearway-updater"), "{text}");
+    let rights = json!(all.rights).to_string();
+    for word in ["\"*\"", "\"secrets\"", "tokenreviews"] {
+        assert!(!rights.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
+    let names = |objects: &[Value]| -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        objects.iter().map(|one| format!("{} {}", text(&one["kind"]), text(&one["metadata"]["name"]))).collect()
+    };
+    let all = manifests(&everything(Channel::Standard)).unwrap();
+    let applying = [
+        "ServiceAccount clearway-updater",
+        "ClusterRole clearway-updater",
+        "ClusterRoleBinding clearway-updater",
+        "Role clearway-apply-updates",
+        "RoleBinding clearway-apply-updates",
+        "ConfigMap clearway-release-keys",
+    ];
+    let metrics = [
+        "ClusterRole clearway-metrics-authentication",
+        "ClusterRoleBinding clearway-metrics-authentication",
+        "ClusterRole clearway-metrics-reader",
+        "Service clearway-operator",
+    ];
+    let monitoring = ["ServiceMonitor clearway-operator", "PrometheusRule clearway-operator"];
+    assert_eq!(names(&all.apply_updates), applying);
+    assert_eq!(names(&all.metrics), metrics);
+    assert_eq!(names(&all.monitoring), monitoring);
+    assert_eq!(all.superfluous, [] as [Value; 0]);
+    let added = json!([
+        "--metrics-listen=0.0.0.0:9081",
+        "--log-format=json",
+        "--metrics-authentication",
+        "--apply-updates",
+        "--apply-as=clearway-updater",
+        "--release-key=/etc/clearway/release-keys/platform.pub",
+    ]);
+    assert_eq!(arguments(&all).as_array().unwrap()[4..], *added.as_array().unwrap());
+    assert_eq!(all.apply_updates[5]["data"], json!({"platform.pub": "PEM"}));
+    assert_eq!(all.apply_updates[5]["immutable"], true, "the operator may write ConfigMaps");
+
+    let advice = manifests(&Settings::new(Channel::Standard)).unwrap();
+    assert_eq!(names(&advice.superfluous), [&applying[..], &metrics, &monitoring].concat());
+    let unsigned = Settings { release_keys: ReleaseKeys::default(), ..everything(Channel::Standard) };
+    assert_eq!(names(&manifests(&unsigned).unwrap().superfluous), ["ConfigMap clearway-release-keys"]);
+}
+
+#[test]
+fn a_tag_and_unsigned_releases_are_warned_about() {
+    let pinned = format!("example.com/clearway@sha256:{}", "a".repeat(64));
+    for (image, warned) in [
+        ("example.com/clearway:1.0", true),
+        ("example.com/clearway", true),
+        ("example.com/clearway@sha256:short", true),
+        (pinned.as_str(), false),
+    ] {
+        let settings = Settings { image: image.to_owned(), ..Settings::new(Channel::Standard) };
+        assert_eq!(settings.warnings().iter().any(|text| text.contains("by digest")), warned, "{image}");
+        assert_eq!(settings.warnings().len(), usize::from(warned), "{image}");
+    }
+    let unsigned = Settings { image: pinned, release_keys: ReleaseKeys::default(), ..everything(Channel::Standard) };
+    let warnings = unsigned.warnings();
+    assert!(matches!(warnings.as_slice(), [one] if one.contains("--release-key")), "{warnings:?}");
 }
 
 #[test]
 fn everything_says_who_made_it_and_lives_where_it_is_told() {
-    let settings = Settings { namespace: "elsewhere".to_owned(), ..Settings::new(Channel::Experimental) };
+    let settings = Settings { namespace: "elsewhere".to_owned(), ..everything(Channel::Experimental) };
     let all = manifests(&settings).unwrap();
     for object in all.always().chain(&all.monitoring) {
         assert_eq!(object["metadata"]["labels"][MANAGED_BY], MANAGER, "{object}");
@@ -62,15 +150,73 @@ fn a_random_id_is_an_rfc_4122_uuid_of_version_4() {
 #[test]
 fn the_files_of_kustomize_name_each_other() {
     let files = kustomize::files().unwrap();
-    for channel in ["standard", "experimental"] {
-        let kustomization = &files[&format!("{channel}/kustomization.yaml")];
-        for name in kustomization.lines().filter_map(|line| line.trim().strip_prefix("- ")) {
-            assert!(files.contains_key(&format!("{channel}/{name}")), "{channel}/{name}");
+    for directory in ["standard", "experimental", "apply-updates", "monitoring"] {
+        let kustomization: Value = read(&files[&format!("{directory}/kustomization.yaml")]).remove(0);
+        for name in kustomization["resources"].as_array().unwrap() {
+            let name = name.as_str().unwrap();
+            assert!(files.contains_key(&format!("{directory}/{name}")), "{directory}/{name}");
         }
     }
     let rights = &files["standard/rights.yaml"];
-    assert!(
-        rights.starts_with("# In the whole cluster, to advise:\n#   get, list, watch: clusterversions"),
-        "{rights}"
-    );
+    let head = "# The operator (clearway-operator), in the whole cluster:\n#   get, list, watch: clusterversions (config.openshift.io)\n";
+    assert!(rights.starts_with(head), "{rights}");
+    let overlay = &files["apply-updates/kustomization.yaml"];
+    assert!(overlay.contains("#   *: * (*)\n"), "it says what it adds: {overlay}");
+    assert!(overlay.contains("#   impersonate: serviceaccounts (core), only clearway-updater\n"), "{overlay}");
+}
+
+/// The documents of a file.
+fn read(text: &str) -> Vec<Value> {
+    text.split("---\n").skip(1).map(|document| serde_saphyr::from_str(document).unwrap()).collect()
+}
+
+/// Applies the operations that our components use.
+fn patch(object: &mut Value, operations: &Value) {
+    for operation in operations.as_array().unwrap() {
+        let (path, value) = (operation["path"].as_str().unwrap(), operation["value"].clone());
+        match operation["op"].as_str().unwrap() {
+            "test" => assert_eq!(object.pointer(path), Some(&value), "{path}"),
+            "replace" => *object.pointer_mut(path).unwrap() = value,
+            "add" => object.pointer_mut(path.strip_suffix("/-").unwrap()).unwrap().as_array_mut().unwrap().push(value),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn the_components_come_to_what_install_applies() {
+    let files = kustomize::files().unwrap();
+    for channel in Channel::ALL {
+        let mut objects = Vec::new();
+        for name in ["namespace", "rights", "operator"] {
+            objects.extend(read(&files[&format!("{channel}/{name}.yaml")]));
+        }
+        for component in ["monitoring", "apply-updates"] {
+            let kustomization = read(&files[&format!("{component}/kustomization.yaml")]).remove(0);
+            for change in kustomization["patches"].as_array().unwrap() {
+                let target = objects.iter_mut().find(|one| {
+                    one["kind"] == change["target"]["kind"] && one["metadata"]["name"] == change["target"]["name"]
+                });
+                patch(target.unwrap(), &serde_saphyr::from_str(change["patch"].as_str().unwrap()).unwrap());
+            }
+            for name in kustomization["resources"].as_array().unwrap() {
+                objects.extend(read(&files[&format!("{component}/{}", name.as_str().unwrap())]));
+            }
+        }
+        let mut release_keys = ReleaseKeys::default();
+        release_keys.add("release.pub", String::new());
+        let all = manifests(&Settings { release_keys, ..everything(channel) }).unwrap();
+        // The ConfigMap comes from the administrator's own keys, and a new name of it replaces the pods.
+        let mut applied: Vec<Value> = all.always().chain(&all.monitoring).cloned().collect();
+        applied.retain(|object| object["kind"] != "ConfigMap");
+        for object in &mut applied {
+            if let Some(annotations) = object.pointer_mut("/spec/template/metadata/annotations") {
+                annotations.as_object_mut().unwrap().remove("clearway.dev/release-keys");
+            }
+        }
+        let key = |object: &Value| object["kind"].to_string() + &object["metadata"]["name"].to_string();
+        applied.sort_by_key(key);
+        objects.sort_by_key(key);
+        assert_eq!(objects, applied);
+    }
 }

@@ -2,17 +2,29 @@
 
 use serde_json::{Value, json};
 
-use super::{NAME, Settings, labels, metadata, selector};
+use super::rights::{EVIDENCE_READER, UPDATER};
+use super::{MetricsExposure, NAME, Settings, labels, metadata, release_keys, selector};
 
-/// Where `/livez`, `/readyz` and `/metrics` are.
-pub(super) const STATUS_PORT: u16 = 9080;
+/// Where `/livez` and `/readyz` are, for the kubelet.
+pub(super) const PROBES_PORT: u16 = 9080;
+/// Where `/metrics` is.
+pub(super) const METRICS_PORT: u16 = 9081;
 
 pub(super) fn workload(settings: &Settings) -> Vec<Value> {
-    vec![deployment(settings), budget(settings), service(settings)]
+    vec![deployment(settings), budget(settings), network_policy(settings)]
 }
 
 fn deployment(settings: &Settings) -> Value {
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "status"}, "periodSeconds": 10});
+    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}, "periodSeconds": 10});
+    let mut annotations = json!({"kubectl.kubernetes.io/default-container": "operator"});
+    // Releases are unpacked here.
+    let mut volumes = vec![json!({"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}})];
+    let mut mounts = vec![json!({"name": "scratch", "mountPath": "/tmp"})];
+    if !settings.release_keys.is_empty() {
+        annotations[release_keys::FINGERPRINT] = settings.release_keys.fingerprint().into();
+        volumes.push(release_keys::volume());
+        mounts.push(release_keys::mount());
+    }
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -22,7 +34,7 @@ fn deployment(settings: &Settings) -> Value {
             "selector": {"matchLabels": selector()},
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 1}},
             "template": {
-                "metadata": {"labels": labels(), "annotations": {"kubectl.kubernetes.io/default-container": "operator"}},
+                "metadata": {"labels": labels(), "annotations": annotations},
                 "spec": {
                     "serviceAccountName": NAME,
                     "priorityClassName": "system-cluster-critical",
@@ -36,7 +48,7 @@ fn deployment(settings: &Settings) -> Value {
                         "name": "operator",
                         "image": settings.image,
                         "args": arguments(settings),
-                        "ports": [{"name": "status", "containerPort": STATUS_PORT}],
+                        "ports": ports(settings),
                         "livenessProbe": probe("/livez"),
                         "readinessProbe": probe("/readyz"),
                         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
@@ -45,10 +57,9 @@ fn deployment(settings: &Settings) -> Value {
                             "readOnlyRootFilesystem": true,
                             "capabilities": {"drop": ["ALL"]},
                         },
-                        "volumeMounts": [{"name": "scratch", "mountPath": "/tmp"}],
+                        "volumeMounts": mounts,
                     }],
-                    // Releases are unpacked here.
-                    "volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}}],
+                    "volumes": volumes,
                 },
             },
         },
@@ -56,17 +67,37 @@ fn deployment(settings: &Settings) -> Value {
 }
 
 /// The command line of `clearway operator`.
-fn arguments(settings: &Settings) -> Vec<String> {
+pub(super) fn arguments(settings: &Settings) -> Vec<String> {
     let mut arguments = vec![
         "operator".to_owned(),
         format!("--namespace={}", settings.namespace),
-        format!("--status-listen=0.0.0.0:{STATUS_PORT}"),
+        format!("--evidence-as={EVIDENCE_READER}"),
+        format!("--status-listen=0.0.0.0:{PROBES_PORT}"),
+        match settings.metrics {
+            MetricsExposure::Loopback => format!("--metrics-listen=127.0.0.1:{METRICS_PORT}"),
+            MetricsExposure::Authenticated => format!("--metrics-listen=0.0.0.0:{METRICS_PORT}"),
+        },
         "--log-format=json".to_owned(),
     ];
-    arguments.extend(settings.advice_only.then(|| "--advice-only".to_owned()));
     arguments.extend(settings.upstream.iter().map(|url| format!("--upstream={url}")));
     arguments.extend(settings.prometheus.iter().map(|url| format!("--prometheus={url}")));
+    if settings.metrics == MetricsExposure::Authenticated {
+        arguments.push("--metrics-authentication".to_owned());
+    }
+    if settings.apply_updates {
+        arguments.extend(["--apply-updates".to_owned(), format!("--apply-as={UPDATER}")]);
+        arguments.extend(settings.release_keys.arguments());
+    }
     arguments
+}
+
+/// Ports that others reach: those of the probes, and of the metrics unless they are on loopback.
+fn ports(settings: &Settings) -> Vec<Value> {
+    let mut ports = vec![json!({"name": "probes", "containerPort": PROBES_PORT})];
+    if settings.metrics == MetricsExposure::Authenticated {
+        ports.push(json!({"name": "metrics", "containerPort": METRICS_PORT}));
+    }
+    ports
 }
 
 fn budget(settings: &Settings) -> Value {
@@ -78,14 +109,21 @@ fn budget(settings: &Settings) -> Value {
     })
 }
 
-fn service(settings: &Settings) -> Value {
+/// Nobody reaches the pods but on these ports. Where they connect to is not limited: the API server, the update service,
+/// the Prometheus and the registries are addresses that administrators choose, and that policies cannot name. Allowing it
+/// explicitly keeps the operator working in a namespace whose policies deny everything else.
+fn network_policy(settings: &Settings) -> Value {
+    let ports: Vec<Value> =
+        ports(settings).iter().map(|port| json!({"protocol": "TCP", "port": port["name"]})).collect();
     json!({
-        "apiVersion": "v1",
-        "kind": "Service",
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
         "metadata": metadata(settings, NAME),
         "spec": {
-            "selector": selector(),
-            "ports": [{"name": "metrics", "port": STATUS_PORT, "targetPort": "status"}],
+            "podSelector": {"matchLabels": selector()},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{"ports": ports}],
+            "egress": [{}],
         },
     })
 }

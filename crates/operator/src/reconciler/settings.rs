@@ -35,14 +35,14 @@ pub struct Settings {
 /// Whether updates are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CarryOut {
-    /// When they are asked for.
-    WhenAsked,
     /// Never: the operator only advises.
     Never,
+    /// When they are asked for.
+    WhenAsked,
 }
 
 impl Settings {
-    /// The usual settings for an architecture.
+    /// The usual settings for an architecture: updates are recommended, and not carried out.
     pub fn new(arch: Arch) -> Self {
         Settings {
             upstream: None,
@@ -55,7 +55,7 @@ impl Settings {
             graph_max_age: Duration::from_hours(24),
             look_again: Duration::from_mins(10),
             jitter: 0.5,
-            carry_out: CarryOut::WhenAsked,
+            carry_out: CarryOut::Never,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{apply, prepare};
 use clearway_operator::driver::{Shown, Tools, drive};
+use clearway_operator::reconciler::{CarryOut, Settings};
 use clearway_operator::work::{Order, Work};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
@@ -134,6 +135,8 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
     for heals in [false, true] {
         let tools = Tools {
             store: world.clone(),
+            evidence: world.clone(),
+            updates: world.clone(),
             metrics: None,
             http: HttpOptions::default(),
             carry_out: settings(),
@@ -141,7 +144,7 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
             clock: clearway_sources::clock::now,
         };
         let (told, mut seen) = watch::channel(None);
-        let settings = clearway_operator::reconciler::Settings::new("amd64".parse().unwrap());
+        let settings = Settings { carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) };
         let driver = tokio::spawn(async move {
             drive(tools, Kind::ClusterVersion, "version", settings, told).await;
         });

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clearway_operator::reconciler::CarryOut;
 use serde_json::{Value, json};
 
 use crate::world::{World, graph, risk};
@@ -143,4 +144,19 @@ fn a_conflict_between_beginning_and_applying_applies_nothing_early() {
     world.pass(Duration::from_secs(5));
     assert_eq!(world.count("apply"), 1);
     assert_eq!(history(&world).len(), 2);
+}
+
+#[test]
+fn an_operator_that_only_advises_says_so_to_who_asks_for_an_update() {
+    let mut world = world();
+    world.settings.carry_out = CarryOut::Never;
+    world.restart();
+    world.ask_for(json!({"version": "1.0.1"}));
+    let (status, _, message) = world.condition("ReleaseAccepted");
+    assert_eq!(status, "False");
+    assert!(message.contains("this operator only advises") && message.contains("--apply-updates"), "{message}");
+    assert_eq!((world.count("prepare"), world.count("apply")), (0, 0));
+    assert_eq!(history(&world), [entry("1.0.0", "Completed", true)]);
+    world.ask_for(Value::Null);
+    assert_eq!(world.condition("ReleaseAccepted").0, "True", "taken back, it is as before");
 }

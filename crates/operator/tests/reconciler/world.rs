@@ -9,7 +9,7 @@ use clearway_core::Timestamp;
 use clearway_operator::ask::{Ask, Trouble};
 use clearway_operator::kept::Kept;
 use clearway_operator::knowledge::Knowledge;
-use clearway_operator::reconciler::{Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
+use clearway_operator::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
 use clearway_operator::work::{Order, Prepared, Progress, Work};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
@@ -52,7 +52,7 @@ pub(crate) struct World {
     pub(crate) prepared: Result<Prepared, String>,
     /// Whether applying ends.
     pub(crate) applies: bool,
-    settings: Settings,
+    pub(crate) settings: Settings,
     version: u64,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn cluster_version() -> Value {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings { has_metrics: true, ..Settings::new("amd64".parse().unwrap()) }
+    Settings { has_metrics: true, carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) }
 }
 
 impl World {

@@ -15,14 +15,16 @@ pub struct Removal {
     pub delete_crds: bool,
 }
 
-/// Deletes what is ours, last made first.
+/// Deletes what is ours, with whatever options it was installed; last made first.
 pub async fn uninstall(
     place: &Place<'_>,
     manifests: &Manifests,
     removal: Removal,
     log: &mut Vec<Done>,
 ) -> Result<(), InstallError> {
-    for object in manifests.monitoring.iter().rev().chain(manifests.always().rev()) {
+    for object in
+        manifests.superfluous.iter().rev().chain(manifests.monitoring.iter().rev()).chain(manifests.always().rev())
+    {
         let (group, kind) = group_kind(object);
         if place.catalog.of(group, kind).is_some() {
             log.push(remove(place, object, removal).await?);
@@ -47,7 +49,7 @@ pub async fn uninstall(
     Ok(())
 }
 
-async fn remove(place: &Place<'_>, object: &Value, removal: Removal) -> Result<Done, InstallError> {
+pub(super) async fn remove(place: &Place<'_>, object: &Value, removal: Removal) -> Result<Done, InstallError> {
     let resource = place.resource(object)?;
     let Some(stored) = place.stored(resource, object).await? else { return Ok(done(object, Action::Absent, "")) };
     if !is_ours(&stored) {

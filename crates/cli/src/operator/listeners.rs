@@ -1,0 +1,79 @@
+//! Where the operator answers probes and shows its metrics: on one address, or on one for each.
+
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clearway_operator::metrics_access::{Access, MetricsAccess};
+use clearway_server::{Admission, ListenOptions, Listener, Metrics, MetricsGuard, Probed, Shows, Status};
+use clearway_sources::clock;
+use clearway_sources::kubernetes::Cluster;
+use futures::future::BoxFuture;
+
+use crate::arguments::Operator;
+
+/// Asks the cluster who may read the metrics.
+pub(super) struct ClusterGuard(MetricsAccess<Cluster>);
+
+impl ClusterGuard {
+    /// Asks this cluster, with the operator's own rights.
+    pub(super) fn new(cluster: Cluster) -> Self {
+        ClusterGuard(MetricsAccess::new(cluster, clock::now))
+    }
+}
+
+impl MetricsGuard for ClusterGuard {
+    fn admit<'a>(&'a self, token: Option<&'a str>) -> BoxFuture<'a, Admission> {
+        Box::pin(async move {
+            match self.0.check(token).await {
+                Access::Allowed => Admission::Admitted,
+                Access::Unauthenticated => Admission::Unauthenticated,
+                Access::Forbidden => Admission::Forbidden,
+                Access::TooMany => Admission::TooMany,
+                Access::Unknown(_) => Admission::Unknown,
+            }
+        })
+    }
+}
+
+/// The listeners at work.
+pub(super) struct Listeners(Vec<Listener>);
+
+impl Listeners {
+    /// Binds the addresses and begins to answer.
+    pub(super) fn start<P: Probed>(options: &Operator, probed: &Arc<P>, guard: Option<ClusterGuard>) -> Result<Self> {
+        let metrics = options.metrics_listen.unwrap_or(options.status_listen);
+        if guard.is_none() && !metrics.ip().is_loopback() {
+            tracing::warn!(
+                "everybody who reaches {metrics} can read the metrics; use --metrics-authentication, or a loopback \
+                 address with --metrics-listen"
+            );
+        }
+        let guard = guard.map(|guard| Box::new(guard) as Box<dyn MetricsGuard>);
+        let status = || Status::new(Arc::clone(probed));
+        let Some(address) = options.metrics_listen else {
+            let listener = answer(options.status_listen, status().guarded(guard))?;
+            tracing::info!("probes and metrics on http://{}/readyz and /metrics", listener.address());
+            return Ok(Listeners(vec![listener]));
+        };
+        let probes = answer(options.status_listen, status().showing(Shows::Probes))?;
+        let metrics = answer(address, status().showing(Shows::Metrics).guarded(guard))?;
+        tracing::info!("probes on http://{}/readyz, metrics on http://{}/metrics", probes.address(), metrics.address());
+        Ok(Listeners(vec![probes, metrics]))
+    }
+
+    /// Accepts nothing new, and lets what was begun end within a time.
+    pub(super) fn drain(self, within: Duration) {
+        for listener in self.0 {
+            listener.drain(within);
+        }
+    }
+}
+
+fn answer<P: Probed>(address: SocketAddr, status: Status<P>) -> Result<Listener> {
+    let socket = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let bounds = ListenOptions { threads: NonZeroUsize::MIN, connections: 64, ..ListenOptions::default() };
+    Listener::start(socket, &Arc::new(status), &bounds, &Metrics::default()).context("cannot answer probes")
+}

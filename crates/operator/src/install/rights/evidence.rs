@@ -1,0 +1,127 @@
+//! What rules of a graph may look at: kinds that say how a cluster is built and how it is doing.
+//!
+//! Never here: Secrets and whatever holds credentials (tokens, OAuth and identity providers, MachineConfigs with their
+//! files), logs, exec and other subresources, roles and bindings, which would tell a stranger whom to attack.
+
+use super::Right;
+
+/// The label of ClusterRoles whose rules `clearway-evidence-reader` gets besides [`EVIDENCE`].
+pub const AGGREGATE_TO_EVIDENCE: &str = "clearway.dev/aggregate-to-evidence";
+
+const READ: &[&str] = &["get", "list"];
+
+/// What rules of a graph usually look at. Nothing of it is changed.
+pub const EVIDENCE: &[Right] = &[
+    Right::new(
+        &[""],
+        &[
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "replicationcontrollers",
+            "resourcequotas",
+            "services",
+        ],
+        READ,
+        "rules about nodes (architecture, kernel, kubelet), volumes, and what runs where",
+    ),
+    Right::new(
+        &[""],
+        &["configmaps"],
+        &["get"],
+        "rules about a ConfigMap that they name; nobody may list them, because many hold what nobody should read",
+    ),
+    Right::new(
+        &["apps"],
+        &["daemonsets", "deployments", "replicasets", "statefulsets"],
+        READ,
+        "rules about the conditions of workloads",
+    ),
+    Right::new(&["batch"], &["cronjobs", "jobs"], READ, "rules about jobs that an update would interrupt"),
+    Right::new(
+        &["autoscaling", "policy"],
+        &["horizontalpodautoscalers", "poddisruptionbudgets"],
+        READ,
+        "rules about budgets that hold up the draining of nodes",
+    ),
+    Right::new(
+        &["networking.k8s.io"],
+        &["ingressclasses", "ingresses", "networkpolicies"],
+        READ,
+        "rules about how traffic comes in and goes around",
+    ),
+    Right::new(
+        &["gateway.networking.k8s.io"],
+        &["gatewayclasses", "gateways", "grpcroutes", "httproutes", "tlsroutes"],
+        READ,
+        "the same for the Gateway API",
+    ),
+    Right::new(
+        &["storage.k8s.io"],
+        &["csidrivers", "csinodes", "storageclasses", "volumeattachments"],
+        READ,
+        "rules about storage drivers",
+    ),
+    Right::new(
+        &["apiextensions.k8s.io", "apiregistration.k8s.io"],
+        &["apiservices", "customresourcedefinitions"],
+        READ,
+        "rules about the APIs that a cluster serves, and from where",
+    ),
+    Right::new(
+        &["admissionregistration.k8s.io"],
+        &[
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ],
+        READ,
+        "rules about webhooks and policies that an update would meet",
+    ),
+    Right::new(
+        &["flowcontrol.apiserver.k8s.io", "node.k8s.io", "scheduling.k8s.io"],
+        &["flowschemas", "priorityclasses", "prioritylevelconfigurations", "runtimeclasses"],
+        READ,
+        "rules about how a cluster shares itself out",
+    ),
+    Right::new(
+        &["config.openshift.io"],
+        &[
+            "apiservers",
+            "clusteroperators",
+            "clusterversions",
+            "dnses",
+            "featuregates",
+            "infrastructures",
+            "networks",
+            "proxies",
+            "schedulers",
+        ],
+        READ,
+        "rules about the platform, where it is OpenShift's, and about the ClusterVersion",
+    ),
+    Right::new(
+        &["machine.openshift.io", "machineconfiguration.openshift.io"],
+        &["machineconfigpools", "machines", "machinesets"],
+        READ,
+        "rules about machines; MachineConfigs hold files, and are not among them",
+    ),
+    Right::new(
+        &["operator.openshift.io"],
+        &[
+            "etcds",
+            "ingresscontrollers",
+            "kubeapiservers",
+            "kubecontrollermanagers",
+            "kubeschedulers",
+            "networks",
+            "storages",
+        ],
+        READ,
+        "rules about the platform's own operators",
+    ),
+    Right::new(&["clearway.dev"], &["componentversions"], READ, "rules about add-ons and their versions"),
+];
