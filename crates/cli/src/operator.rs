@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
         }
         let stores = connect(options).await?;
         let guard = options.metrics_authentication.then(|| ClusterGuard::new(stores.own.cluster().clone()));
-        work(options, stores, prometheus(options)?, guard).await
+        Box::pin(work(options, stores, prometheus(options)?, guard)).await
     })
 }
 

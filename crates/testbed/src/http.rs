@@ -25,8 +25,9 @@ pub async fn get(port: u16, path: &str) -> io::Result<Answer> {
 /// The same with more headers.
 pub async fn get_with(port: u16, path: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n{headers}\r\n");
+    let mut lines = vec![format!("GET {path} HTTP/1.0"), format!("Host: 127.0.0.1:{port}"), "Accept: */*".to_owned()];
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    let request = lines.join("\r\n") + "\r\n\r\n";
     stream.write_all(request.as_bytes()).await?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await?;

@@ -58,10 +58,10 @@ impl Listeners {
             tracing::info!("probes and metrics on http://{}/readyz and /metrics", listener.address());
             return Ok(Listeners(vec![listener]));
         };
-        let probes = answer(options.status_listen, status().showing(Shows::Probes))?;
+        let health = answer(options.status_listen, status().showing(Shows::Probes))?;
         let metrics = answer(address, status().showing(Shows::Metrics).guarded(guard))?;
-        tracing::info!("probes on http://{}/readyz, metrics on http://{}/metrics", probes.address(), metrics.address());
-        Ok(Listeners(vec![probes, metrics]))
+        tracing::info!("probes on http://{}/readyz, metrics on http://{}/metrics", health.address(), metrics.address());
+        Ok(Listeners(vec![health, metrics]))
     }
 
     /// Accepts nothing new, and lets what was begun end within a time.

@@ -70,8 +70,8 @@ async fn what_is_printed_is_what_is_applied() {
 }
 
 fn with_keys(here: &Path, keys: &[&Path]) -> Said {
-    let keys: String = keys.iter().map(|key| format!(" --release-key {}", key.display())).collect();
-    run(here, &format!("install --apply-updates{keys} --image {PINNED} -o json"))
+    let keys: Vec<String> = keys.iter().map(|key| format!("--release-key {}", key.display())).collect();
+    run(here, &format!("install --apply-updates {} --image {PINNED} -o json", keys.join(" ")))
 }
 
 #[test]

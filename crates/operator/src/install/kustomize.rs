@@ -157,19 +157,19 @@ fn component(
 /// a test that they are what is expected, and the rest is added.
 fn changed_arguments(from: &Settings, to: &Settings) -> Vec<Value> {
     let (from, to) = (arguments(from), arguments(to));
-    let mut patch = Vec::new();
+    let mut operations = Vec::new();
     for (place, argument) in to.iter().enumerate() {
         let path = format!("{CONTAINER}/args/{place}");
         match from.get(place) {
             Some(before) if before == argument => {}
             Some(before) => {
-                patch.push(json!({"op": "test", "path": path, "value": before}));
-                patch.push(json!({"op": "replace", "path": path, "value": argument}));
+                operations.push(json!({"op": "test", "path": path, "value": before}));
+                operations.push(json!({"op": "replace", "path": path, "value": argument}));
             }
-            None => patch.push(json!({"op": "add", "path": format!("{CONTAINER}/args/-"), "value": argument})),
+            None => operations.push(json!({"op": "add", "path": format!("{CONTAINER}/args/-"), "value": argument})),
         }
     }
-    patch
+    operations
 }
 
 fn yaml(objects: &[&Value]) -> Result<String, KustomizeError> {

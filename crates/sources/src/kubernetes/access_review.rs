@@ -20,7 +20,7 @@ impl User {
 }
 
 impl Cluster {
-    /// The user that a bearer token belongs to; none if the API server does not accept the token (TokenReview).
+    /// The user that a bearer token belongs to; none if the API server does not accept the token (`TokenReview`).
     pub async fn user_of_token(&self, token: &str) -> Result<Option<User>, ClusterError> {
         let review = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "metadata": {}, "spec": {"token": token},
@@ -30,7 +30,7 @@ impl Cluster {
         Ok(accepted.then(|| User { info: answer["status"]["user"].take() }))
     }
 
-    /// Whether a user may get a path of an HTTP server, such as `/metrics` (SubjectAccessReview).
+    /// Whether a user may get a path of an HTTP server, such as `/metrics` (`SubjectAccessReview`).
     pub async fn may_get_path(&self, user: &User, path: &str) -> Result<bool, ClusterError> {
         let User { info } = user;
         let review = json!({
