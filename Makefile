@@ -32,6 +32,10 @@ crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Ru
 	@cargo xtask crds
 	@cargo xtask deploy
 
+.PHONY: image
+image: ## Build the container image: a static binary and the Containerfile, into target/image
+	@tools/image
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)
 	@tools/fuzz

@@ -39,6 +39,12 @@ pub enum Component {
     Nginx,
     /// Tries a service against its `OpenAPI` description.
     Schemathesis,
+    /// Builds container images.
+    Buildah,
+    /// Unpacks container images.
+    Umoci,
+    /// Starts containers. Only root can start one as any user, so for others it counts as missing.
+    Runc,
 }
 
 impl Component {
@@ -55,6 +61,9 @@ impl Component {
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",
+            Self::Buildah => "buildah",
+            Self::Umoci => "umoci",
+            Self::Runc => "runc",
         }
     }
 
@@ -62,12 +71,16 @@ impl Component {
     /// `testbed/go.mod` or `testbed/requirements.txt` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an
     /// old Prometheus on the PATH would give other answers.
     fn is_from_the_system(self) -> bool {
-        matches!(self, Self::DockerRegistry | Self::Nginx)
+        matches!(self, Self::DockerRegistry | Self::Nginx | Self::Buildah | Self::Umoci | Self::Runc)
     }
 
     /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
     /// `testbed/install --print-bin` prints, and the Debian programs at last on the PATH and in `/usr/sbin`.
     pub fn find(self) -> Result<PathBuf, Missing> {
+        if self == Self::Runc && !rustix::process::geteuid().is_root() {
+            let why = "starting a container as any user needs root".to_owned();
+            return Err(Missing { component: self.name(), why, how: "run the tests as root".to_owned() });
+        }
         let bin = bin_directory();
         let mut directories: Vec<PathBuf> = Vec::new();
         directories.extend(directory_from_env("KUBEBUILDER_ASSETS"));
