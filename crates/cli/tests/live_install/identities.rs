@@ -153,6 +153,7 @@ async fn rules_see_what_the_reader_may_read_and_the_operator_alone_sees_nothing(
         .filter(|line| line.contains("not allowed") && !line.contains("clearway-evidence-reader"))
         .collect();
     assert_eq!(own, Vec::<&str>::new(), "nothing that it does for itself is refused");
+    assert!(!said.contains("UNSIGNED"), "it applies nothing: {said}");
 
     // It only advises, and says so to who asks for more.
     patch(json!({"spec": {"desiredUpdate": {"version": "1.0.1", "image": "example.com/r@1.0.1"}}})).await;
@@ -169,10 +170,11 @@ async fn rules_see_what_the_reader_may_read_and_the_operator_alone_sees_nothing(
 
     patch(json!({"spec": {"desiredUpdate": null}})).await;
     let log = directory.path().join("alone.log");
-    let _alone = operator(&cluster, log, &["--upstream", &url, "--lease-duration", "2s"]).await;
+    let alone = operator(&cluster, log, &["--upstream", &url, "--lease-duration", "2s", "--apply-updates"]).await;
     patch(json!({"metadata": {"annotations": {"clearway.dev/re-evaluate": "now"}}})).await;
     until(&admin, "neither rule can be evaluated", |object| {
         recommended(object, "1.0.1").0 == "Unknown" && recommended(object, "1.0.2").0 == "Unknown"
     })
     .await;
+    assert!(alone.said().contains("UNSIGNED RELEASES ARE APPLIED"), "{}", alone.said());
 }

@@ -64,8 +64,8 @@ fn base(channel: Channel, files: &mut BTreeMap<String, String>) -> Result<(), Ku
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
     });
     let head = "# Advice only: nothing here can change anything but Clearway's own objects. In your own kustomization.yaml add\n\
-                #   components: [../apply-updates]   to have updates applied; its head says what that adds\n\
-                #   components: [../monitoring]      for authenticated metrics, scraping and alerts (Prometheus operator)\n";
+                #   components: [deploy/apply-updates]   to have updates applied; its head says what that adds\n\
+                #   components: [deploy/monitoring]      for authenticated metrics, scraping and alerts (Prometheus operator)\n";
     files.insert(format!("{channel}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
     for (name, head, objects) in parts {
         files.insert(format!("{channel}/{name}"), format!("{head}{}", yaml(&objects)?));
