@@ -94,7 +94,7 @@ fn public_keys(file: &Path) -> Result<String> {
 
 /// What `--apply-updates` adds, for who types it.
 fn apply_updates_note(settings: &Settings) -> String {
-    let right = |right: &Right| format!("  {right}\n      {}\n", right.why);
+    let right = |right: &Right| format!("    {right}\n        {}\n", right.why);
     let rights = |rights: &[Right]| rights.iter().map(right).collect::<String>();
     format!(
         "note: --apply-updates adds\n  the service account {}:{UPDATER}, in the whole cluster:\n{}  for the operator, in its \

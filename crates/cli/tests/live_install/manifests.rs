@@ -93,7 +93,7 @@ fn applying_updates_takes_a_decision_about_signatures() {
     );
     assert_eq!(adds, "note: --apply-updates adds");
     assert_eq!(account, "  the service account clearway:clearway-updater, in the whole cluster:");
-    assert!(unsigned.err.contains("\n  *: * (*)\n"), "{}", unsigned.err);
+    assert!(unsigned.err.contains("\n    every verb: every resource (every API group)\n"), "{}", unsigned.err);
 
     let private = directory.path().join("private.pem");
     let block = KEY.replace("PUBLIC", "PRIVATE");

@@ -86,9 +86,16 @@ impl Right {
 /// In one line, such as `get, list: nodes (core)`.
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let groups: Vec<&str> =
-            self.groups.iter().map(|group| if group.is_empty() { "core" } else { *group }).collect();
-        write!(f, "{}: {} ({})", self.verbs.join(", "), self.resources.join(", "), groups.join(", "))?;
+        let words = |words: &[&'static str], all: &'static str| -> String {
+            let word = |word: &&'static str| match *word {
+                "*" => all,
+                "" => "core",
+                other => other,
+            };
+            words.iter().map(word).collect::<Vec<_>>().join(", ")
+        };
+        let (verbs, resources) = (words(self.verbs, "every verb"), words(self.resources, "every resource"));
+        write!(f, "{verbs}: {resources} ({})", words(self.groups, "every API group"))?;
         if self.names.is_empty() { Ok(()) } else { write!(f, ", only {}", self.names.join(", ")) }
     }
 }

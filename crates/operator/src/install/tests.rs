@@ -161,7 +161,7 @@ fn the_files_of_kustomize_name_each_other() {
     let head = "# The operator (clearway-operator), in the whole cluster:\n#   get, list, watch: clusterversions (config.openshift.io)\n";
     assert!(rights.starts_with(head), "{rights}");
     let overlay = &files["apply-updates/kustomization.yaml"];
-    assert!(overlay.contains("#   *: * (*)\n"), "it says what it adds: {overlay}");
+    assert!(overlay.contains("#   every verb: every resource (every API group)\n"), "it says what it adds: {overlay}");
     assert!(overlay.contains("#   impersonate: serviceaccounts (core), only clearway-updater\n"), "{overlay}");
 }
 
