@@ -1,6 +1,5 @@
 //! `clearway install` and `clearway uninstall`: the operator in a cluster, and out of it.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -26,14 +25,14 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
     let settings = settings(options)?;
     let manifests = manifests(&settings)?;
     for warning in settings.warnings() {
-        anstream::eprintln!("warning: {}", output::printable(&warning));
+        output::print_note!("warning: {warning}");
     }
     if settings.apply_updates {
-        anstream::eprint!("{}", apply_updates_note(&settings));
+        output::print_note!("{}", apply_updates_note(&settings));
     }
     if options.dry_run {
         if options.adopt.is_some() {
-            anstream::eprintln!(
+            output::print_note!(
                 "note: what --adopt writes is a status, which manifests cannot hold; it is not printed"
             );
         }
@@ -101,7 +100,7 @@ fn apply_updates_note(settings: &Settings) -> String {
          own namespace:\n{}",
         settings.namespace,
         rights(APPLY),
-        rights(IMPERSONATE_UPDATER),
+        rights(IMPERSONATE_UPDATER).trim_end(),
     )
 }
 
@@ -116,8 +115,7 @@ fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
             manifests.all().map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
         }
     };
-    anstream::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    output::print_document(&text).context("cannot write the manifests")
 }
 
 /// Carries out `clearway uninstall`.

@@ -294,6 +294,9 @@ async fn the_image_runs_as_the_deployment_starts_it() {
     assert_eq!(http::get(probes, "/readyz").await.unwrap().status, 200);
     assert!(http::get(metrics, "/metrics").await.unwrap().body.contains("cluster_version"));
 
+    let said = container.said();
+    assert!(!said.contains("not allowed") && !said.contains("orbidden"), "the rights are enough: {said}");
+
     // It is the first process of its container, and ends when it is asked to.
     assert!(container.runc(&["kill", &container.name, "TERM"]).status.success());
     let mut ended = None;

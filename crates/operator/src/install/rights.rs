@@ -134,10 +134,11 @@ pub const OPERATOR: &[Right] = &[
 pub const OWN_NAMESPACE: &[Right] = &[
     Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "one of the replicas leads"),
     Right::new(&["coordination.k8s.io"], &["leases"], &["get", "patch"], "one of the replicas leads").named(&[NAME]),
+    Right::new(&[""], &["configmaps"], &["create"], "its state; the name of what is created cannot be limited"),
     Right::new(
         &[""],
         &["configmaps"],
-        &["create", "get", "patch"],
+        &["get", "patch"],
         "the last good graph and what was evaluated, over a restart while the update service is away",
     )
     .named(&[CLUSTER_VERSION_STATE]),
@@ -154,7 +155,7 @@ pub const OWN_NAMESPACE: &[Right] = &[
 pub const OWN_NAMESPACE_EXPERIMENTAL: &[Right] = &[Right::new(
     &[""],
     &["configmaps"],
-    &["create", "get", "patch"],
+    &["get", "patch"],
     "the same state for each ComponentVersion, whose names administrators choose; release keys are immutable",
 )];
 
