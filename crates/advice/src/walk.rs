@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use clearway_graph::{Risk, Rule};
 
-use crate::evidence::FailureClass;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Told, Tried};
+use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Told, Tried, remedy};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
@@ -83,10 +82,7 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
     let tried = match &entry.reading {
         Reading::Check(check) => check.check(case),
         Reading::Failed { failure, .. } => {
-            let missing = match failure.class {
-                FailureClass::Refused => "A query that the fence lets through, or another limit of the fence.",
-                _ => "A rule that can be read: its author has to mend it.",
-            };
+            let missing = remedy(failure.class);
             Tried::unseen(Finding::failed(failure.class, &failure.message, missing))
         }
         Reading::NotRecognised { .. } => return (not_recognised(entry), None),

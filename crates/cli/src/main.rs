@@ -22,6 +22,7 @@ mod promql;
 mod release;
 mod risk;
 mod serve;
+mod signals;
 mod snapshot;
 mod status;
 mod upgrade;

@@ -5,13 +5,16 @@ mod listeners;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use clearway_advice::rounds::RoundSettings;
-use clearway_core::Arch;
+use clearway_core::terminal_text::escape_json;
+use clearway_core::{Arch, humanize};
+use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{self, Veto};
 use clearway_operator::driver::{Shown, Tools};
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics;
 use clearway_operator::metrics_store::MetricsStore;
@@ -25,7 +28,8 @@ use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use clearway_sources::release::Key;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
-use tokio::signal::unix::{SignalKind, signal};
+use serde_json::json;
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use self::listeners::{ClusterGuard, Listeners};
@@ -33,6 +37,7 @@ use crate::arguments::Operator;
 use crate::exit::Exit;
 use crate::graph::registry;
 use crate::log;
+use crate::signals::stop_signal;
 
 /// The name in events and of the lease.
 const NAME: &str = "clearway-operator";
@@ -41,10 +46,17 @@ const SILENCE: Duration = Duration::from_mins(1);
 /// Bytes of an answer of the update service: the largest in practice is below 2 MB.
 const ANSWER_BYTES: u64 = 32 << 20;
 
+/// Threads on which objects are reconciled and rules evaluated.
+const THREADS: usize = 2;
+/// Threads for what computes for long: reading answers, evaluating rules.
+const BLOCKING_THREADS: usize = 4;
+
 /// Works until it is told to stop.
+///
+/// Two runtimes share the work: one thread renews the lease and waits for signals, and never computes; objects are
+/// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
     log::start(options.log_format, &options.log)?;
-    // Everything it does is waiting; one thread does that with the least memory.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     runtime.block_on(async {
@@ -52,16 +64,21 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
             let state = StateDirectory::open(directory)?;
             let feed = MetricsStore::Directory(state.metrics());
             let metrics = prometheus(options)?.unwrap_or(feed);
-            let stores = Stores { own: state.clone(), evidence: state.clone(), updates: state };
-            return work(options, stores, Some(metrics), None).await;
+            let stores = Stores { own: state.clone(), evidence: state.clone(), updates: state.clone() };
+            let connect = move || std::future::ready(Ok(stores.clone()));
+            return Box::pin(work(options, state, connect, Some(metrics), None)).await;
         }
-        let stores = connect(options).await?;
-        let guard = options.metrics_authentication.then(|| ClusterGuard::new(stores.own.cluster().clone()));
-        Box::pin(work(options, stores, prometheus(options)?, guard)).await
+        // The lease has a connection of its own, which nothing else can clog.
+        let own = connect(&access(options)?.own).await?;
+        let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
+        let access = access(options)?;
+        let connect = move || connect_all(access.clone());
+        Box::pin(work(options, own, connect, prometheus(options)?, guard)).await
     })
 }
 
 /// One cluster, with the rights of three identities.
+#[derive(Clone)]
 struct Stores<S> {
     /// For the operator's own objects.
     own: S,
@@ -71,28 +88,33 @@ struct Stores<S> {
     updates: S,
 }
 
-/// Connects once for each identity; an identity that is not named is the operator's own.
-async fn connect(options: &Operator) -> Result<Stores<ClusterStore>> {
-    let store = async |account: Option<&String>| {
+/// How the cluster is reached as each of the three; an identity that is not named is the operator's own.
+fn access(options: &Operator) -> Result<Stores<Connection>> {
+    let connection = |account: Option<&String>| {
         let account = account.map(|text| ServiceAccountName::read(text, &options.namespace)).transpose()?;
-        let connection = Connection {
+        Ok::<_, anyhow::Error>(Connection {
             kubeconfig: options.kubeconfig.clone(),
             context: options.context.clone(),
             impersonate: account,
-        };
-        let cluster = Cluster::connect(&connection).await?;
-        Ok::<_, anyhow::Error>(ClusterStore::new(cluster, NAME).with_silence(SILENCE))
+        })
     };
-    let own = store(None).await?;
-    let evidence = match &options.evidence_as {
-        Some(account) => store(Some(account)).await?,
-        None => own.clone(),
-    };
-    let updates = match &options.apply_as {
-        Some(account) => store(Some(account)).await?,
-        None => own.clone(),
-    };
-    Ok(Stores { own, evidence, updates })
+    Ok(Stores {
+        own: connection(None)?,
+        evidence: connection(options.evidence_as.as_ref())?,
+        updates: connection(options.apply_as.as_ref())?,
+    })
+}
+
+async fn connect(connection: &Connection) -> Result<ClusterStore> {
+    Ok(ClusterStore::new(Cluster::connect(connection).await?, NAME).with_silence(SILENCE))
+}
+
+async fn connect_all(access: Stores<Connection>) -> Result<Stores<ClusterStore>> {
+    Ok(Stores {
+        own: connect(&access.own).await?,
+        evidence: connect(&access.evidence).await?,
+        updates: connect(&access.updates).await?,
+    })
 }
 
 fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
@@ -107,35 +129,37 @@ fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
     Ok(Some(MetricsStore::Prometheus(Arc::new(Prometheus::new(url, &access)?))))
 }
 
-async fn work<S: Store>(
+async fn work<S, F, C>(
     options: &Operator,
-    stores: Stores<S>,
+    own: S,
+    connect: C,
     metrics: Option<MetricsStore>,
     guard: Option<ClusterGuard>,
-) -> Result<Exit> {
+) -> Result<Exit>
+where
+    S: Store,
+    F: Future<Output = Result<Stores<S>>> + Send + 'static,
+    C: Fn() -> F,
+{
     let (shown, watched) = watch::channel(BTreeMap::new());
-    let health = Arc::new(Health { watched, leads: AtomicBool::new(false) });
+    let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
     let listeners = Listeners::start(options, &health, guard)?;
     let settings = settings(options, metrics.is_some())?;
-    let tools = Tools {
-        store: stores.own.clone(),
+    let carry_out = carry_out(options, settings.jitter)?;
+    let tools = |stores: Stores<S>| Tools {
+        store: stores.own,
         evidence: stores.evidence,
         updates: stores.updates,
-        metrics,
+        metrics: metrics.clone(),
         http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
-        carry_out: carry_out(options, settings.jitter)?,
+        carry_out: carry_out.clone(),
         namespace: options.namespace.clone(),
         clock: clock::now,
+        heartbeat: health.heartbeat.clone(),
     };
     let terms = Terms { duration: options.lease_duration, renew: options.lease_duration / 5 };
-    let mut candidate = Candidate::new(stores.own, &options.namespace, NAME, identity(), terms, clock::now);
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut stop = std::pin::pin!(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    });
+    let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
+    let mut stop = std::pin::pin!(stop_signal()?);
     loop {
         tokio::select! {
             () = candidate.win() => {}
@@ -143,22 +167,45 @@ async fn work<S: Store>(
         }
         tracing::info!("leading");
         health.leads.store(true, Ordering::Relaxed);
-        let stopped = tokio::select! {
-            () = operate(tools.clone(), settings.clone(), shown.clone()) => false,
-            () = candidate.hold() => false,
-            () = &mut stop => true,
+        let reconcilers = reconcilers()?;
+        let stopped = {
+            let lead = async {
+                let stores = reconcilers.spawn(connect()).await.context("cannot connect")??;
+                let (tools, settings, shown) = (tools(stores), settings.clone(), shown.clone());
+                Ok::<_, anyhow::Error>(reconcilers.spawn(operate(tools, settings, shown)).await?)
+            };
+            tokio::select! {
+                ended = lead => {
+                    if let Err(error) = ended {
+                        tracing::error!("the reconcilers ended: {error:#}");
+                    }
+                    false
+                }
+                () = candidate.hold() => false,
+                () = &mut stop => true,
+            }
         };
+        // What still computes ends with the process at the latest; nothing of it is written any more.
+        reconcilers.shutdown_background();
         health.leads.store(false, Ordering::Relaxed);
         shown.send_replace(BTreeMap::new());
         if stopped {
             break;
         }
     }
-    tracing::info!("stopping");
+    tracing::info!("stopping; another signal ends the process at once");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
-    Ok(Exit::Yes)
+    // A computation that never ends would be waited for.
+    std::process::exit(0)
+}
+
+/// The threads of one term as the leader.
+fn reconcilers() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(THREADS).max_blocking_threads(BLOCKING_THREADS).thread_name("reconciler");
+    builder.enable_all().build().context("cannot start the threads of the reconcilers")
 }
 
 fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
@@ -247,16 +294,38 @@ fn identity() -> String {
 struct Health {
     watched: Watched,
     leads: AtomicBool,
+    heartbeat: Heartbeat,
+}
+
+impl Health {
+    fn shown(&self) -> Vec<((Kind, String), Shown)> {
+        let all = self.watched.borrow();
+        all.iter().filter_map(|(id, told)| Some((id.clone(), told.borrow().clone()?))).collect()
+    }
 }
 
 impl Probed for Health {
+    fn not_live(&self) -> Option<String> {
+        let (what, since) = self.heartbeat.hanging(Instant::now())?;
+        Some(format!("{what} has not ended for {}", humanize(since)))
+    }
+
     fn not_ready(&self) -> Option<String> {
         // A replica that waits for its turn is ready for it.
         None
     }
 
     fn metrics_text(&self) -> String {
-        let shown: Vec<Shown> = self.watched.borrow().values().filter_map(|told| told.borrow().clone()).collect();
+        let shown: Vec<Shown> = self.shown().into_iter().map(|(_, shown)| shown).collect();
         metrics::text(&shown, self.leads.load(Ordering::Relaxed))
+    }
+
+    fn assessments(&self) -> Option<String> {
+        let named = self.shown().into_iter().map(|((kind, name), shown)| {
+            let assessment = shown.assessment.and_then(|assessment| serde_json::to_value(assessment.as_ref()).ok());
+            json!({"kind": kind.as_str(), "name": name, "assessment": assessment})
+        });
+        let all = json!({"items": named.collect::<Vec<_>>()});
+        Some(escape_json(&all.to_string()).into_owned())
     }
 }

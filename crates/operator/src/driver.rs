@@ -7,8 +7,9 @@ mod effects;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use clearway_advice::Assessment;
 use clearway_core::Timestamp;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Key, Kind as ObjectKind, Seen, Store, StoreError};
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::Kind;
 use crate::carry_out::{self, Worker};
+use crate::heartbeat::Heartbeat;
 use crate::kept::{self, Kept};
 use crate::metrics_store::MetricsStore;
 use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
@@ -48,10 +50,12 @@ pub struct Tools<S> {
     pub namespace: String,
     /// The clock.
     pub clock: fn() -> Timestamp,
+    /// Notices computations that do not end.
+    pub heartbeat: Heartbeat,
 }
 
 /// What a driver tells others.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Shown {
     /// The object as it was stored last.
     pub object: Arc<Value>,
@@ -61,6 +65,21 @@ pub struct Shown {
     pub counts: Counts,
     /// How far an update is.
     pub work: Work,
+    /// The last assessment, with all its proofs.
+    pub assessment: Option<Arc<Assessment>>,
+}
+
+impl PartialEq for Shown {
+    fn eq(&self, other: &Self) -> bool {
+        let Shown { object, retrieved_at, counts, work, assessment } = self;
+        let same = match (assessment, &other.assessment) {
+            (None, None) => true,
+            // One that was made again is shown again; comparing all proofs would cost more.
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        same && (object, retrieved_at, counts, work) == (&other.object, &other.retrieved_at, &other.counts, &other.work)
+    }
 }
 
 /// What is told of an object; nothing before it was seen.
@@ -229,7 +248,9 @@ impl<S: Store> Driver<S> {
     }
 
     fn step(&mut self, input: Input) {
+        let beat = self.tools.heartbeat.begin("a step of the reconciler", Instant::now());
         let effects = self.reconciler.step(input, (self.tools.clock)());
+        drop(beat);
         for effect in effects {
             self.carry_out(effect);
         }
@@ -248,6 +269,7 @@ impl<S: Store> Driver<S> {
                 retrieved_at: reconciler.retrieved_at(),
                 counts: reconciler.counts(),
                 work: reconciler.work().clone(),
+                assessment: reconciler.assessment().cloned(),
             };
             let changed = told.as_ref() != Some(&next);
             *told = Some(next);

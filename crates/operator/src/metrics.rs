@@ -231,7 +231,7 @@ mod tests {
             },
         });
         let counts = Counts { answered: 3, failed: 1, stored: 2 };
-        let shown = Shown { object: Arc::new(object), retrieved_at: None, counts, work: Work::Idle };
+        let shown = Shown { object: Arc::new(object), retrieved_at: None, counts, work: Work::Idle, assessment: None };
         let text = text(&[shown], true);
         for line in [
             "clearway_operator_leads{} 1",

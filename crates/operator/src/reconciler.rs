@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clearway_advice::Assessment;
 use clearway_advice::evidence::{ObjectQuestion, Question};
 use clearway_advice::rounds::Rounds;
 use clearway_core::{Digest, Timestamp};
@@ -65,6 +66,7 @@ pub struct Reconciler {
     store_again: Option<Timestamp>,
     stored_at: Option<Timestamp>,
     progress: AssessmentProgress,
+    assessment: Option<Arc<Assessment>>,
     /// Until when a status that differs is held back.
     held_until: Option<Timestamp>,
     /// When the update service answered last.
@@ -135,6 +137,7 @@ impl Reconciler {
             store_again: None,
             stored_at: None,
             progress: AssessmentProgress::default(),
+            assessment: None,
             held_until: None,
             retrieved_at: None,
             counts: Counts::default(),
@@ -164,6 +167,11 @@ impl Reconciler {
         self.object.as_ref()?;
         let fetch = if self.feed.asking.is_some() { None } else { self.feed.next };
         [fetch, self.rounds.next(), self.store_again, self.held_until].into_iter().flatten().min()
+    }
+
+    /// The last assessment, with all its proofs; nothing while nothing is known of updates.
+    pub fn assessment(&self) -> Option<&Arc<Assessment>> {
+        self.assessment.as_ref()
     }
 
     /// The object as it was stored last.
@@ -464,7 +472,8 @@ impl Reconciler {
             (None, false) => Retrieval::NotYet,
         };
         let known = Known { knowledge: self.knowledge.as_deref(), evidence, retrieval, work: &self.work, invalid };
-        let composed = status::compose(object, &known, &self.shape, now);
+        let mut composed = status::compose(object, &known, &self.shape, now);
+        self.assessment = composed.assessment.take().map(Arc::new);
         (self.progress.composed_at, self.progress.composed) = (Some(now), true);
         for note in &composed.left_out {
             let message = format!("Left out of the status, because it cannot be stored there: {note}");

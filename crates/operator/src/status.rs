@@ -1,5 +1,6 @@
 //! The status of an object from everything that is known: a function of values.
 
+use clearway_advice::Assessment;
 use clearway_advice::evidence::Recorded;
 use clearway_advice::rounds::Rounds;
 use clearway_conditions::model::Generation;
@@ -34,6 +35,8 @@ pub(crate) struct Known<'a> {
 pub(crate) struct Composed {
     pub(crate) status: Value,
     pub(crate) left_out: Vec<String>,
+    /// What the advice in it follows from.
+    pub(crate) assessment: Option<Assessment>,
 }
 
 /// What was found out about the cluster, as evidence.
@@ -54,11 +57,11 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
     let generation = Generation::new(object.metadata.generation.unwrap_or(1)).unwrap_or(Generation::FIRST);
     let mut status = Status { observed_generation: object.metadata.generation.unwrap_or(0), ..before.clone() };
     move_on(&mut status, object, known.work, now);
-    let lists = match known.knowledge {
-        Some(knowledge) => {
-            let assessment = knowledge.plan.assess(&known.evidence, now);
+    let assessment = known.knowledge.map(|knowledge| knowledge.plan.assess(&known.evidence, now));
+    let lists = match known.knowledge.zip(assessment.as_ref()) {
+        Some((knowledge, assessment)) => {
             let (accepted, before) = (&object.spec.accepted_risks, &before.conditional_updates);
-            recommendations(knowledge, &assessment, accepted, before, generation, now)
+            recommendations(knowledge, assessment, accepted, before, generation, now)
         }
         // What is stored is of another process; it stands for the moment until the service has been asked.
         None if matches!(known.retrieval, Retrieval::NotYet) => Recommendations {
@@ -86,7 +89,7 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         status.available_updates.clear();
         status.conditional_updates.clear();
     }
-    Composed { status: serde_json::to_value(&status).unwrap_or_default(), left_out }
+    Composed { status: serde_json::to_value(&status).unwrap_or_default(), left_out, assessment }
 }
 
 /// Writes into the history what an update came to.

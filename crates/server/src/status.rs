@@ -14,12 +14,23 @@ use crate::respond::{Answer, bytes};
 use crate::service::Service;
 
 const METRICS: HeaderValue = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// What can be asked how it is.
 pub trait Probed: Send + Sync + 'static {
+    /// Why it should be started again; nothing while it works.
+    fn not_live(&self) -> Option<String> {
+        None
+    }
+
     /// Why it is not ready; nothing if it is.
     fn not_ready(&self) -> Option<String>;
+
+    /// Its assessments as JSON, with all their proofs, if it makes any.
+    fn assessments(&self) -> Option<String> {
+        None
+    }
 
     /// Its metrics, as `OpenMetrics` has them.
     fn metrics_text(&self) -> String;
@@ -114,7 +125,10 @@ impl<P: Probed> Status<P> {
         }
         let (probes, metrics) = (self.shows != Shows::Metrics, self.shows != Shows::Probes);
         match path {
-            "/livez" if probes => text(StatusCode::OK, TEXT, "ok\n".to_owned()),
+            "/livez" if probes => match self.probed.not_live() {
+                None => text(StatusCode::OK, TEXT, "ok\n".to_owned()),
+                Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("{why}\n")),
+            },
             "/readyz" if probes && self.draining.load(Ordering::Relaxed) => {
                 text(StatusCode::SERVICE_UNAVAILABLE, TEXT, "shutting down\n".to_owned())
             }
@@ -125,6 +139,11 @@ impl<P: Probed> Status<P> {
             "/metrics" if metrics => match self.refusal(headers).await {
                 None => text(StatusCode::OK, METRICS, self.probed.metrics_text()),
                 Some(refusal) => refusal,
+            },
+            "/assessments" if metrics => match (self.refusal(headers).await, self.probed.assessments()) {
+                (Some(refusal), _) => refusal,
+                (None, Some(json)) => text(StatusCode::OK, JSON, json),
+                (None, None) => text(StatusCode::NOT_FOUND, TEXT, "there are no assessments here\n".to_owned()),
             },
             _ => {
                 let there = match self.shows {

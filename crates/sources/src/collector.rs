@@ -136,13 +136,14 @@ async fn all<S: Store>(mut reading: Reading<'_, S>) -> Result<snapshot::Objects,
 }
 
 /// What the objects of a live cluster say to questions, each evaluated within its steps. Evaluation runs on a thread of its
-/// own, page by page.
-pub async fn object_answers<S: Store>(
+/// own, page by page; what `busy` gives is held for as long as each page takes.
+pub async fn object_answers<S: Store, B: Send + 'static>(
     store: &S,
     questions: Vec<(ObjectQuestion, u64)>,
     limits: &ObjectLimits,
     clock: impl Fn() -> Timestamp,
     source: &str,
+    busy: impl Fn() -> B,
 ) -> BTreeMap<String, Record<ObjectAnswer>> {
     let requests: Vec<&ObjectRequest> = questions.iter().map(|(question, _)| question.request()).collect();
     let mut records = BTreeMap::new();
@@ -169,7 +170,7 @@ pub async fn object_answers<S: Store>(
             Ok(None) => records.extend(own.iter().map(|(one, _)| (text(one), record(Ok(ObjectAnswer::not_served()))))),
             Ok(Some(reading)) => {
                 let tallies: Vec<Tally> = own.iter().map(|(question, steps)| question.tally(*steps)).collect();
-                let answers = match counted(reading, tallies).await {
+                let answers = match counted(reading, tallies, &busy).await {
                     Ok(tallies) => tallies.into_iter().map(Tally::finish).collect(),
                     Err(reason) => vec![Err(reason.failure(&kind)); own.len()],
                 };
@@ -184,9 +185,15 @@ pub async fn object_answers<S: Store>(
     records
 }
 
-async fn counted<S: Store>(mut reading: Reading<'_, S>, mut tallies: Vec<Tally>) -> Result<Vec<Tally>, Unread> {
+async fn counted<S: Store, B: Send + 'static>(
+    mut reading: Reading<'_, S>,
+    mut tallies: Vec<Tally>,
+    busy: &impl Fn() -> B,
+) -> Result<Vec<Tally>, Unread> {
     while let Some(page) = reading.next_page().await? {
+        let beat = busy();
         let count = move || {
+            let _beat = beat;
             for object in &page {
                 for tally in &mut tallies {
                     tally.add(object);

@@ -26,7 +26,7 @@ use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
 pub(crate) use promql::Memo;
-pub(crate) use tried::{Finding, Seen, Told, Tried};
+pub(crate) use tried::{Finding, Seen, Told, Tried, remedy};
 
 /// Reads the parameters of a rule.
 type Read = fn(&Rule, &Settings) -> Result<Box<dyn Check>, Failure>;

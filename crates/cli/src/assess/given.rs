@@ -112,7 +112,7 @@ fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAns
     let questions = plan.object_questions();
     let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
     let (store, limits) = (connected.store(), ObjectLimits::default());
-    let answers = connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER));
+    let answers = connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()));
     let failures = answers.values().filter_map(|record| match record {
         Record::Failed(failure) => Some(failure.message.as_str()),
         _ => None,

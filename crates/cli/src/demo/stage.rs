@@ -15,6 +15,7 @@ use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{self, Pace};
 use clearway_operator::driver::{Told, Tools};
 use clearway_operator::embedded::{self, Founding, Played};
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::install::carry_out::{Adoption, uuid_v4};
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics_store::MetricsStore;
@@ -210,6 +211,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
         carry_out: carry_out::Settings { pace, ..carry_out::Settings::new(registry, Cache::none()) },
         namespace: NAMESPACE.to_owned(),
         clock: clock::now,
+        heartbeat: Heartbeat::default(),
     })
 }
 

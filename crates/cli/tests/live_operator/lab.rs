@@ -64,6 +64,11 @@ impl Program {
         let _ = self.child.wait();
     }
 
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// Whether it has said something.
     pub(crate) fn logged(&self, words: &str) -> bool {
         fs::read_to_string(&self.log).is_ok_and(|log| log.contains(words))
@@ -230,17 +235,11 @@ impl Lab {
     pub(crate) fn operator(&self, name: &str, more: &[&str]) -> Program {
         let status = free_port();
         let (kubeconfig, listen) = (self.kubeconfig.display().to_string(), format!("127.0.0.1:{status}"));
-        let mut arguments = vec![
-            "operator",
-            "--kubeconfig",
-            &kubeconfig,
-            "--status-listen",
-            &listen,
-            "--log",
-            "debug",
-            "--arch",
-            "amd64",
-        ];
+        let mut arguments =
+            vec!["operator", "--kubeconfig", &kubeconfig, "--status-listen", &listen, "--arch", "amd64"];
+        if !more.contains(&"--log") {
+            arguments.extend(["--log", "debug"]);
+        }
         if !more.contains(&"--fetch-every") {
             arguments.extend(["--fetch-every", "1s", "--between-rounds", "1s", "--between-answers", "1s"]);
         }

@@ -1,5 +1,7 @@
 //! Effects, each as one function: the update service, the metrics store, objects, the status, events.
 
+use std::time::Instant;
+
 use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
 use clearway_core::Digest;
@@ -95,7 +97,12 @@ async fn fetch<S: Store>(
             }
             let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
             // A large answer takes a while to read, and others may be waiting for this thread.
-            let read = tokio::task::spawn_blocking(move || Knowledge::read(&bytes, &version, at, &settings)).await;
+            let beat = tools.heartbeat.begin("reading an answer of the update service", Instant::now());
+            let read = tokio::task::spawn_blocking(move || {
+                let _beat = beat;
+                Knowledge::read(&bytes, &version, at, &settings)
+            })
+            .await;
             if !matches!(read, Ok(Ok(_))) {
                 // It cannot be used, but it did not end the process.
                 crash_guard::assessed(&tools.store, guard.key, &digest).await;
@@ -140,7 +147,9 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
 /// What the objects of the cluster say to the questions of rules.
 async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
     let at = (tools.clock)();
-    let records = object_answers(&tools.evidence, questions, &ObjectLimits::default(), tools.clock, CLUSTER).await;
+    let busy = || tools.heartbeat.begin("the evaluation of rules about objects", Instant::now());
+    let limits = ObjectLimits::default();
+    let records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
     ObjectRecords { at, records }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{apply, prepare};
 use clearway_operator::driver::{Shown, Tools, drive};
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::reconciler::{CarryOut, Settings};
 use clearway_operator::work::{Order, Work};
 use clearway_sources::http::HttpOptions;
@@ -142,6 +143,7 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
             carry_out: settings(),
             namespace: "clearway".to_owned(),
             clock: clearway_sources::clock::now,
+            heartbeat: Heartbeat::default(),
         };
         let (told, mut seen) = watch::channel(None);
         let settings = Settings { carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) };

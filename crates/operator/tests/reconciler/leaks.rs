@@ -184,6 +184,7 @@ proptest! {
             retrieved_at: Some(Timestamp::EPOCH),
             counts: world.reconciler.counts(),
             work: world.reconciler.work().clone(),
+            assessment: None,
         };
         let all = [status.to_string(), world.log.join("\n"), metrics::text(&[shown], true)];
         for text in all {

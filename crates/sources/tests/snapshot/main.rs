@@ -128,7 +128,7 @@ async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
         let snapshot = object_evidence(&parts, now, "here");
         let questions = plan.object_questions();
         let owned = questions.iter().map(|(question, steps)| ((*question).clone(), *steps)).collect();
-        let live = object_answers(&store, owned, &ObjectLimits::default(), || now, "here").await;
+        let live = object_answers(&store, owned, &ObjectLimits::default(), || now, "here", || ()).await;
         let kept: BTreeMap<String, Record<ObjectAnswer>> = questions
             .iter()
             .map(|(question, steps)| {

@@ -1,0 +1,264 @@
+//! One cluster, looked at in three ways: `assess` on the live cluster, `snapshot collect` and `assess`, and the operator.
+//! Over every rule type they give the same verdicts with the same proofs, and nothing that the operator writes repeats
+//! what the rules of a stranger read.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use clearway_testbed::{ClusterOptions, http, prometheus, wait_until};
+use serde_json::{Value, json};
+
+use crate::lab::{ID, Lab, SOON, serve};
+
+/// Stands in every field and label that no proof may show.
+const MARKER: &str = "hunter2marker";
+
+/// A risk by name, its rules, and what becomes of it.
+const RISKS: [(&str, &str, &str); 17] = [
+    ("AlwaysThere", "- {type: Always}", "match"),
+    ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
+    ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
+    ("QueryLabelled", "- {type: PromQL, promql: {promql: affected}}", "match"),
+    ("QueryNothing", "- {type: PromQL, promql: {promql: max(missing)}}", "unknown"),
+    ("QuerySeveral", "- {type: PromQL, promql: {promql: several}}", "unknown"),
+    ("QueryFails", "- {type: PromQL, promql: {promql: several / on () several}}", "unknown"),
+    (
+        "MapByName",
+        "- {type: Resource, resource: {apiVersion: v1, kind: ConfigMap, namespace: shop, name: disks, expression: object.data.mode == 'slow'}}",
+        "match",
+    ),
+    (
+        "MapsAll",
+        "- {type: Resource, resource: {apiVersion: v1, kind: ConfigMap, expression: has(object.data)}}",
+        "unknown",
+    ),
+    (
+        "SecretRead",
+        "- {type: Resource, resource: {apiVersion: v1, kind: Secret, namespace: shop, name: login, expression: 'object.data[object.data.password] == 1'}}",
+        "unknown",
+    ),
+    (
+        "FieldQuoted",
+        "- {type: Resource, resource: {apiVersion: v1, kind: ServiceAccount, expression: 'object.metadata[object.metadata.annotations.secret] == 1', labelSelector: {matchLabels: {own: 'yes'}}}}",
+        "unknown",
+    ),
+    (
+        "Variable",
+        "- {type: Resource, resource: {apiVersion: apps/v1, kind: Deployment, expression: \"object.spec.template.spec.containers.exists(c, c.env.exists(e, e.value == 'x'))\"}}",
+        "unknown",
+    ),
+    ("Forbidden", "- {type: Resource, resource: {apiVersion: v1, kind: Service, expression: 'true'}}", "unknown"),
+    (
+        "NotServed",
+        "- {type: Resource, resource: {apiVersion: example.com/v1, kind: Widget, expression: 'true', whenAbsent: NoMatch}}",
+        "noMatch",
+    ),
+    (
+        "ConditionTrue",
+        "- {type: Condition, condition: {apiVersion: apps/v1, kind: Deployment, name: web, type: Available, status: 'True'}}",
+        "match",
+    ),
+    (
+        "ConditionAbsent",
+        "- {type: Condition, condition: {apiVersion: apps/v1, kind: Deployment, name: web, type: Missing, status: 'True'}}",
+        "unknown",
+    ),
+    ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
+];
+
+/// Graph-data with one update for each risk.
+fn graph_data(data: &Path) {
+    let write = |path: &str, text: &str| {
+        let path = data.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let version = |number: usize| format!("1.0.{number}");
+    write("version", "1.1.0\n");
+    let versions: Vec<String> = (0..=RISKS.len()).map(version).collect();
+    write("channels/c.yaml", &format!("name: c\nversions: [{}]\n", versions.join(", ")));
+    let release = |number: usize| {
+        let previous = if number == 0 { "" } else { "1.0.0" };
+        format!(
+            "- {{version: {}, arch: amd64, payload: example.com/r@{number}, previous: [{previous}]}}\n",
+            version(number)
+        )
+    };
+    write("releases/r.yaml", &(0..=RISKS.len()).map(release).collect::<String>());
+    for (number, (name, rules, _)) in (1..).zip(RISKS) {
+        let to = version(number);
+        let head =
+            format!("to: {to}\nfrom: .*\nurl: https://example.com/{name}\nname: {name}\nmessage: {name} is bad.\n");
+        write(&format!("blocked-edges/{to}-{name}.yaml"), &format!("{head}matchingRules:\n{rules}\n"));
+    }
+}
+
+/// Objects with the marker in every field, a reader that may read all of them but Services, and the CRDs.
+async fn furnish(lab: &Lab) {
+    let meta = |name: &str| json!({"name": name, "namespace": "shop", "labels": {"own": "yes", "a": MARKER}, "annotations": {"secret": MARKER}});
+    lab.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})).await;
+    lab.create(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("disks"), "data": {"mode": "slow", "note": MARKER}})).await;
+    lab.create(
+        &json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta("login"), "stringData": {"password": MARKER}}),
+    )
+    .await;
+    lab.create(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta("robot")})).await;
+    let container = json!({"name": "c", "image": MARKER, "args": [MARKER], "env": [{"name": "MODE", "value": MARKER}]});
+    lab.create(&json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta("web"),
+        "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}},
+    }))
+    .await;
+    lab.create(&json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reader"},
+        "rules": [
+            {"apiGroups": [""], "resources": ["configmaps", "secrets", "serviceaccounts"], "verbs": ["get", "list"]},
+            {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]},
+            {"apiGroups": ["config.openshift.io"], "resources": ["clusterversions"], "verbs": ["get", "list"]},
+        ],
+    }))
+    .await;
+    for (kind, name, subject) in [
+        ("ClusterRoleBinding", "reader", json!({"kind": "ServiceAccount", "name": "reader", "namespace": "shop"})),
+        (
+            "ClusterRoleBinding",
+            "reader-person",
+            json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "reader"}),
+        ),
+    ] {
+        lab.create(&json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"}, "subjects": [subject],
+        }))
+        .await;
+    }
+}
+
+fn run(arguments: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).env_remove("CLEARWAY_STATE").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.code().is_some_and(|code| code < 3), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// What does not depend on who was asked and when.
+fn bare(assessment: &Value) -> Vec<Value> {
+    let updates = assessment["updates"].as_array().unwrap();
+    let mut bare = updates.clone();
+    for update in &mut bare {
+        for risk in update["risks"].as_array_mut().into_iter().flatten() {
+            for rule in risk["rules"].as_array_mut().unwrap() {
+                for field in ["source", "reproduce", "observedAt", "ageSeconds", "due"] {
+                    rule.as_object_mut().unwrap().remove(field);
+                }
+            }
+        }
+    }
+    bare
+}
+
+fn verdicts(updates: &[Value]) -> Vec<(String, String)> {
+    let risks = updates.iter().flat_map(|update| update["risks"].as_array().into_iter().flatten());
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut verdicts: Vec<_> = risks.map(|risk| (word(&risk["name"]), word(&risk["verdict"]))).collect();
+    verdicts.sort();
+    verdicts
+}
+
+#[tokio::test]
+async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
+    let metrics = format!("affected{{secret=\"{MARKER}\"}} 1\nseveral{{a=\"{MARKER}\"}} 1\nseveral{{a=\"2\"}} 0\n");
+    let Some(lab) = Lab::open(&ClusterOptions::default(), "experimental", "1.0.0", "c").await else { return };
+    let Some(prometheus) = prometheus(&metrics).await else { return };
+    furnish(&lab).await;
+    let deployments = lab.api("apps/v1", "Deployment");
+    wait_until(SOON, "the controllers have seen the Deployment", async || {
+        let list = deployments.list(&kube::api::ListParams::default()).await.unwrap();
+        list.items.iter().any(|item| item.data["status"]["conditions"].as_array().is_some_and(|list| !list.is_empty()))
+    })
+    .await
+    .unwrap();
+    let data = lab.path("data");
+    graph_data(&data);
+    let (_service, upstream) = serve(&data, lab.path("serve.log")).await;
+    let (graph, url) = (data.display().to_string(), prometheus.base_url());
+    let reader = lab.cluster.kubeconfig_for("reader", None).unwrap().display().to_string();
+    let access = ["--graph", &graph, "--channel", "c", "--version", "1.0.0", "--cluster-id", ID];
+    let live = run(&[&["assess", "-o", "json", "--kubeconfig", &reader, "--prometheus", &url], &access[..]].concat());
+    let live: Value = serde_json::from_str(&live).unwrap();
+    let kept = lab.path("kept").display().to_string();
+    // A snapshot is of a whole second, and the first samples may be younger.
+    wait_until(SOON, "a snapshot holds the samples", async || {
+        let _ = fs::remove_dir_all(&kept);
+        let from = ["snapshot", "collect", "--to", &kept, "--kubeconfig", &reader, "--prometheus", &url];
+        run(&[&from, &access[..]].concat());
+        let shown: Value = serde_json::from_str(&run(&["snapshot", "show", &kept, "-o", "json"])).unwrap();
+        shown["series"]["series"].as_u64() >= Some(3)
+    })
+    .await
+    .unwrap();
+    let replayed = run(&[&["assess", "-o", "json", "--snapshot", &kept], &access[..]].concat());
+    let replayed: Value = serde_json::from_str(&replayed).unwrap();
+
+    // The operator evaluates as the reader, by impersonation, and logs what an administrator sees.
+    lab.patch(json!({"spec": {"upstream": upstream}})).await;
+    let operator = lab.operator(
+        "operator.log",
+        &["--log", "info", "--prometheus", &url, "--evidence-as", "shop:reader", "--fetch-every", "3m"],
+    );
+    let mut told = Value::Null;
+    wait_until(SOON, "the operator has assessed everything", async || {
+        let Ok(answer) = http::get(operator.status, "/assessments").await else { return false };
+        let all: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        told = all["items"][0]["assessment"].clone();
+        let updates = told["updates"].as_array().cloned().unwrap_or_default();
+        updates.len() == RISKS.len() && !verdicts(&updates).iter().any(|(_, verdict)| verdict == "pending")
+    })
+    .await
+    .unwrap();
+
+    let mut want: Vec<(String, String)> =
+        RISKS.iter().map(|(name, _, verdict)| ((*name).to_owned(), (*verdict).to_owned())).collect();
+    want.sort();
+    assert_eq!(verdicts(&bare(&live)), want);
+    for (way, other) in [("a snapshot", &replayed), ("the operator", &told)] {
+        for (one, other) in bare(&live).iter().zip(bare(other)) {
+            assert_eq!(*one, other, "{way}");
+        }
+        assert_eq!(bare(other).len(), RISKS.len());
+    }
+    // Why something is not known stands in the proof.
+    let proofs = told.to_string();
+    for why in [
+        "Service objects are not known: permission denied.",
+        "Rules cannot read Secret objects.",
+        "Rules can read only ConfigMaps that they name",
+        "reads a field whose value is removed from evidence",
+        "kind not served",
+    ] {
+        assert!(proofs.contains(why), "{why}: {proofs}");
+    }
+
+    // What the cluster's objects and metrics hold is in nothing that is written or sent.
+    let object = lab.until("the advice is stored", |object| {
+        object["status"]["conditionalUpdates"].as_array().is_some_and(|list| list.len() == RISKS.len())
+    });
+    let status = object.await["status"].to_string();
+    let events = lab.api("v1", "Event").list(&kube::api::ListParams::default()).await.unwrap();
+    let events = serde_json::to_string(&events).unwrap();
+    let metrics = http::get(operator.status, "/metrics").await.unwrap().body;
+    let maps = lab.api("v1", "ConfigMap").list(&kube::api::ListParams::default().labels("own!=yes")).await.unwrap();
+    let maps = serde_json::to_string(&maps).unwrap();
+    for (what, text) in [
+        ("proofs", &proofs),
+        ("status", &status),
+        ("events", &events),
+        ("metrics", &metrics),
+        ("log", &operator.log()),
+        ("cached state", &maps),
+    ] {
+        assert!(!text.is_empty() && !text.contains(MARKER), "{what}: {text}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether a step of a reconciler, or the evaluation of rules, hangs.
+//!
+//! Steps and evaluations only compute; whatever waits for the network waits elsewhere. So one that is not over after
+//! [`HANGS_AFTER`] never will be, and the process is better started again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// After how much time without an end a computation counts as hanging. The budgets of rules add up to two minutes.
+pub const HANGS_AFTER: Duration = Duration::from_mins(3);
+
+/// What is being computed, and since when. Cheap to clone; all clones speak of the same process.
+#[derive(Debug, Clone, Default)]
+pub struct Heartbeat(Arc<Mutex<Running>>);
+
+#[derive(Debug, Default)]
+struct Running {
+    next: u64,
+    since: BTreeMap<u64, (Instant, &'static str)>,
+}
+
+/// A computation; it is over when this value is dropped.
+#[derive(Debug)]
+pub struct Beat {
+    heartbeat: Heartbeat,
+    id: u64,
+}
+
+impl Heartbeat {
+    /// Begins a computation.
+    pub fn begin(&self, what: &'static str, now: Instant) -> Beat {
+        let mut running = self.lock();
+        let id = running.next;
+        running.next = id.wrapping_add(1);
+        running.since.insert(id, (now, what));
+        Beat { heartbeat: self.clone(), id }
+    }
+
+    /// What hangs, and for how long.
+    pub fn hanging(&self, now: Instant) -> Option<(&'static str, Duration)> {
+        let oldest = self.lock().since.values().min().copied();
+        let (since, what) = oldest?;
+        let running = now.saturating_duration_since(since);
+        (running > HANGS_AFTER).then_some((what, running))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        // Every change is one statement, so a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Beat {
+    fn drop(&mut self) {
+        self.heartbeat.lock().since.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_computes_for_too_long_hangs() {
+        let (heartbeat, start) = (Heartbeat::default(), Instant::now());
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        assert_eq!(heartbeat.hanging(at(10_000)), None, "at rest nothing hangs");
+        let first = heartbeat.begin("a step", at(0));
+        let second = heartbeat.begin("an evaluation", at(100));
+        assert_eq!(heartbeat.hanging(at(180)), None);
+        assert_eq!(heartbeat.hanging(at(181)), Some(("a step", Duration::from_secs(181))));
+        drop(first);
+        assert_eq!(heartbeat.hanging(at(181)), None);
+        assert_eq!(heartbeat.hanging(at(300)).map(|(what, _)| what), Some("an evaluation"));
+        drop(second);
+        assert_eq!(heartbeat.hanging(at(10_000)), None);
+    }
+}
