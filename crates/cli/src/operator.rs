@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::terminal_text::escape_json;
-use clearway_core::{Arch, humanize};
+use clearway_core::{Address, Arch, humanize};
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{self, Veto};
 use clearway_operator::driver::{Shown, Tools};
@@ -214,7 +214,7 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
         None => machine()?,
     };
     Ok(Settings {
-        upstream: options.upstream.clone(),
+        upstream: options.upstream.as_deref().map(Address::from),
         has_metrics,
         shared_store: options.shared_store,
         fetch_every: options.fetch_every,

@@ -36,6 +36,13 @@ impl fmt::Display for Address {
     }
 }
 
+impl serde::Serialize for Address {
+    /// As it is shown.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", redacted(&self.0))

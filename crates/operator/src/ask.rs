@@ -1,7 +1,7 @@
 //! What the update service is asked, and what comes of it, in the words of `RetrievedUpdates`.
 
 use clearway_conditions::{Reason, reason};
-use clearway_core::{Arch, Digest, Version};
+use clearway_core::{Address, Arch, Digest, Version, redacted};
 use clearway_sources::service::ServiceError;
 
 use crate::api::{MULTI, Spec, Status};
@@ -12,7 +12,7 @@ use crate::reconciler::RE_EVALUATE;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// The address of the service.
-    pub upstream: String,
+    pub upstream: Address,
     /// The channel.
     pub channel: String,
     /// The architecture.
@@ -36,12 +36,12 @@ pub struct Trouble {
 
 impl Ask {
     /// What is to be asked for an object; if it cannot be asked, why. The first trouble counts.
-    pub fn of(spec: &Spec, status: &Status, default_upstream: Option<&str>, arch: &Arch) -> Result<Self, Trouble> {
+    pub fn of(spec: &Spec, status: &Status, default_upstream: Option<&Address>, arch: &Arch) -> Result<Self, Trouble> {
         let no = |reason: Reason, message: &str| Trouble { reason, message: message.to_owned(), passing: false };
-        let upstream = spec.upstream.as_deref().or(default_upstream);
+        let upstream = spec.upstream.as_deref().map(Address::from).or(default_upstream.cloned());
         let upstream = upstream
             .ok_or_else(|| no(reason!("NoUpstream"), "No updateService server has been set to retrieve updates."))?;
-        if !(upstream.starts_with("https://") || upstream.starts_with("http://")) {
+        if !(upstream.expose().starts_with("https://") || upstream.expose().starts_with("http://")) {
             let message =
                 format!("failed to parse update service URL: {upstream:?} does not begin with https:// or http://");
             return Err(no(reason!("InvalidURI"), &message));
@@ -63,7 +63,7 @@ impl Ask {
         })?;
         let multi = status.desired.architecture.as_deref() == Some(MULTI);
         let arch = if multi { "multi".parse().unwrap_or_else(|_| arch.clone()) } else { arch.clone() };
-        let (upstream, channel, id) = (upstream.to_owned(), channel.to_owned(), spec.cluster_id.to_ascii_lowercase());
+        let (channel, id) = (channel.to_owned(), spec.cluster_id.to_ascii_lowercase());
         Ok(Ask { upstream, channel, arch, id, version })
     }
 }
@@ -80,7 +80,10 @@ impl Trouble {
                 (reason!("ResponseInvalid"), true)
             }
         };
-        Trouble { reason, message: format!("Unable to retrieve available updates: {error}"), passing }
+        // Whatever failed may have quoted the address.
+        let error = error.to_string();
+        let message = format!("Unable to retrieve available updates: {}", redacted(&error));
+        Trouble { reason, message, passing }
     }
 
     /// The answer could not be read at all.
@@ -154,7 +157,7 @@ mod tests {
             (spec("http://x", ID, "stable-1"), "1.0", None, "InvalidCurrentVersion"),
             (spec("", ID, "stable-1"), "1.0.0", Some("http://y"), "asked"),
         ] {
-            let asked = Ask::of(&spec, &at(version), default, &arch);
+            let asked = Ask::of(&spec, &at(version), default.map(Address::from).as_ref(), &arch);
             assert_eq!(asked.map_or_else(|trouble| trouble.reason.as_str().to_owned(), |_| "asked".to_owned()), want);
         }
         let mut multi = at("1.0.0");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clearway_advice::evidence::{Observation, kept};
-use clearway_core::{Digest, Timestamp};
+use clearway_core::{Address, Digest, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::service::Validator;
 use clearway_sources::store::Key;
@@ -59,7 +59,7 @@ impl Kept {
         answers: &BTreeMap<String, Observation<Value>>,
     ) -> Self {
         Kept {
-            upstream: ask.upstream.clone(),
+            upstream: ask.upstream.expose().to_owned(),
             channel: ask.channel.clone(),
             arch: ask.arch.as_str().to_owned(),
             id: ask.id.clone(),
@@ -78,7 +78,7 @@ impl Kept {
         settings: &clearway_advice::Settings,
     ) -> Option<(Ask, Knowledge, BTreeMap<String, Observation<Value>>)> {
         let ask = Ask {
-            upstream: self.upstream.clone(),
+            upstream: Address::from(self.upstream.as_str()),
             channel: self.channel.clone(),
             arch: self.arch.parse().ok()?,
             id: self.id.clone(),

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use clearway_conditions::Status as Word;
-use clearway_core::Timestamp;
+use clearway_core::{Address, Timestamp};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -72,7 +72,8 @@ fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
     for (object, shown) in objects {
         let (name, status) = (object.name().to_owned(), object.status.clone().unwrap_or_default());
         versions(&mut version, object);
-        let upstream = object.spec.upstream.clone().unwrap_or_else(|| "<default>".to_owned());
+        let upstream = object.spec.upstream.as_deref().map(Address::from);
+        let upstream = upstream.map_or_else(|| "<default>".to_owned(), |address| address.to_string());
         let channel = object.spec.channel.clone().unwrap_or_default();
         available.add(vec![("upstream", upstream), ("channel", channel)], count(status.available_updates.len()));
         for update in &status.conditional_updates {

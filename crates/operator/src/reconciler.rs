@@ -309,7 +309,7 @@ impl Reconciler {
     /// Asks the update service when it is time.
     fn retrieve(&mut self, object: &VersionObject, now: Timestamp, effects: &mut Vec<Effect>) {
         let status = object.status.clone().unwrap_or_default();
-        let ask = Ask::of(&object.spec, &status, self.settings.upstream.as_deref(), &self.settings.arch);
+        let ask = Ask::of(&object.spec, &status, self.settings.upstream.as_ref(), &self.settings.arch);
         let ask = match ask {
             Ok(ask) => ask,
             Err(trouble) => {

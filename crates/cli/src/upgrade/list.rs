@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clearway_conditions::{Condition, Status as Word};
+use clearway_core::Address;
 use clearway_operator::api::{Release, UpdateState};
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ struct List<'a> {
     version: &'a str,
     image: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    upstream: Option<&'a str>,
+    upstream: Option<Address>,
     #[serde(skip_serializing_if = "Option::is_none")]
     channel: Option<&'a str>,
     channels: &'a [String],
@@ -60,7 +61,7 @@ pub(super) fn run(found: &Found, subject: &Subject, all: bool, format: DataForma
         object: subject,
         version,
         image,
-        upstream: spec.upstream.as_deref(),
+        upstream: spec.upstream.as_deref().map(Address::from),
         channel: spec.channel.as_deref(),
         channels,
         current,
@@ -153,7 +154,7 @@ fn text(found: &Found, subject: &Subject, updates: &[Known<'_>], all: bool) -> S
     }
     if let Some(channel) = &spec.channel {
         let upstream = match &spec.upstream {
-            Some(url) => format!("Upstream: {}", printable(url)),
+            Some(url) => format!("Upstream: {}", printable(&Address::from(url.as_str()).to_string())),
             None => "Upstream is unset, so the cluster will use an appropriate default.".to_owned(),
         };
         blocks.push(format!("{upstream}\n{}", channel_line(channel, &status.desired.channels)));

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clearway_advice::rounds::RoundSettings;
-use clearway_core::Arch;
+use clearway_core::{Address, Arch};
 
 /// What an operator is started with.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The update service to ask where the object names none.
-    pub upstream: Option<String>,
+    pub upstream: Option<Address>,
     /// The architecture of the cluster, unless its release is for several.
     pub arch: Arch,
     /// Whether there is a metrics store to ask.
