@@ -7,6 +7,9 @@ use crate::model::Status;
 
 /// The controller writes no condition when it cannot compute a budget, so having seen the generation is all there is.
 pub(super) fn disruption_budget(facts: &Facts<'_>) -> Verdict {
+    if facts.status.is_none_or(|status| status.get("expectedPods").is_none()) {
+        return facts.in_progress("BudgetNotComputed", "AllowedDisruptions has not been computed yet.");
+    }
     facts.current("BudgetComputed", "AllowedDisruptions has been computed.")
 }
 

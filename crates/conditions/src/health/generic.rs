@@ -113,7 +113,9 @@ pub(super) fn summary(facts: &Facts<'_>) -> Verdict {
         };
         slot.get_or_insert(condition);
     }
-    if let Some(ready) = ready {
+    // What runs to completion and has not completed is not ready, whatever else somebody wrote.
+    let unfinished = succeeded.filter(|succeeded| succeeded.status() != Status::True);
+    if let Some(ready) = ready.filter(|_| unfinished.is_none()) {
         let fails = facts.context.false_is_failure;
         return summed_up(
             facts,
@@ -143,7 +145,9 @@ fn summed_up<'a>(
         return outdated;
     }
     // What ran to completion and says False has failed for good; for `Ready` see `Context::false_is_failure`.
-    let false_fails = condition.name() == "Succeeded" || facts.context.false_is_failure;
+    // Knative says False for failure only (K3), and gives the reason (K5).
+    let knative = facts.object.group().ends_with(".knative.dev") && !condition.reason().is_empty();
+    let false_fails = condition.name() == "Succeeded" || facts.context.false_is_failure || knative;
     explicit(match condition.status() {
         Status::True => facts.by_condition(State::Current, condition, condition.name()),
         Status::False if false_fails && condition.grave() => failure(facts.by_condition(State::Failed, condition, bad)),

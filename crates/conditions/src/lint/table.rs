@@ -41,6 +41,11 @@ const fn negative(name: &'static str, on_true: &'static [&'static str], on_false
     Listed { name, polarity, presence, on_true, on_false, on_unknown: &[] }
 }
 
+/// Traffic flows now. Support for it is extended, so it is never missed (G4, G8).
+const READY: Listed = Listed {
+    presence: Presence::WhileAbnormal,
+    ..positive("Ready", &["Ready"], &["ListenersNotReady", "Invalid", "Pending"], &["Pending"])
+};
 const CLASS: &[Listed] = &[
     positive("Accepted", &["Accepted"], &["InvalidParameters", "Unsupported", "UnsupportedVersion"], &["Pending"]),
     // Part of the experimental channel only, so never missed.
@@ -72,6 +77,7 @@ const GATEWAY: &[Listed] = &[
             &[],
         )
     },
+    READY,
     negative("InsecureFrontendValidationMode", &["ConfigurationChanged"], &[]),
 ];
 const LISTENER: &[Listed] = &[
@@ -109,6 +115,7 @@ const LISTENER: &[Listed] = &[
         &["Invalid", "Pending", "PortUnavailable", "HostnameConflict", "ProtocolConflict", "InvalidTLSConfig"],
         &["Pending"],
     ),
+    READY,
     negative("Conflicted", &["HostnameConflict", "ProtocolConflict", "ListenerConflict"], &["NoConflicts"]),
     negative("OverlappingTLSConfig", &["OverlappingHostnames", "OverlappingCertificates"], &[]),
 ];
@@ -125,6 +132,7 @@ const LISTENER_SET: &[Listed] = &[
         &["Invalid", "ParentNotProgrammed", "ListenersNotValid", "PortUnavailable", "NotAllowed"],
         &["Pending"],
     ),
+    READY,
 ];
 const ROUTE: &[Listed] = &[
     positive(
@@ -249,9 +257,6 @@ pub(crate) fn replacement(kind: &str, site: Site, name: &str) -> Option<&'static
     match (name, site, kind) {
         ("Scheduled", Site::Top, "Gateway") => Some("`Accepted` (same sense)"),
         ("Detached", Site::Listener, _) => Some("`Accepted` with the sense inverted: Detached=False is Accepted=True"),
-        ("Ready", Site::Top, "Gateway" | "ListenerSet" | "XListenerSet") | ("Ready", Site::Listener, _) => {
-            Some("`Programmed`: configuration was sent and will be ready soon")
-        }
         _ => None,
     }
 }
@@ -261,7 +266,6 @@ pub(crate) fn reason_replacement(reason: &str) -> Option<&'static str> {
     match reason {
         "NotReconciled" | "Waiting" => Some("Pending"),
         "Scheduled" | "Attached" => Some("Accepted"),
-        "ListenersNotReady" => Some("ListenersNotValid"),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use clearway_core::Severity;
 
+use crate::Status;
 use crate::lint::Profile;
 use crate::lint::condition::Condition;
 use crate::lint::out::{Finding, List, Out};
@@ -15,9 +16,14 @@ pub(crate) fn kind(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out
     }
     let own = pattern::name_part(name);
     let kind = out.object.kind();
+    let mut severity = Severity::Warning;
     let (message, help, refs) = if out.profile == Profile::Gateway
         && let Some(instead) = table::replacement(kind, list.site, name)
     {
+        // For a time both names are published, for readers of either (G8).
+        if beside_its_replacement(list, condition) {
+            severity = Severity::Info;
+        }
         (format!("{} is deprecated", condition.title()), format!("write {instead}"), "G8, GW10, GW18")
     } else if !pattern::is_pascal(own) {
         let help = "write it as one PascalCase word, such as `Ready`".to_owned();
@@ -41,6 +47,17 @@ pub(crate) fn kind(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out
     } else {
         return;
     };
-    let (code, severity, field, node) = ("SC018", Severity::Warning, "type", condition.type_node);
+    let (code, field, node) = ("SC018", "type", condition.type_node);
     out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });
+}
+
+/// Whether `Accepted` stands beside `Scheduled` or `Detached` and says the same.
+fn beside_its_replacement(list: &List<'_, '_>, condition: &Condition<'_>) -> bool {
+    let (Some(own), Some(accepted)) = (condition.status, list.find("Accepted").and_then(|found| found.status)) else {
+        return false;
+    };
+    match condition.name {
+        "Detached" => matches!((own, accepted), (Status::False, Status::True) | (Status::True, Status::False)),
+        _ => own == accepted,
+    }
 }

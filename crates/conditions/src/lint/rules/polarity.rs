@@ -14,10 +14,6 @@ pub(crate) fn lingering(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
     if !table::only_while_true(out.profile, out.object.kind(), list.site, condition.name) {
         return;
     }
-    // The API's documentation allows this one form.
-    if condition.name == "Conflicted" && status == Status::False && condition.reason == "NoConflicts" {
-        return;
-    }
     let message = format!("condition {} is {status}; it is only reported while it is True", condition.title());
     let help = "remove the condition: its absence says that all is well, and tools take its presence for trouble";
     let (code, severity, field, node) = ("SC014", Severity::Warning, "status", condition.status_node);

@@ -96,16 +96,29 @@ fn g8_deprecated_names_are_told_with_their_replacement() {
     let top = object(
         "gateway.networking.k8s.io/v1",
         "Gateway",
-        &[&accepted(), &programmed(), &condition("Scheduled", T, ""), &condition("Ready", T, "")],
+        &[&accepted(), &programmed(), &condition("Scheduled", T, ""), &condition("Ready", T, "reason: Ready")],
     );
-    let helps: Vec<_> = found(&top, &policy()).into_iter().map(|one| (one.code, one.help.unwrap())).collect();
-    assert_eq!(helps.len(), 2, "{helps:?}");
-    assert!(helps[0].0 == "SC018" && helps[0].1.contains("`Accepted`"), "{helps:?}");
-    assert!(helps[1].0 == "SC018" && helps[1].1.contains("`Programmed`"), "{helps:?}");
-    let yaml = gateway(&[&accepted(), &programmed(), &resolved(), &condition("Detached", F, "")]);
-    let findings = found(&yaml, &policy());
-    assert_eq!(codes(&findings), ["SC018"]);
-    assert!(findings[0].help.as_deref().unwrap().contains("Detached=False is Accepted=True"));
+    let found_on = |yaml: &str| -> Vec<_> {
+        found(yaml, &policy()).into_iter().map(|one| (one.code, one.severity, one.help.unwrap())).collect()
+    };
+    // `Ready` is extended, not deprecated; `Scheduled` beside an `Accepted` that says the same is a note.
+    let found_here = found_on(&top);
+    assert_eq!(found_here.len(), 1, "{found_here:?}");
+    let (code, severity, help) = &found_here[0];
+    assert!(code == "SC018" && *severity == Severity::Info && help.contains("`Accepted`"), "{found_here:?}");
+    for (status, severity) in [(F, Severity::Info), (T, Severity::Warning)] {
+        let yaml = gateway(&[
+            &accepted(),
+            &programmed(),
+            &resolved(),
+            &condition("Ready", T, "reason: Ready"),
+            &condition("Detached", status, ""),
+        ]);
+        let found_here = found_on(&yaml);
+        assert_eq!(found_here.len(), 1, "{found_here:?}");
+        assert_eq!((found_here[0].0.as_ref(), found_here[0].1), ("SC018", severity), "{found_here:?}");
+        assert!(found_here[0].2.contains("Detached=False is Accepted=True"));
+    }
 }
 
 #[test]
@@ -125,7 +138,7 @@ fn gw8_error_conditions_are_only_there_while_true() {
     };
     assert_eq!(list("OverlappingTLSConfig", F, "OverlappingHostnames"), "SC014");
     assert_eq!(list("OverlappingTLSConfig", T, "OverlappingHostnames"), "");
-    assert_eq!(list("Conflicted", F, "NoConflicts"), "");
+    assert_eq!(list("Conflicted", F, "NoConflicts"), "SC014");
     assert_eq!(list("Conflicted", T, "HostnameConflict"), "SC016");
 }
 
