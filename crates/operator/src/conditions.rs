@@ -17,6 +17,8 @@ condition_set! {
         Available: dependent,
         /// What was asked for can be brought about.
         ReleaseAccepted: dependent,
+        /// Every object of the desired release is applied and healthy (K3).
+        ReleaseApplied = "clearway.dev/ReleaseApplied": dependent,
         /// What is known about updates is current.
         RetrievedUpdates: info,
         /// An update is being carried out.
@@ -82,6 +84,7 @@ pub(crate) fn conditions(
     pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
     pass.report(Aspect::Available, available(status));
     pass.report(Aspect::ReleaseAccepted, accepted(status, work));
+    pass.report(Aspect::ReleaseApplied, applied(status, work));
     pass.report(Aspect::Progressing, progressing(noun, status, work, !invalid.is_empty()));
     pass.report(Aspect::Failing, failing(work));
     match invalid {
@@ -146,11 +149,12 @@ fn available(status: &Status) -> Verdict {
             reason!("AsExpected"),
             format!("Done applying {}", if entry.version.is_empty() { &entry.image } else { &entry.version }),
         ),
-        None if status.history.is_empty() => Verdict::bad(
+        // Nothing has failed while nothing was applied yet.
+        None if status.history.is_empty() => Verdict::pending(
             reason!("NoRelease"),
             "No release has been applied yet: adopt the one that is there (clearway install --adopt VERSION), or ask for one in spec.desiredUpdate.",
         ),
-        None => Verdict::bad(reason!("FirstRelease"), "The first release is still being applied."),
+        None => Verdict::pending(reason!("FirstRelease"), "The first release is still being applied."),
     }
 }
 
@@ -193,6 +197,29 @@ fn accepted(status: &Status, work: &Work) -> Verdict {
             Verdict::pending(reason!("NoRelease"), "No release has been asked for yet.")
         }
         Work::Idle => loaded(&status.desired),
+    }
+}
+
+fn applied(status: &Status, work: &Work) -> Verdict {
+    if let Work::Applying { progress, .. } = work
+        && let Some(failing) = failures(progress)
+    {
+        return failing;
+    }
+    let name = |version: &str, image: &str| if version.is_empty() { image.to_owned() } else { version.to_owned() };
+    match status.history.first() {
+        None => Verdict::pending(reason!("NoRelease"), "No release has been applied yet."),
+        Some(entry) if entry.state == UpdateState::Completed => {
+            let done = format!("Applied {}", name(&entry.version, &entry.image));
+            Verdict::ok_because(reason!("ReleaseApplied"), done)
+        }
+        Some(entry) => {
+            let text = match work {
+                Work::Applying { prepared, progress, .. } => working(&prepared.version, progress),
+                _ => format!("Working towards {}", name(&entry.version, &entry.image)),
+            };
+            Verdict::pending(reason!("Updating"), text)
+        }
     }
 }
 
@@ -239,8 +266,13 @@ fn working(towards: &str, progress: &Progress) -> String {
 
 fn failing(work: &Work) -> Verdict {
     let Work::Applying { progress, .. } = work else { return Verdict::ok() };
-    match progress.failures.as_slice() {
-        [] => Verdict::ok(),
+    failures(progress).unwrap_or_else(Verdict::ok)
+}
+
+/// What keeps an update from going on; nothing if nothing does.
+fn failures(progress: &Progress) -> Option<Verdict> {
+    Some(match progress.failures.as_slice() {
+        [] => return None,
         [one] => Verdict::bad(Reason::sanitize(&one.reason, reason!("UpdateFailed")), one.message.as_str()),
         many => {
             let mut lines: Vec<&str> = many.iter().map(|failure| failure.message.as_str()).collect();
@@ -249,7 +281,7 @@ fn failing(work: &Work) -> Verdict {
             let message = format!("Multiple errors are preventing progress:\n* {}", lines.join("\n* "));
             Verdict::bad(reason!("MultipleErrors"), message)
         }
-    }
+    })
 }
 
 fn summary(failures: &[Failure]) -> String {

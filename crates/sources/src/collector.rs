@@ -1,7 +1,7 @@
 //! The one collector of Kubernetes objects for rules: `assess`, `snapshot collect` and the operator read objects through it.
 //!
 //! Rules come from strangers, so what they get to see is decided here and nowhere else: no Secrets, of `ConfigMap`s only
-//! those that a rule names, no values that [`strip`](crate::snapshot::strip) removes, and no kind of which there is more
+//! those that a rule names, no values that [`strip`] removes, and no kind of which there is more
 //! than the limits allow. Pages of a list are handed on as they come, so that memory is that of one page.
 
 use std::collections::{BTreeMap, VecDeque};

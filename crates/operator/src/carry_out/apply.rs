@@ -103,7 +103,7 @@ impl<'a, S: Store> Course<'a, S> {
             let needed = stage.needs.contains(&manifest.id.group_kind());
             let outcome = match standing {
                 Standing::Done => Ok(Left::Done),
-                Standing::Open => self.means.bring(manifest, &id, needed, times).await,
+                Standing::Open | Standing::Busy(_) => self.means.bring(manifest, &id, needed, times).await,
                 Standing::Given(given) => match self.means.look(manifest, &id, given).await {
                     Ok(left) => Ok(left),
                     Err((given, error)) => {
@@ -140,7 +140,9 @@ impl<'a, S: Store> Course<'a, S> {
         if item.is_done() || item.due > Instant::now() {
             return Some(Taken::NotDue { applied });
         }
-        let standing = std::mem::replace(&mut item.standing, Standing::Open);
+        let Settings { pace, clock, .. } = self.means.settings;
+        let failure = item.failure(pace, clock.now());
+        let standing = std::mem::replace(&mut item.standing, Standing::Busy(failure));
         let times = item.trouble.as_ref().map_or(0, |trouble| trouble.times);
         Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), standing, times })
     }

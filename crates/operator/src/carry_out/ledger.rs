@@ -36,6 +36,8 @@ pub(super) struct Item<'p> {
 pub(super) enum Standing {
     /// Nothing was done about it.
     Open,
+    /// A request about it is under way; what was wrong with it before counts until that is answered.
+    Busy(Option<Failure>),
     /// It is as the release has it, and is being waited for.
     Given(Box<Given>),
     /// It is as the release has it, and healthy.
@@ -56,6 +58,18 @@ pub(super) struct Given {
     pub(super) in_state: Timestamp,
     /// Looks without news.
     pub(super) looks: u32,
+    /// What is wrong with it, until it was not for long enough.
+    pub(super) failing: Option<Failing>,
+}
+
+/// A failure of an object that lasts: pods that crash run again for a while, and that is no recovery.
+#[derive(Debug)]
+pub(super) struct Failing {
+    failure: Failure,
+    /// How long it has to be well before this is over.
+    hold: Duration,
+    /// Since when it is.
+    well_since: Option<Timestamp>,
 }
 
 /// What keeps an object from being applied or removed.
@@ -95,16 +109,37 @@ impl Trouble {
 
 impl Given {
     /// Takes in how the object is now.
-    pub(super) fn see(&mut self, verdict: Verdict, now: Timestamp) {
+    pub(super) fn see(&mut self, verdict: Verdict, id: &ObjectId, pace: &Pace, now: Timestamp) {
         let same = (self.verdict.state, &self.verdict.message) == (verdict.state, &verdict.message);
         self.looks = if same { self.looks.saturating_add(1) } else { 0 };
         if self.verdict.state != verdict.state {
             self.in_state = now;
         }
         self.verdict = verdict;
+        match (self.failure_now(id, pace, now), &mut self.failing) {
+            // The first words stay: counts and delays in them change with every look.
+            (Some(failure), Some(failing)) if failing.failure.reason == failure.reason => failing.well_since = None,
+            (Some(failure), _) => {
+                let hold = self.verdict.hold.unwrap_or_default();
+                self.failing = Some(Failing { failure, hold, well_since: None });
+            }
+            (None, Some(failing)) => {
+                let since = *failing.well_since.get_or_insert(now);
+                if now.since(since) >= failing.hold {
+                    self.failing = None;
+                }
+            }
+            (None, None) => {}
+        }
     }
 
     fn failure(&self, id: &ObjectId, pace: &Pace, now: Timestamp) -> Option<Failure> {
+        let lasting = self.failing.as_ref().map(|failing| failing.failure.clone());
+        lasting.or_else(|| self.failure_now(id, pace, now))
+    }
+
+    /// What is wrong with it, by the last look.
+    fn failure_now(&self, id: &ObjectId, pace: &Pace, now: Timestamp) -> Option<Failure> {
         let Verdict { reason, message, hold, .. } = &self.verdict;
         let failed = self.verdict.state == State::Failed
             && now.since(self.in_state.min(self.verdict.since.unwrap_or(now))) >= hold.unwrap_or_default();
@@ -132,13 +167,14 @@ impl Item<'_> {
         self.trouble = Some(trouble);
     }
 
-    fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
+    pub(super) fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
         if let Some(trouble) = &self.trouble {
             return trouble.told(pace, now);
         }
         match &self.standing {
             Standing::Given(given) => given.failure(&self.id, pace, now),
-            _ => None,
+            Standing::Busy(failure) => failure.clone(),
+            Standing::Open | Standing::Done => None,
         }
     }
 }

@@ -117,7 +117,7 @@ impl<S: Store> Means<'_, S> {
                 if verdict.state != State::Terminating {
                     return Ok(Left::Open);
                 }
-                given.see(verdict, now);
+                given.see(verdict, id, &self.settings.pace, now);
                 Ok(Left::Given(given))
             }
             (Some(live), false) => {
@@ -128,7 +128,7 @@ impl<S: Store> Means<'_, S> {
                 if given.looks >= LOOKS || verdict.state == State::Failed {
                     verdict = with_its_pods(self.store, &live, verdict, now).await;
                 }
-                given.see(verdict, now);
+                given.see(verdict, id, &self.settings.pace, now);
                 Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
             }
         }
@@ -146,7 +146,7 @@ impl<S: Store> Means<'_, S> {
     fn given(&self, answer: Option<&Value>, verdict: Verdict, changed: Option<Instant>) -> Box<Given> {
         let now = self.settings.clock.now();
         let expected = answer.map(expected);
-        Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0 })
+        Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0, failing: None })
     }
 
     /// Whether it need not be waited for any longer. What a controller says without naming a generation may be about the
