@@ -52,6 +52,8 @@ codes! {
         "Nobody can tell which was meant. A repeated `from` blocks every source; a repeated `to`, `name` or `versions` makes the file unreadable; of any other the last counts."
     NOT_ONE_DOCUMENT "GD007" Error "A file that does not hold exactly one object"
         "What the file was to block or to list cannot be told, so the revision is refused."
+    FILE_UNREADABLE "GD008" Error "A file that exists and cannot be read"
+        "A link that leads nowhere or out of the directory, a named pipe, a directory in place of a file, a name that is not UTF-8, a file without permission: it may block an edge, so the revision is refused. The same holds in a directory, an archive, a git revision and an image."
     CHANNEL_UNREADABLE "GD010" Error "A channel file that cannot be read"
         "Serving the channel without it would make clusters disappear from their own graph, so the revision is refused."
     CHANNEL_VERSION "GD011" Error "An entry of a channel that is not a version"

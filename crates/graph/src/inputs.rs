@@ -12,6 +12,8 @@ use sha2::Digest as _;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inputs {
     files: BTreeMap<String, Vec<u8>>,
+    /// Files that exist and could not be read, with the reason.
+    unreadable: BTreeMap<String, String>,
 }
 
 /// What a file is for, by its path.
@@ -46,6 +48,16 @@ impl Inputs {
         self.files.insert(path.into(), content.into());
     }
 
+    /// Notes a file or directory that exists and cannot be read, and why. It may hold a block, so it refuses the revision.
+    pub fn insert_unreadable(&mut self, path: impl Into<String>, why: impl Into<String>) {
+        self.unreadable.insert(path.into(), why.into());
+    }
+
+    /// What exists and cannot be read, by path, with the reason.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.unreadable.iter().map(|(path, why)| (path.as_str(), why.as_str()))
+    }
+
     /// The files by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
@@ -62,6 +74,8 @@ impl Inputs {
     pub fn id(&self) -> Digest {
         let mut sum = Sum::default();
         self.iter().for_each(|(path, content)| sum.add(path, content));
+        // No path of a file begins with a zero byte.
+        self.unreadable().for_each(|(path, why)| sum.add(&format!("\0{path}"), why.as_bytes()));
         sum.id()
     }
 }
@@ -86,7 +100,8 @@ impl Sum {
 
 impl<P: Into<String>, C: Into<Vec<u8>>> FromIterator<(P, C)> for Inputs {
     fn from_iter<I: IntoIterator<Item = (P, C)>>(files: I) -> Self {
-        Inputs { files: files.into_iter().map(|(path, content)| (path.into(), content.into())).collect() }
+        let files = files.into_iter().map(|(path, content)| (path.into(), content.into())).collect();
+        Inputs { files, unreadable: BTreeMap::new() }
     }
 }
 
@@ -163,5 +178,8 @@ mod tests {
         for other in [[("a", "1"), ("b", "3")], [("a", "1"), ("c", "2")], [("a", "2"), ("b", "1")]] {
             assert_ne!(one.id(), other.into_iter().collect::<Inputs>().id());
         }
+        let mut unreadable = one.clone();
+        unreadable.insert_unreadable("c", "permission denied");
+        assert_ne!(unreadable.id(), one.id());
     }
 }

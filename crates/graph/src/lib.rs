@@ -23,6 +23,7 @@
 //! | an unknown rule type | carried through unchanged with its parameters |
 //! | a tombstoned version that a channel still lists | served: taking it away would strand clusters |
 //! | an unreadable release, or two different ones of one name | not served |
+//! | a file that exists and cannot be read ([`Inputs::unreadable`]) | nothing: the revision is refused |
 //! | an unreadable `to`, channel file, `risks/` target, `releases/` file or `raw/metadata.json`; another major `version` | nothing: the revision is refused, and the caller keeps its last good one |
 
 #![cfg_attr(

@@ -37,7 +37,15 @@ const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
 /// Makes a revision of the files.
 pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
     let mut findings = Findings::new(limits);
-    schema::check(inputs.get("version"), &mut findings);
+    let mut version_is_unreadable = false;
+    for (path, why) in inputs.unreadable() {
+        version_is_unreadable |= path == "version";
+        let finding = codes::FILE_UNREADABLE.finding(format!("cannot read {path}: {why}")).at(whole(path));
+        findings.refuse(finding.with_help("put a regular file there, or remove it"));
+    }
+    if !version_is_unreadable {
+        schema::check(inputs.get("version"), &mut findings);
+    }
     let raw = raw::read(inputs.get(raw::PATH), &mut findings);
     let mut releases = Releases::default();
     let mut blocks: Vec<Block> = Vec::new();

@@ -2,7 +2,8 @@
 
 mod common;
 
-use clearway_graph::{Rule, Said, Verdict};
+use clearway_core::Limits;
+use clearway_graph::{Rule, Said, Verdict, load};
 use common::{arch, codes, loaded, updates, version};
 
 const A: &str = "url: https://example.com/a\nname: A\nmessage: It breaks.\nmatchingRules: [{type: Always}]\n";
@@ -304,4 +305,19 @@ fn rules_that_are_not_given_are_always() {
     let outcome = loaded(&[("blocked-edges/x.yaml", &block("1.0.2", ".*", texts))]);
     let graph = outcome.revision.unwrap().graph("stable-1", &arch("amd64"));
     assert_eq!(graph.conditional()[0].risks[0].rules(), [Rule::of_kind(Rule::ALWAYS)]);
+}
+
+#[test]
+fn a_file_that_exists_and_cannot_be_read_refuses_the_revision_and_is_named() {
+    let good = common::inputs(&[]);
+    assert!(load(&good, &Limits::default()).revision.is_some());
+    for path in ["blocked-edges/1.0.2.yaml", "risks", "version", "raw/metadata.json", "signatures/sha256/ab/1"] {
+        let mut inputs = good.clone();
+        inputs.insert_unreadable(path, "permission denied");
+        let outcome = load(&inputs, &Limits::default());
+        assert!(outcome.revision.is_none(), "{path}");
+        let [finding] = outcome.diagnostics.as_slice() else { panic!("{:?}", outcome.diagnostics) };
+        assert_eq!((finding.code.as_ref(), finding.place.file.as_deref()), ("GD008", Some(path)));
+        assert_eq!(finding.message, format!("cannot read {path}: permission denied"));
+    }
 }
