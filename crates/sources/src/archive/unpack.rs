@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -17,12 +17,24 @@ const ZSTD_WINDOW: u64 = 8 << 20;
 /// What is read at once.
 const BUFFER: usize = 64 << 10;
 
-/// A stream, unpacked, that fails when more than so many bytes come out of it.
-pub(super) struct Unpacked<R: Read> {
+/// Above which cap a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Excess {
+    /// Bytes that come out of it.
+    Bytes(u64),
+    /// Streams that are packed one behind the other: members of gzip, frames of zstd. Each costs time, also an empty one.
+    Members(u64),
+}
+
+/// A stream, unpacked, that fails above a cap.
+pub(crate) struct Unpacked<R: Read> {
     source: Source<R>,
+    limit: u64,
     left: u64,
-    /// Whether more came out than the limit.
-    pub(super) exceeded: bool,
+    /// What was looked at and not read yet.
+    peeked: Vec<u8>,
+    /// Whether a cap was exceeded; the readers around this one keep nothing but a text of its error.
+    exceeded: Option<Excess>,
 }
 
 /// The first bytes, which were looked at, and the rest.
@@ -30,39 +42,138 @@ type Stream<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
 
 enum Source<R: Read> {
     Plain(Stream<R>),
-    Gzip(Box<MultiGzDecoder<Stream<R>>>),
+    Gzip(Box<Members<Stream<R>>>),
     Zstd(Box<Frames<Stream<R>>>),
 }
 
 impl<R: Read> Unpacked<R> {
-    pub(super) fn new(mut stream: R, limit: u64) -> io::Result<Self> {
+    /// Unpacks at most `limit` bytes and `members` streams one behind the other.
+    pub(crate) fn new(mut stream: R, limit: u64, members: u64) -> io::Result<Self> {
         let mut start = Vec::new();
         stream.by_ref().take(ZSTD.len() as u64).read_to_end(&mut start)?;
         let stream = BufReader::with_capacity(BUFFER, io::Cursor::new(start.clone()).chain(stream));
+        let count = Count { limit: members, used: 0 };
         let source = if start.starts_with(&GZIP) {
-            Source::Gzip(Box::new(MultiGzDecoder::new(stream)))
+            Source::Gzip(Box::new(Members { decoder: GzDecoder::new(Slot(Some(stream))), count, open: true }))
         } else if start.starts_with(&ZSTD) || start.get(1..4) == Some(&SKIPPABLE) {
-            Source::Zstd(Box::new(Frames { source: stream, decoder: window(), open: false }))
+            Source::Zstd(Box::new(Frames { source: stream, decoder: window(), count, open: false }))
         } else {
             Source::Plain(stream)
         };
-        Ok(Unpacked { source, left: limit, exceeded: false })
+        Ok(Unpacked { source, limit, left: limit, peeked: Vec::new(), exceeded: None })
+    }
+
+    /// Looks at the next bytes, at most so many, which are [`Unpacked::peeked`] then and read again later.
+    pub(crate) fn peek(&mut self, bytes: usize) -> io::Result<()> {
+        if self.peeked.len() < bytes {
+            let mut peeked = Vec::with_capacity(bytes);
+            self.by_ref().take(bytes as u64).read_to_end(&mut peeked)?;
+            self.peeked = peeked;
+        }
+        Ok(())
+    }
+
+    /// What was looked at and not read yet.
+    pub(crate) fn peeked(&self) -> &[u8] {
+        &self.peeked
+    }
+
+    /// The cap above which reading failed.
+    pub(crate) fn exceeded(&self) -> Option<Excess> {
+        self.exceeded
     }
 }
 
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.peeked.is_empty() {
+            let length = self.peeked.as_slice().read(buffer)?;
+            self.peeked.drain(..length);
+            return Ok(length);
+        }
         let read = match &mut self.source {
             Source::Plain(source) => source.read(buffer),
-            Source::Gzip(source) => source.read(buffer),
-            Source::Zstd(source) => source.read(buffer),
+            Source::Gzip(source) => source.read(buffer).inspect_err(|_| self.exceeded = source.count.exceeded()),
+            Source::Zstd(source) => source.read(buffer).inspect_err(|_| self.exceeded = source.count.exceeded()),
         }?;
         let Some(left) = self.left.checked_sub(read as u64) else {
-            self.exceeded = true;
-            return Err(io::Error::other("it unpacks to more than is read"));
+            self.exceeded = Some(Excess::Bytes(self.limit));
+            return Err(io::Error::other(format!("it unpacks to more than {} bytes", self.limit)));
         };
         self.left = left;
         Ok(read)
+    }
+}
+
+/// How many streams there were, one behind the other.
+struct Count {
+    limit: u64,
+    used: u64,
+}
+
+impl Count {
+    fn next(&mut self) -> io::Result<()> {
+        self.used = self.used.saturating_add(1);
+        let exceeded = || io::Error::other(format!("it is packed in more than {} parts", self.limit));
+        if self.used > self.limit { Err(exceeded()) } else { Ok(()) }
+    }
+
+    fn exceeded(&self) -> Option<Excess> {
+        (self.used > self.limit).then_some(Excess::Members(self.limit))
+    }
+}
+
+/// A reader that a decoder gives back when it is reset.
+struct Slot<R>(Option<R>);
+
+impl<R: Read> Read for Slot<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or(Ok(0), |reader| reader.read(buffer))
+    }
+}
+
+impl<R: BufRead> BufRead for Slot<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.0.as_mut().map_or(Ok(&[]), BufRead::fill_buf)
+    }
+
+    fn consume(&mut self, amount: usize) {
+        if let Some(reader) = &mut self.0 {
+            reader.consume(amount);
+        }
+    }
+}
+
+/// The content of all members of a gzip stream, one after the other.
+struct Members<R> {
+    decoder: GzDecoder<Slot<R>>,
+    count: Count,
+    /// Whether a member has begun and not ended.
+    open: bool,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if self.open {
+                let read = self.decoder.read(buffer)?;
+                if read > 0 {
+                    return Ok(read);
+                }
+                self.open = false;
+                self.count.next()?;
+            }
+            if self.decoder.get_mut().fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            // The memory of the decoder is used again: an image may have a member for every file.
+            let source = self.decoder.reset(Slot(None));
+            *self.decoder.get_mut() = source;
+            self.open = true;
+        }
     }
 }
 
@@ -76,6 +187,7 @@ fn window() -> FrameDecoder {
 struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
+    count: Count,
     /// Whether a frame has begun and not ended.
     open: bool,
 }
@@ -84,6 +196,7 @@ impl<R: BufRead> Frames<R> {
     /// Begins the next frame that has content; there may be none.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
+            self.count.next()?;
             match self.decoder.reset(&mut self.source) {
                 Ok(()) => {
                     self.open = true;
@@ -154,7 +267,7 @@ mod tests {
 
     fn unpack(bytes: &[u8], limit: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        Unpacked::new(bytes, limit)?.read_to_end(&mut content)?;
+        Unpacked::new(bytes, limit, 10)?.read_to_end(&mut content)?;
         Ok(content)
     }
 
@@ -181,18 +294,48 @@ mod tests {
     fn a_stream_in_small_pieces_is_recognised() {
         for packed in [gzip(b"content"), zstd(b"content"), b"content".to_vec()] {
             let mut content = String::new();
-            Unpacked::new(Slow(&packed), 100).unwrap().read_to_string(&mut content).unwrap();
+            Unpacked::new(Slow(&packed), 100, 1).unwrap().read_to_string(&mut content).unwrap();
             assert_eq!(content, "content");
         }
+    }
+
+    #[test]
+    fn parts_one_behind_the_other_are_counted_also_empty_ones() {
+        let empty = [0x5a, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+        for part in [gzip(b"x"), gzip(b""), zstd(b"x"), zstd(b""), empty.to_vec()] {
+            let unpacked = |parts: usize, limit| {
+                let packed = part.repeat(parts);
+                let mut unpacked = Unpacked::new(packed.as_slice(), 100, limit).unwrap();
+                let outcome = io::copy(&mut unpacked, &mut io::sink());
+                (outcome.is_ok(), unpacked.exceeded())
+            };
+            assert_eq!(unpacked(7, 7), (true, None));
+            assert_eq!(unpacked(8, 7), (false, Some(Excess::Members(7))));
+        }
+    }
+
+    #[test]
+    fn what_was_looked_at_is_read_again() {
+        for packed in [gzip(b"content"), zstd(b"content"), b"content".to_vec()] {
+            let mut unpacked = Unpacked::new(Slow(&packed), 7, 1).unwrap();
+            unpacked.peek(3).unwrap();
+            assert_eq!(unpacked.peeked(), b"con");
+            let mut content = String::new();
+            unpacked.read_to_string(&mut content).unwrap();
+            assert_eq!(content, "content");
+        }
+        let mut short = Unpacked::new(&b"c"[..], 7, 1).unwrap();
+        short.peek(3).unwrap();
+        assert_eq!(short.peeked(), b"c");
     }
 
     #[test]
     fn a_bomb_is_stopped_and_broken_streams_fail() {
         for bomb in [gzip(&vec![0; 10 << 20]), zstd(&vec![0; 10 << 20])] {
             assert!(bomb.len() < 100_000, "{}", bomb.len());
-            let mut unpacked = Unpacked::new(bomb.as_slice(), 1 << 20).unwrap();
+            let mut unpacked = Unpacked::new(bomb.as_slice(), 1 << 20, 1).unwrap();
             assert!(io::copy(&mut unpacked, &mut io::sink()).is_err());
-            assert!(unpacked.exceeded);
+            assert_eq!(unpacked.exceeded(), Some(Excess::Bytes(1 << 20)));
         }
         for packed in [gzip(&[7; 10_000]), zstd(&[7; 10_000])] {
             for cut in 5..packed.len() {

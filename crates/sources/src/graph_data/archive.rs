@@ -1,19 +1,20 @@
-//! Graph-data in a stream: an archive (tar, packed with gzip or not), or one answer, told apart by what is in it.
+//! Graph-data in a stream: an archive (tar, packed with gzip or zstd or not), or one answer, told apart by what is in it.
 //!
-//! Nothing is written to disk, so a path that leads out of the archive leads nowhere; such entries are passed over.
+//! Nothing is written to disk. What is a link or another odd entry where a file of graph-data would be is noted, and
+//! refuses the revision.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::{Component, Path};
+use std::io::{self, Read};
 
 use clearway_core::Limits;
 use clearway_graph::Inputs;
-use flate2::bufread::MultiGzDecoder;
 
-use super::name_parts;
+use super::collect::BYTES;
+use super::memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
+use crate::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
 
-/// Bytes of a header of a tar archive.
-const HEADER: usize = 512;
+/// Bytes of the names of entries that are kept.
+const NAMES_BYTES: usize = 8 << 20;
 
 /// Why a stream is no graph-data.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +34,36 @@ pub enum ArchiveError {
         /// The limit.
         limit: u64,
     },
+    /// It has too much of something else.
+    #[error("the archive has more than {limit} {what}")]
+    TooMany {
+        /// Of what, such as `entries`.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
     /// It is an archive of other things.
-    #[error("no graph-data: there is no directory in the archive with a `version` file and `channels` in it")]
+    #[error("no graph-data: there is no directory in it with a `version` file and `channels`")]
     NoGraphData,
+    /// There is graph-data in two directories, and none of them is in the other one.
+    #[error("there is graph-data in it at `/{one}` and at `/{other}`; leave one")]
+    SeveralGraphData {
+        /// The first directory.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+}
+
+impl From<Spoiled> for ArchiveError {
+    fn from(spoiled: Spoiled) -> Self {
+        match spoiled {
+            Spoiled::NotAnArchive => ArchiveError::NotAnArchive,
+            Spoiled::Broken(why) => ArchiveError::Damaged { why },
+            Spoiled::TooLarge(limit) => ArchiveError::TooLarge { limit },
+            Spoiled::TooMany(what, limit) => ArchiveError::TooMany { what, limit },
+        }
+    }
 }
 
 /// What a stream holds.
@@ -50,135 +78,97 @@ pub enum Content {
 /// Reads an archive of graph-data, which may stand anywhere in it: its directory is the one that holds `version` and
 /// `channels`, the outermost if there are several.
 pub fn archive(stream: impl Read, limits: &Limits) -> Result<Inputs, ArchiveError> {
-    let stream = Opened::new(stream, limits)?;
-    if stream.is_archive() { stream.unpack() } else { Err(ArchiveError::NotAnArchive) }
+    let mut stream = OpenedArchive::new(stream, limits.file_bytes.min(BYTES))?;
+    if stream.is_archive()? { unpack(stream) } else { Err(ArchiveError::NotAnArchive) }
 }
 
-/// Reads an archive of graph-data or an answer, packed with gzip or not.
+/// Reads an archive of graph-data or an answer, packed or not.
 pub fn content(stream: impl Read, limits: &Limits) -> Result<Content, ArchiveError> {
-    let stream = Opened::new(stream, limits)?;
-    if stream.is_archive() {
-        return stream.unpack().map(Content::Files);
+    let mut stream = OpenedArchive::new(stream, limits.file_bytes.min(BYTES))?;
+    if stream.is_archive()? {
+        return unpack(stream).map(Content::Files);
     }
-    if stream.head.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+    if stream.head()?.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ArchiveError::NotAnArchive);
     }
-    let limit = stream.limit;
     let mut answer = Vec::new();
-    stream.bytes().read_to_end(&mut answer).map_err(|error| damaged(&error, limit))?;
+    let read = stream.unpacked.read_to_end(&mut answer);
+    read.map_err(|error| stream.failed(&error))?;
     Ok(Content::Answer(answer))
 }
 
-/// A stream after gzip, with its first bytes looked at.
-pub(crate) struct Opened<R: Read> {
-    head: Vec<u8>,
-    rest: Unpacked<BufReader<R>>,
-    limit: u64,
+/// A stream that is being unpacked, with its first bytes looked at.
+pub(crate) struct OpenedArchive<R: Read> {
+    unpacked: Unpacked<R>,
+    limits: ArchiveLimits,
 }
 
-/// A stream as it is, or what gzip makes of it.
-enum Unpacked<R: BufRead> {
-    Plain(R),
-    Gzip(Box<MultiGzDecoder<R>>),
-}
-
-impl<R: BufRead> Read for Unpacked<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Unpacked::Plain(stream) => stream.read(buffer),
-            Unpacked::Gzip(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl<R: Read> Opened<R> {
-    pub(crate) fn new(stream: R, limits: &Limits) -> Result<Self, ArchiveError> {
-        let limit = limits.file_bytes;
-        let mut stream = BufReader::with_capacity(1 << 16, stream);
-        let packed = stream.fill_buf().map_err(|error| damaged(&error, limit))?.starts_with(&[0x1f, 0x8b]);
-        let mut rest =
-            if packed { Unpacked::Gzip(Box::new(MultiGzDecoder::new(stream))) } else { Unpacked::Plain(stream) };
-        let mut head = Vec::with_capacity(HEADER);
-        let read = rest.by_ref().take(HEADER as u64).read_to_end(&mut head);
-        read.map_err(|error| damaged(&error, limit))?;
-        Ok(Opened { head, rest, limit })
+impl<R: Read> OpenedArchive<R> {
+    /// Begins to read a stream that unpacks to at most so many bytes; what is passed over counts, for it is unpacked all
+    /// the same.
+    pub(crate) fn new(stream: R, bytes: u64) -> Result<Self, ArchiveError> {
+        let limits = ArchiveLimits::file(bytes);
+        let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members);
+        let unpacked = unpacked.map_err(|error| ArchiveError::Damaged { why: error.to_string() })?;
+        Ok(OpenedArchive { unpacked, limits })
     }
 
     /// Whether it begins with a header of an archive, or with the zeros that end one.
-    pub(crate) fn is_archive(&self) -> bool {
-        self.head.len() == HEADER
-            && (self.head.get(257..262) == Some(b"ustar") || self.head.iter().all(|byte| *byte == 0))
+    pub(crate) fn is_archive(&mut self) -> Result<bool, ArchiveError> {
+        let head = self.head()?;
+        let is_header = head.get(257..262) == Some(b"ustar") || head.iter().all(|byte| *byte == 0);
+        Ok(head.len() == HEADER && is_header)
     }
 
-    /// Everything, up to the limit: what is passed over counts, for it is unpacked all the same.
-    pub(crate) fn bytes(self) -> impl Read {
-        Bounded { left: self.limit, stream: Cursor::new(self.head).chain(self.rest) }
+    /// Hands each entry to `visit`.
+    pub(crate) fn walk(self, visit: &mut crate::archive::Visit<'_>) -> Result<(), ArchiveError> {
+        Ok(walk_unpacked(self.unpacked, self.limits.entries, visit)?)
     }
 
-    fn unpack(self) -> Result<Inputs, ArchiveError> {
-        let limit = self.limit;
-        let failed = |error: io::Error| damaged(&error, limit);
-        let mut archive = tar::Archive::new(self.bytes());
-        let mut found: BTreeMap<Vec<String>, Inputs> = BTreeMap::new();
-        for entry in archive.entries().map_err(failed)? {
-            let mut entry = entry.map_err(failed)?;
-            if !entry.header().entry_type().is_file() {
-                continue;
-            }
-            let path = entry.path().map_err(failed)?.into_owned();
-            if let Some((root, name)) = split(&path) {
-                let mut content = Vec::new();
-                entry.read_to_end(&mut content).map_err(failed)?;
-                found.entry(root).or_default().insert(name, content);
-            }
+    fn head(&mut self) -> Result<&[u8], ArchiveError> {
+        self.unpacked.peek(HEADER).map_err(|error| self.failed(&error))?;
+        Ok(self.unpacked.peeked())
+    }
+
+    /// What a failure to read means.
+    fn failed(&self, error: &io::Error) -> ArchiveError {
+        match (self.unpacked.exceeded(), error.kind()) {
+            (Some(Excess::Bytes(limit)), _) => ArchiveError::TooLarge { limit },
+            (Some(excess), _) => Spoiled::from(excess).into(),
+            (None, io::ErrorKind::UnexpectedEof) => ArchiveError::Damaged { why: "it ends too early".to_owned() },
+            (None, _) => ArchiveError::Damaged { why: error.to_string() },
         }
-        let is_root = |inputs: &Inputs| {
-            inputs.get("version").is_some() && inputs.iter().any(|(name, _)| name.starts_with("channels/"))
+    }
+}
+
+/// The graph-data in an archive.
+fn unpack(archive: OpenedArchive<impl Read>) -> Result<Inputs, ArchiveError> {
+    let bytes = archive.limits.unpacked_bytes;
+    let mut kept: BTreeMap<Vec<u8>, Stored> = BTreeMap::new();
+    let mut names = NAMES_BYTES;
+    archive.walk(&mut |entry| {
+        let path = entry.path;
+        let mut keep = |path: &[u8], stored: Stored| {
+            let excess = Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64);
+            names = names.checked_sub(path.len()).ok_or(excess)?;
+            insert(&mut kept, path.to_vec(), stored);
+            Ok::<(), Spoiled>(())
         };
-        let roots = found.into_iter().filter(|(_, inputs)| is_root(inputs));
-        let outermost = roots.min_by_key(|(root, _)| root.len());
-        outermost.map(|(_, inputs)| inputs).ok_or(ArchiveError::NoGraphData)
-    }
-}
-
-/// A path as the directory it would be graph-data in, and its name there; nothing for files of no interest.
-fn split(path: &Path) -> Option<(Vec<String>, String)> {
-    let mut parts = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(part) => parts.push(part.to_str()?.to_owned()),
-            Component::CurDir | Component::RootDir => {}
-            Component::ParentDir | Component::Prefix(_) => return None,
+        if let Some(above) = directory_in_place_of_file(path) {
+            keep(above, Stored::Directory)?;
         }
-    }
-    let names: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let root = names.len() - name_parts(&names)?;
-    let name = names.get(root..)?.join("/");
-    parts.truncate(root);
-    Some((parts, name))
-}
-
-/// Reads up to a limit, and fails behind it, where `take` would seem to end.
-struct Bounded<R> {
-    stream: R,
-    left: u64,
-}
-
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer)?;
-        self.left = self.left.checked_sub(read as u64).ok_or(io::Error::from(io::ErrorKind::FileTooLarge))?;
-        Ok(read)
-    }
-}
-
-/// What a failure to read means.
-pub(crate) fn damaged(error: &io::Error, limit: u64) -> ArchiveError {
-    match error.kind() {
-        io::ErrorKind::FileTooLarge => ArchiveError::TooLarge { limit },
-        io::ErrorKind::UnexpectedEof => ArchiveError::Damaged { why: "it ends too early".to_owned() },
-        _ => ArchiveError::Damaged { why: error.to_string() },
-    }
+        let stored = match (interest(path), entry.kind) {
+            (Interest::None, _) => return Ok(Then::Continue),
+            (Interest::File, Kind::File) => Stored::File(entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?),
+            // In place of a directory; what is in it does not matter.
+            (Interest::Directory, Kind::File) => Stored::File(Vec::new()),
+            (_, Kind::Directory) => Stored::Directory,
+            (_, Kind::Other(what)) => Stored::Other(what),
+        };
+        keep(path, stored)?;
+        Ok(Then::Continue)
+    })?;
+    MemoryTree::new(kept).graph_data(bytes)
 }
 
 #[cfg(test)]
@@ -228,13 +218,65 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_lead_out_are_passed_over() {
-        let files: [(&str, &[u8]); 3] =
-            [("version", b"1.1.0"), ("channels/a.yaml", b"name: a"), ("x/../channels/b.yaml", b"name: b")];
+    fn the_outermost_directory_is_taken_unless_there_are_two() {
+        let good: [(&str, &[u8]); 2] = [("g/version", b"1.1.0"), ("g/channels/a.yaml", b"a")];
+        let within: [(&str, &[u8]); 2] = [("g/test/version", b"1.0.0"), ("g/test/channels/a.yaml", b"b")];
+        let inputs = archive(tar(&[good, within].concat()).as_slice(), &Limits::default()).unwrap();
+        assert_eq!(inputs.get("channels/a.yaml"), Some(&b"a"[..]));
+        let beside: [(&str, &[u8]); 2] = [("h/x/version", b"1.0.0"), ("h/x/channels/a.yaml", b"b")];
+        let error = archive(tar(&[good, beside].concat()).as_slice(), &Limits::default()).unwrap_err().to_string();
+        assert_eq!(error, "there is graph-data in it at `/g/` and at `/h/x/`; leave one");
+    }
+
+    #[test]
+    fn a_small_archive_that_would_take_much_memory_is_refused_by_its_cap() {
+        let error = |bytes: &[u8]| archive(bytes, &Limits::default()).unwrap_err().to_string();
+        let good = tar(&[("version", b"1.1.0"), ("channels/a.yaml", b"a")]);
+        let good = &good[..good.len() - 1024];
+        let long_name = |length: u64| {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(tar::EntryType::GNULongName);
+            header.set_size(length);
+            header.set_cksum();
+            [good, header.as_bytes(), &b"a/".repeat(usize::try_from(length / 2).unwrap())].concat()
+        };
+        // A name of a hundred million parts packs to nothing, and took three gigabytes.
         assert_eq!(
-            names(&archive(tar(&files).as_slice(), &Limits::default()).unwrap()),
-            ["channels/a.yaml", "version"]
+            error(&gzip(&long_name(2 << 20))),
+            "the archive has more than 1048576 bytes in the attributes of a file"
         );
+        let mut named = long_name(1 << 20);
+        named.extend(tar(&[("x", b"")]));
+        assert_eq!(error(&named), "the archive has more than 4096 bytes in a name");
+        // The holes of a sparse file cost nothing in an archive, and everything when they are filled.
+        let mut sparse = tar::Header::new_gnu();
+        sparse.set_path("risks/r.yaml").unwrap();
+        sparse.set_entry_type(tar::EntryType::GNUSparse);
+        sparse.set_size(0);
+        if let Some(gnu) = sparse.as_gnu_mut() {
+            gnu.realsize.copy_from_slice(b"77777777777\0");
+        }
+        sparse.set_cksum();
+        let inputs = archive([good, sparse.as_bytes(), &[0; 1024]].concat().as_slice(), &Limits::default()).unwrap();
+        let unreadable: Vec<_> = inputs.unreadable().collect();
+        assert_eq!(unreadable, [("risks/r.yaml", "it is a sparse file, not a file")]);
+        // Many entries, many names that are kept, many packed parts.
+        let entry = tar(&[("x", b"")])[..512].to_vec();
+        assert_eq!(error(&entry.repeat(100_001)), "the archive has more than 100000 entries");
+        let directory = "d".repeat(300);
+        let long = (0..40_000).map(|number| format!("{directory}/channels/{number}"));
+        let mut builder = tar::Builder::new(Vec::new());
+        for name in long {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(0);
+            builder.append_data(&mut header, name, &b""[..]).unwrap();
+        }
+        assert_eq!(
+            error(&builder.into_inner().unwrap()),
+            "the archive has more than 8388608 bytes in names that are kept"
+        );
+        let parts = gzip(b"").repeat(10_001);
+        assert_eq!(error(&parts), "the archive has more than 10000 packed parts one behind the other");
     }
 
     #[test]
@@ -249,6 +291,11 @@ mod tests {
             (vec![0; 1024], &Limits::default(), "no graph-data: there is no directory"),
             (packed[..packed.len() / 2].to_vec(), &Limits::default(), "damaged: it ends too early"),
             (good[..4000].to_vec(), &Limits::default(), "damaged"),
+            (
+                tar(&[("version", b"1.1.0"), ("channels/a.yaml", b"a"), ("x/../channels/b.yaml", b"b")]),
+                &Limits::default(),
+                "damaged: a name in it has `..`",
+            ),
             (packed.clone(), &small, "larger than 4096 bytes"),
             // What nobody asked for is unpacked too.
             (gzip(&tar(&[("big", &vec![0; 100_000])])), &small, "larger than 4096 bytes"),

@@ -16,6 +16,7 @@ use super::reference::Image;
 use super::registry::Registry;
 use super::tree::{Changes, Tree, Wanted};
 use super::{OciError, Repository};
+use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES};
 
 /// Reads the graph-data of an image, and the digest that its name has now.
 pub async fn graph_data(
@@ -32,24 +33,38 @@ pub async fn graph_data(
     }
     let layers = layers(registry, repository, &digest).await?;
     let at = format!("{repository}@{digest}");
+    let most = limits.file_bytes.min(GRAPH_DATA_BYTES);
     let mut tree = Tree::default();
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
-        let (unpacked, wanted) = (registry.options.unpacked_bytes, Wanted::graph_data(limits.file_bytes));
+        let (unpacked, wanted) = (registry.options.unpacked_bytes, Wanted::graph_data(most));
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
             Ok(changes) => tree.apply(changes),
             Err(Spoiled::NotAnArchive) => {}
             Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
             Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
+            Err(Spoiled::TooMany(what, limit)) => {
+                return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
+            }
         }
         // Of two layers, each within the limit, both may be kept.
-        if tree.bytes() > limits.file_bytes {
-            return Err(OciError::TooLarge { at, limit: limits.file_bytes });
+        if tree.bytes() > most {
+            return Err(OciError::TooLarge { at, limit: most });
+        }
+        if let Some((what, limit)) = tree.excess() {
+            return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
         }
     }
-    let inputs = tree.graph_data().map_err(|why| OciError::NotGraphData { at, why })?;
-    if let Some(archive) = pack(inputs.iter()) {
+    let inputs = tree.graph_data(limits.file_bytes).map_err(|error| match error {
+        ArchiveError::TooLarge { limit } => OciError::TooLarge { at, limit },
+        ArchiveError::NoGraphData => OciError::NotGraphData { at, why: "there is no graph-data in it".to_owned() },
+        error => OciError::NotGraphData { at, why: error.to_string() },
+    })?;
+    // A copy has no place for what cannot be read.
+    if inputs.unreadable().next().is_none()
+        && let Some(archive) = pack(inputs.iter())
+    {
         cache.keep_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
@@ -93,7 +108,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let length = bytes.len() as u64;
     archive::walk(&mut &*bytes, length, &mut |entry| {
         let content = entry.content(length)?.ok_or(Spoiled::TooLarge(length))?;
-        files.push((entry.path.to_owned(), content));
+        files.push((String::from_utf8(entry.path.to_vec()).map_err(|_| Spoiled::NotAnArchive)?, content));
         Ok(Then::Continue)
     })
     .ok()?;

@@ -4,18 +4,15 @@
 //! vouches for is foreign input, and release layers are a few megabytes. What follows the found file is only hashed, not
 //! unpacked.
 
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
-use clearway_core::Digest;
 use reqwest::Response;
-use sha2::Digest as _;
 use tokio::sync::mpsc;
 
 use super::OciError;
-use super::archive::Spoiled;
+use super::archive::{Hasher, Spoiled};
 use super::media::Descriptor;
 use super::pace::Trouble;
 use super::reference::Repository;
@@ -120,40 +117,5 @@ impl Read for Feed {
         let length = buffer.len().min(self.piece.len());
         self.piece.split_to(length).copy_to_slice(buffer.get_mut(..length).unwrap_or_default());
         Ok(length)
-    }
-}
-
-/// A digest that is computed as bytes pass.
-pub(super) enum Hasher {
-    Sha256(sha2::Sha256),
-    Sha512(sha2::Sha512),
-}
-
-impl Hasher {
-    pub(super) fn new(digest: &Digest) -> Self {
-        match digest.algorithm() {
-            clearway_core::Algorithm::Sha256 => Hasher::Sha256(sha2::Sha256::new()),
-            clearway_core::Algorithm::Sha512 => Hasher::Sha512(sha2::Sha512::new()),
-        }
-    }
-
-    pub(super) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Hasher::Sha256(hasher) => hasher.update(bytes),
-            Hasher::Sha512(hasher) => hasher.update(bytes),
-        }
-    }
-
-    pub(super) fn hex(self) -> String {
-        let hex = |bytes: &[u8]| {
-            bytes.iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-        };
-        match self {
-            Hasher::Sha256(hasher) => hex(&hasher.finalize()),
-            Hasher::Sha512(hasher) => hex(&hasher.finalize()),
-        }
     }
 }

@@ -12,7 +12,6 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
-mod archive;
 mod artifact;
 mod authorize;
 mod cache;
@@ -31,8 +30,8 @@ mod release;
 mod scrape;
 mod signature;
 mod tree;
-mod unpack;
 
+use crate::archive;
 pub use artifact::graph_data;
 pub use cache::Cache;
 pub use credentials::Credentials;

@@ -16,6 +16,8 @@ use super::reference::Image;
 use super::registry::Registry;
 use super::tree::{Changes, Tree, Wanted};
 use super::{OciError, Repository};
+use crate::file_tree::printable;
+use crate::graph_data::Stored;
 
 const ROOT: &str = "release-manifests";
 /// The names under which things are kept.
@@ -112,8 +114,10 @@ async fn apply(
         file: is_below,
         other: is_below,
         gone: |path| path.is_empty() || is_below(path),
+        in_place: |_| None,
         bytes: most.bytes,
         entries: most.files,
+        noun: "files of a release",
     };
     let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, diff_id.as_ref()));
     match registry.layer(repository, layer, &at, look).await? {
@@ -123,6 +127,9 @@ async fn apply(
         Err(Spoiled::NotAnArchive) => return Err(OciError::Broken { at, why: "it is no archive".to_owned() }),
         Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
         Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
+        Err(Spoiled::TooMany(what, limit)) => {
+            return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
+        }
     }
     // Of two layers, each within the limit, both may be kept.
     if tree.bytes() > most.bytes {
@@ -134,20 +141,25 @@ async fn apply(
     Ok(())
 }
 
-fn is_below(path: &str) -> bool {
-    path.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+fn is_below(path: &[u8]) -> bool {
+    path.strip_prefix(ROOT.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// The files of a tree; a link among them is refused, because what it leads to is not known here.
 fn plain(tree: Tree) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let mut files = BTreeMap::new();
-    for (path, content) in tree.into_files() {
-        let name = path.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix('/'));
-        match (name, content) {
-            (Some(name), Some(content)) => files.insert(name.to_owned(), content),
-            (Some(_), None) => return Err(format!("`/{path}` in it is a link, not a file")),
-            (None, _) => return Err(format!("`/{path}` in it is no directory")),
+    for (path, stored) in tree.into_files() {
+        let shown = printable(&path);
+        let Ok(path) = String::from_utf8(path) else {
+            return Err(format!("the name of `/{shown}` in it is not UTF-8"));
         };
+        let name = path.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix('/'));
+        match (name, stored) {
+            (Some(name), Stored::File(content)) => _ = files.insert(name.to_owned(), content),
+            (_, Stored::Directory) => {}
+            (Some(_), Stored::Other(what)) => return Err(format!("`/{shown}` in it is {what}, not a file")),
+            (None, _) => return Err(format!("`/{shown}` in it is no directory")),
+        }
     }
     Ok(files)
 }

@@ -214,6 +214,10 @@ impl Registry {
                 // Tools push single files under the type of archives.
                 Ok(Found::Nothing) | Err(Spoiled::NotAnArchive) => {}
                 Err(Spoiled::Broken(why)) => return Err(Stop::broken(format!("layer {}: {why}", layer.digest))),
+                Err(Spoiled::TooMany(what, limit)) => {
+                    let why = format!("layer {} has more than {limit} {what}", layer.digest);
+                    return Err(Stop::broken(why));
+                }
                 Err(Spoiled::TooLarge(limit)) => {
                     let why = format!("layer {} unpacks to more than {limit} bytes", layer.digest);
                     return Err(Stop::broken(why));
@@ -257,7 +261,7 @@ fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
 fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
     let mut found = Found::Nothing;
     archive::walk(stream, limit, &mut |entry| {
-        if entry.path == METADATA {
+        if entry.path == METADATA.as_bytes() {
             if entry.kind != Kind::File {
                 return Err(Spoiled::Broken(format!("{METADATA} is no file")));
             }
@@ -266,7 +270,7 @@ fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
             found = Found::Metadata(content);
             return Ok(Then::Stop);
         }
-        if REMOVED.contains(&entry.path) {
+        if REMOVED.iter().any(|removed| removed.as_bytes() == entry.path) {
             found = Found::Removed;
         }
         Ok(Then::Continue)

@@ -1,4 +1,4 @@
-//! The files of an image as its layers leave them, as far as they are [`Wanted`]; and where in it graph-data is.
+//! The files of an image as its layers leave them, as far as they are [`Wanted`].
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -7,34 +7,46 @@ use clearway_core::Digest;
 use clearway_graph::Inputs;
 
 use super::archive::{self, Kind, Spoiled, Then};
-use crate::graph_data::{DIRECTORIES, name_parts};
+use crate::file_tree::{join, split_last};
+use crate::graph_data::{ArchiveError, Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
+
+/// What one layer may put and take away, of what is wanted.
+const CHANGES: usize = 100_000;
+/// What graph-data is made of, in words.
+const NOUN: &str = "files that can be graph-data";
+/// Bytes of the names of that.
+const NAMES_BYTES: usize = 8 << 20;
 
 /// Which files of an image are kept, and how many.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// Whether a file is.
-    pub(super) file: fn(&str) -> bool,
+    pub(super) file: fn(&[u8]) -> bool,
     /// Whether something that is no file could stand where one is wanted.
-    pub(super) other: fn(&str) -> bool,
+    pub(super) other: fn(&[u8]) -> bool,
     /// Whether files that are wanted can be gone with a path.
-    pub(super) gone: fn(&str) -> bool,
+    pub(super) gone: fn(&[u8]) -> bool,
+    /// The directory on the way to a path that stands in place of a wanted file.
+    pub(super) in_place: fn(&[u8]) -> Option<&[u8]>,
     /// Bytes of all files of a layer.
     pub(super) bytes: u64,
     /// Files of a layer, and what it takes from lower ones.
     pub(super) entries: usize,
+    /// What the files are, in words.
+    pub(super) noun: &'static str,
 }
 
 impl Wanted {
     /// What can be graph-data, wherever that is.
     pub(super) fn graph_data(bytes: u64) -> Self {
         Wanted {
-            file: can_be_graph_data,
-            other: |path| {
-                can_be_graph_data(path) || DIRECTORIES.contains(&path.rsplit_once('/').map_or(path, |(_, name)| name))
-            },
+            file: |path| interest(path) == Interest::File,
+            other: |path| interest(path) != Interest::None,
             gone: |_| true,
+            in_place: directory_in_place_of_file,
             bytes,
-            entries: usize::MAX,
+            entries: CHANGES,
+            noun: NOUN,
         }
     }
 }
@@ -42,12 +54,12 @@ impl Wanted {
 /// One thing that a layer does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Change {
-    /// Puts something at a path: a file with its content, or something without.
-    Put(String, Option<Vec<u8>>),
+    /// Puts something at a path.
+    Put(Vec<u8>, Stored),
     /// Takes what lower layers have at a path.
-    Remove(String),
+    Remove(Vec<u8>),
     /// Takes what lower layers have in a directory.
-    Empty(String),
+    Empty(Vec<u8>),
 }
 
 /// What one layer does, in order.
@@ -57,8 +69,7 @@ pub(super) struct Changes(Vec<Change>);
 /// The files of some layers.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// By path: the content of a file, or nothing for a link or a device.
-    files: BTreeMap<String, Option<Vec<u8>>>,
+    files: BTreeMap<Vec<u8>, Stored>,
 }
 
 impl Changes {
@@ -70,30 +81,49 @@ impl Changes {
         diff_id: Option<&Digest>,
     ) -> Result<Self, Spoiled> {
         let mut changes = Vec::new();
-        let mut left = wanted.bytes;
+        let (mut left, mut names) = (wanted.bytes, NAMES_BYTES);
         archive::walk_checked(stream, unpacked, diff_id, &mut |entry| {
             let (path, kind) = (entry.path, entry.kind);
-            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let change = if name == ".wh..wh..opq" {
-                (wanted.gone)(directory).then(|| Change::Empty(directory.to_owned()))
-            } else if let Some(gone) = name.strip_prefix(".wh.") {
+            let (directory, name) = split_last(path);
+            let change = if name == b".wh..wh..opq" {
+                (wanted.gone)(directory).then(|| Change::Empty(directory.to_vec()))
+            } else if let Some(gone) = name.strip_prefix(b".wh.") {
                 Some(join(directory, gone)).filter(|gone| (wanted.gone)(gone)).map(Change::Remove)
-            } else if kind == Kind::File && (wanted.file)(path) {
-                let content = entry.content(left)?.ok_or(Spoiled::TooLarge(wanted.bytes))?;
-                left = left.saturating_sub(content.len() as u64);
-                Some(Change::Put(path.to_owned(), Some(content)))
-            } else if kind == Kind::Other && (wanted.other)(path) {
-                Some(Change::Put(path.to_owned(), None))
             } else {
-                None
+                match kind {
+                    Kind::File if (wanted.file)(path) => {
+                        let content = entry.content(left)?.ok_or(Spoiled::TooLarge(wanted.bytes))?;
+                        left = left.saturating_sub(content.len() as u64);
+                        Some(Change::Put(path.to_vec(), Stored::File(content)))
+                    }
+                    // In place of a directory; what is in it does not matter.
+                    Kind::File if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::File(Vec::new()))),
+                    Kind::Directory if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::Directory)),
+                    Kind::Other(what) if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::Other(what))),
+                    _ => None,
+                }
             };
-            changes.extend(change);
+            let above = (wanted.in_place)(path).map(|above| Change::Put(above.to_vec(), Stored::Directory));
+            for change in above.into_iter().chain(change) {
+                names = names
+                    .checked_sub(change.path().len())
+                    .ok_or(Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64))?;
+                changes.push(change);
+            }
             if changes.len() > wanted.entries {
-                return Err(Spoiled::Broken(format!("it has more than {} files of a release", wanted.entries)));
+                return Err(Spoiled::TooMany(wanted.noun, wanted.entries as u64));
             }
             Ok(Then::Continue)
         })?;
         Ok(Changes(changes))
+    }
+}
+
+impl Change {
+    fn path(&self) -> &[u8] {
+        match self {
+            Change::Put(path, _) | Change::Remove(path) | Change::Empty(path) => path,
+        }
     }
 }
 
@@ -108,29 +138,46 @@ impl Tree {
                     self.remove_below(path);
                 }
                 Change::Empty(directory) => self.remove_below(directory),
+                // A directory keeps what lower layers have in it.
+                Change::Put(_, Stored::Directory) => {}
                 // A link or file in place of a directory.
                 Change::Put(path, _) => self.remove_below(path),
             }
         }
+        let mut put = BTreeMap::new();
         for change in layer.0 {
-            if let Change::Put(path, content) = change {
-                self.files.insert(path, content);
+            if let Change::Put(path, stored) = change {
+                insert(&mut put, path, stored);
             }
         }
+        self.files.extend(put);
     }
 
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
-        self.files.values().flatten().map(|content| content.len() as u64).sum()
+        let length = |stored: &Stored| if let Stored::File(content) = stored { content.len() as u64 } else { 0 };
+        self.files.values().map(length).sum()
     }
 
-    fn remove_below(&mut self, directory: &str) {
+    /// Which cap on names all layers together are above: what there is too much of, and how much is kept.
+    pub(super) fn excess(&self) -> Option<(&'static str, u64)> {
+        let names: usize = self.files.keys().map(Vec::len).sum();
+        if self.files.len() > CHANGES {
+            Some((NOUN, CHANGES as u64))
+        } else if names > NAMES_BYTES {
+            Some(("bytes in names that are kept", NAMES_BYTES as u64))
+        } else {
+            None
+        }
+    }
+
+    fn remove_below(&mut self, directory: &[u8]) {
         if directory.is_empty() {
             self.files.clear();
             return;
         }
-        let prefix = format!("{directory}/");
-        let below: Vec<String> = self
+        let prefix = join(directory, b"");
+        let below: Vec<Vec<u8>> = self
             .files
             .range(prefix.clone()..)
             .map(|(path, _)| path)
@@ -144,54 +191,18 @@ impl Tree {
 
     /// How many files there are.
     pub(super) fn len(&self) -> usize {
-        self.files.len()
+        self.files.values().filter(|stored| **stored != Stored::Directory).count()
     }
 
-    /// Every path with the content of its file, or nothing for a link or a device.
-    pub(super) fn into_files(self) -> BTreeMap<String, Option<Vec<u8>>> {
+    /// Every path with what is there.
+    pub(super) fn into_files(self) -> BTreeMap<Vec<u8>, Stored> {
         self.files
     }
 
     /// The files of the one directory that is graph-data.
-    pub(super) fn graph_data(self) -> Result<Inputs, String> {
-        let versions = self.files.iter().filter(|(_, content)| content.is_some());
-        let roots: Vec<String> = versions
-            .filter_map(|(path, _)| path.strip_suffix("version"))
-            .filter(|root| root.is_empty() || root.ends_with('/'))
-            .filter(|root| {
-                let channels = format!("{root}channels/");
-                self.files.range(channels.clone()..).next().is_some_and(|(path, _)| path.starts_with(&channels))
-            })
-            .map(str::to_owned)
-            .collect();
-        let root = match roots.as_slice() {
-            [root] => root,
-            [] => return Err("there is no graph-data in it".to_owned()),
-            [one, other, ..] => return Err(format!("there is graph-data in it at `/{one}` and at `/{other}`")),
-        };
-        let mut inputs = Inputs::new();
-        for (path, content) in self.files {
-            let Some(name) = path.strip_prefix(root.as_str()) else { continue };
-            let parts: Vec<&str> = name.split('/').collect();
-            let wanted = name_parts(&parts) == Some(parts.len()) || DIRECTORIES.contains(&name);
-            match content {
-                Some(content) if wanted => inputs.insert(name, content),
-                // Passing over a link could pass over a risk.
-                None if wanted => return Err(format!("`/{path}` in it is a link, not a file")),
-                _ => {}
-            }
-        }
-        Ok(inputs)
+    pub(super) fn graph_data(self, bytes: u64) -> Result<Inputs, ArchiveError> {
+        MemoryTree::new(self.files).graph_data(bytes)
     }
-}
-
-/// Whether a file can be one of graph-data, wherever that is.
-fn can_be_graph_data(path: &str) -> bool {
-    name_parts(&path.split('/').collect::<Vec<_>>()).is_some()
-}
-
-fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 #[cfg(test)]
@@ -216,13 +227,17 @@ mod tests {
         Changes::read(&mut builder.into_inner().unwrap().as_slice(), 1 << 20, &wanted, None).unwrap()
     }
 
-    /// The graph-data of some layers as `path=content`, or why there is none.
+    /// The graph-data of some layers as `path=content`, or why there is none, or what of it cannot be read.
     fn read(layers: &[&[&str]]) -> Result<Vec<String>, String> {
         let mut tree = Tree::default();
         for files in layers {
             tree.apply(layer(files));
         }
-        let inputs = tree.graph_data()?;
+        let inputs = tree.graph_data(1 << 20).map_err(|error| error.to_string())?;
+        let unreadable: Vec<String> = inputs.unreadable().map(|(path, why)| format!("{path}: {why}")).collect();
+        if !unreadable.is_empty() {
+            return Err(unreadable.join("; "));
+        }
         Ok(inputs.iter().map(|(path, content)| format!("{path}={}", String::from_utf8_lossy(content))).collect())
     }
 
@@ -250,25 +265,46 @@ mod tests {
     }
 
     #[test]
-    fn no_graph_data_two_of_them_and_links_are_refused() {
+    fn no_graph_data_and_two_of_them_are_refused_and_what_is_no_file_is_noted() {
+        let none = "no graph-data: there is no directory in it with a `version` file and `channels`";
         for (files, want) in [
-            (vec!["version=1"], "there is no graph-data in it"),
-            (vec!["channels/a.yaml=a", "b/version=1"], "there is no graph-data in it"),
-            (vec!["conversion=1", "channels/a.yaml=a"], "there is no graph-data in it"),
+            (vec!["version=1"], none),
+            (vec!["channels/a.yaml=a", "b/version=1"], none),
+            (vec!["conversion=1", "channels/a.yaml=a"], none),
             (
                 vec!["a/version=1", "a/channels/a=a", "b/version=1", "b/channels/a=a"],
-                "there is graph-data in it at `/a/` and at `/b/`",
+                "there is graph-data in it at `/a/` and at `/b/`; leave one",
             ),
             (
                 vec!["version=1", "channels/a.yaml=a", "blocked-edges/b.yaml@"],
-                "`/blocked-edges/b.yaml` in it is a link, not a file",
+                "blocked-edges/b.yaml: it is a symbolic link, not a file",
             ),
-            (vec!["version=1", "channels/a.yaml=a", "blocked-edges@"], "`/blocked-edges` in it is a link, not a file"),
+            (
+                vec!["version=1", "channels/a.yaml=a", "blocked-edges@"],
+                "blocked-edges: it is a symbolic link, not a file",
+            ),
+            (vec!["version@", "channels/a.yaml=a"], "version: it is a symbolic link, not a file"),
+            (vec!["version=1", "channels@"], "channels: it is a symbolic link, not a file"),
+            (vec!["version=1", "channels/a=a", "risks=x"], "risks: it is a file, not a directory"),
+            (vec!["version=1", "channels/a=a", "risks/b.yaml/c=x"], "risks/b.yaml: it is a directory, not a file"),
+            (
+                vec!["version=1", "channels/a=a", "risks/b.yaml/c=x", "risks/b.yaml=x"],
+                "risks/b.yaml: it is in it twice, as different things, not a file",
+            ),
+            (
+                vec!["version=1", "channels/a=a", "risks/b.yaml=x", "risks/b.yaml@"],
+                "risks/b.yaml: it is in it twice, as different things, not a file",
+            ),
         ] {
             assert_eq!(read(&[&files]), Err(want.to_owned()), "{files:?}");
         }
-        // A link elsewhere is nobody's concern.
+        // A link elsewhere is nobody's concern, and an upper layer may put a file where one was.
         assert_eq!(read(&[&["g/version=1", "g/channels/a=a", "usr/share/channels@"]]).unwrap().len(), 2);
+        let base: &[&str] = &["version=1", "channels/a.yaml=a", "risks/b.yaml@", "risks/c.yaml/d=x"];
+        let above: &[&str] = &["risks/b.yaml=b", "risks/.wh.c.yaml"];
+        assert_eq!(read(&[base, above]).unwrap(), ["channels/a.yaml=a", "risks/b.yaml=b", "version=1"]);
+        // What lower layers have below a directory stays.
+        assert!(read(&[&["version=1", "channels/a.yaml=a"], &["channels/b.yaml=b"]]).unwrap().len() == 3);
     }
 
     #[test]
@@ -285,5 +321,23 @@ mod tests {
             Changes::read(&mut bytes.as_slice(), 1 << 20, &Wanted::graph_data(11), None),
             Err(Spoiled::TooLarge(11))
         );
+    }
+
+    #[test]
+    fn names_that_are_kept_are_bounded() {
+        let names = |count: usize, length: usize| {
+            let mut builder = tar::Builder::new(Vec::new());
+            for number in 0..count {
+                let name = format!("{}/.wh.{number}", "d".repeat(length));
+                let mut header = tar::Header::new_gnu();
+                header.set_size(0);
+                builder.append_data(&mut header, name, &b""[..]).unwrap();
+            }
+            let bytes = builder.into_inner().unwrap();
+            Changes::read(&mut bytes.as_slice(), 1 << 30, &Wanted::graph_data(12), None)
+        };
+        assert!(names(2_000, 4_000).is_ok());
+        let excess = Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64);
+        assert_eq!(names(2_200, 4_000), Err(excess));
     }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_promql::read::{ReadLimits, snapshot as read_series};
@@ -14,13 +13,18 @@ use serde_json::value::RawValue;
 
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
-use crate::graph_data::{ArchiveError, Opened, damaged};
+use crate::archive::{Kind, Spoiled, Then};
+use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, read_settled};
+use crate::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
+use crate::graph_data::{ArchiveError, OpenedArchive};
 
 /// Values of all objects of a file; a cluster of fifty thousand pods has some ten million.
 const VALUES: usize = 40_000_000;
 
-/// Bytes of a file that are made room for before they are read.
-const LARGE: u64 = 16 << 20;
+/// Bytes of all files of a snapshot.
+const BYTES: u64 = 256 << 20;
+/// Bytes of the names in an archive that are kept.
+const NAMES_BYTES: usize = 8 << 20;
 
 /// The files of a snapshot by their names in it.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -34,106 +38,136 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// What a directory or archive holds of a snapshot.
+#[derive(Debug, Default)]
+struct Found {
+    files: Files,
+    /// What is there and cannot be read, with the reason.
+    unreadable: BTreeMap<String, String>,
+}
+
 /// Reads a snapshot from a directory or an archive.
 pub fn read(path: &Path, limits: &Limits) -> Result<Loaded, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: path.to_owned(), error };
     if fs::metadata(path).map_err(failed)?.is_dir() {
-        return assemble(directory(path, limits)?, limits);
+        let found = read_settled(path, &mut Pauses, |directory| from_directory(directory, limits));
+        let found = found.map_err(|error| match error {
+            DirectoryError::Open(error) => failed(error),
+            DirectoryError::Changing => SnapshotError::Changing { path: path.to_owned() },
+            DirectoryError::Read(error) => error,
+        })?;
+        return assemble_found(found, limits);
     }
     read_archive(fs::File::open(path).map_err(failed)?, limits)
 }
 
-/// Reads a snapshot from an archive: tar, packed with gzip or not. It may stand in a directory of the archive. Nothing
-/// is written to disk, so a path that leads out of the archive leads nowhere; such entries are passed over.
+/// Reads a snapshot from an archive: tar, packed with gzip or zstd or not. It may stand in a directory of the archive, the
+/// outermost if there are several. Nothing is written to disk.
 pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loaded, SnapshotError> {
-    let opened = Opened::new(stream, limits).map_err(archive_error)?;
-    if !opened.is_archive() {
+    let bytes = limits.file_bytes.min(BYTES);
+    let mut opened = OpenedArchive::new(stream, bytes).map_err(archive_error)?;
+    if !opened.is_archive().map_err(archive_error)? {
         return Err(SnapshotError::NotAnArchive);
     }
-    let failed = |error: std::io::Error| archive_error(damaged(&error, limits.file_bytes));
-    let mut archive = tar::Archive::new(opened.bytes());
-    let mut found: BTreeMap<Vec<String>, Files> = BTreeMap::new();
-    for entry in archive.entries().map_err(failed)? {
-        let mut entry = entry.map_err(failed)?;
-        if !entry.header().entry_type().is_file() {
-            continue;
-        }
-        let path = entry.path().map_err(failed)?.into_owned();
-        let Some((root, name)) = split(&path) else { continue };
-        let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(failed)?;
-        if let Some(_twice) = found.entry(root).or_default().insert(name, content) {
+    let mut all: BTreeMap<Vec<u8>, Found> = BTreeMap::new();
+    let mut names = NAMES_BYTES;
+    let walked = opened.walk(&mut |entry| {
+        let Some((root, name)) = split(entry.path) else { return Ok(Then::Continue) };
+        names = names
+            .checked_sub(entry.path.len())
+            .ok_or(Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64))?;
+        let found = all.entry(root.to_vec()).or_default();
+        let twice = match entry.kind {
+            Kind::File => {
+                let content = entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?;
+                found.files.insert(name, content).is_some()
+            }
+            Kind::Directory => return Ok(Then::Continue),
+            Kind::Other(what) => found.unreadable.insert(name, format!("it is {what}, not a file")).is_some(),
+        };
+        if twice {
             // Which of the two is meant cannot be told.
-            return Err(SnapshotError::Damaged { why: format!("{} stands in it twice", path.display()) });
+            return Err(Spoiled::Broken(format!("{} stands in it twice", printable(entry.path))));
         }
-    }
-    let roots = found.into_iter().filter(|(_, files)| files.contains_key(MANIFEST));
-    let outermost = roots.min_by_key(|(root, _)| root.len());
-    outermost.map_or(Err(SnapshotError::NotASnapshot), |(_, files)| assemble(files, limits))
+        Ok(Then::Continue)
+    });
+    walked.map_err(archive_error)?;
+    let is_root = |found: &Found| found.files.contains_key(MANIFEST) || found.unreadable.contains_key(MANIFEST);
+    let roots = all.into_iter().filter(|(_, found)| is_root(found));
+    let outermost = roots.min_by_key(|(root, _)| names_of(root).count());
+    outermost.map_or(Err(SnapshotError::NotASnapshot), |(_, found)| assemble_found(found, limits))
 }
 
 fn archive_error(error: ArchiveError) -> SnapshotError {
     match error {
-        ArchiveError::NotAnArchive | ArchiveError::NoGraphData => SnapshotError::NotAnArchive,
+        ArchiveError::NotAnArchive | ArchiveError::NoGraphData | ArchiveError::SeveralGraphData { .. } => {
+            SnapshotError::NotAnArchive
+        }
         ArchiveError::Damaged { why } => SnapshotError::Damaged { why },
         ArchiveError::TooLarge { limit } => SnapshotError::TooLarge { limit },
+        ArchiveError::TooMany { what, limit } => SnapshotError::TooMany { what, limit },
     }
 }
 
 /// A path as the directory it would be a snapshot in, and its name there; nothing for files of no interest.
-fn split(path: &Path) -> Option<(Vec<String>, String)> {
-    let mut parts = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(part) => parts.push(part.to_str()?.to_owned()),
-            Component::CurDir | Component::RootDir => {}
-            Component::ParentDir | Component::Prefix(_) => return None,
-        }
+fn split(path: &[u8]) -> Option<(&[u8], String)> {
+    let (above, name) = split_last(path);
+    let name = str::from_utf8(name).ok()?;
+    if matches!(name, MANIFEST | SERIES | CRDS) {
+        return Some((above, name.to_owned()));
     }
-    let name = parts.pop()?;
-    if matches!(name.as_str(), MANIFEST | SERIES | CRDS) {
-        return Some((parts, name));
-    }
-    let in_objects = parts.pop()? == OBJECTS && name.strip_suffix(".json").is_some();
-    in_objects.then(|| (parts, format!("{OBJECTS}/{name}")))
+    let (root, directory) = split_last(above);
+    let in_objects = directory == OBJECTS.as_bytes() && name.strip_suffix(".json").is_some();
+    in_objects.then(|| (root, format!("{OBJECTS}/{name}")))
 }
 
-fn directory(root: &Path, limits: &Limits) -> Result<Files, SnapshotError> {
+/// The files of a directory. What is no file inside of it is noted, and makes its part unknown.
+fn from_directory(directory: &mut ConfinedDirectory, limits: &Limits) -> Result<Found, SnapshotError> {
     let mut names: Vec<String> = [MANIFEST, SERIES, CRDS].map(str::to_owned).to_vec();
-    let objects = root.join(OBJECTS);
-    if objects.is_dir() {
-        let failed = |error| SnapshotError::Io { path: objects.clone(), error };
-        for entry in fs::read_dir(&objects).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            if let Some(name) =
-                name.to_str().filter(|name| name.strip_suffix(".json").is_some() && !name.starts_with('.'))
-            {
-                names.push(format!("{OBJECTS}/{name}"));
+    let mut found = Found::default();
+    match resolve(directory, b"", OBJECTS.as_bytes()) {
+        Ok(Target::Directory(objects)) => match directory.names(&objects) {
+            Ok(listed) => names.extend(listed.into_iter().filter_map(|name| {
+                let name = String::from_utf8(name).ok()?;
+                let is_listed = name.strip_suffix(".json").is_some() && !name.starts_with('.');
+                is_listed.then(|| format!("{OBJECTS}/{name}"))
+            })),
+            Err(why) => _ = found.unreadable.insert(OBJECTS.to_owned(), why),
+        },
+        Ok(Target::Missing) => {}
+        Ok(Target::File(_)) => _ = found.unreadable.insert(OBJECTS.to_owned(), "it is a file".to_owned()),
+        Err(refusal) => _ = found.unreadable.insert(OBJECTS.to_owned(), refusal.to_string()),
+    }
+    let limit = limits.file_bytes.min(BYTES);
+    let mut left = limit;
+    for name in names {
+        match directory.content(name.as_bytes(), left) {
+            Ok(Some(content)) => {
+                left = left.saturating_sub(content.len() as u64);
+                found.files.insert(name, content);
             }
+            Ok(None) => {}
+            Err(ReadError::TooLarge) => return Err(SnapshotError::TooLarge { limit }),
+            Err(ReadError::Refused(why)) => _ = found.unreadable.insert(name, why),
         }
     }
-    let (mut files, mut left) = (Files::new(), limits.file_bytes);
-    for name in names {
-        let path = root.join(&name);
-        // What is no file may be a pipe that nobody writes to.
-        let Some(found) = fs::metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
-        let failed = |error| SnapshotError::Io { path: path.clone(), error };
-        // What it says of its size saves steps, and is not believed.
-        let mut content = Vec::with_capacity(usize::try_from(found.len().min(LARGE)).unwrap_or_default());
-        let file = fs::File::open(&path).map_err(failed)?;
-        file.take(left.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
-        let too_large = SnapshotError::TooLarge { limit: limits.file_bytes };
-        left = left.checked_sub(content.len() as u64).ok_or(too_large)?;
-        files.insert(name, content);
-    }
-    if files.contains_key(MANIFEST) { Ok(files) } else { Err(SnapshotError::NotASnapshot) }
+    let is_snapshot = found.files.contains_key(MANIFEST) || found.unreadable.contains_key(MANIFEST);
+    if is_snapshot { Ok(found) } else { Err(SnapshotError::NotASnapshot) }
 }
 
 /// Makes a snapshot of its files.
-pub fn assemble(mut files: Files, limits: &Limits) -> Result<Loaded, SnapshotError> {
+pub fn assemble(files: Files, limits: &Limits) -> Result<Loaded, SnapshotError> {
+    assemble_found(Found { files, unreadable: BTreeMap::new() }, limits)
+}
+
+fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError> {
+    let Found { mut files, unreadable } = found;
+    if let Some(why) = unreadable.get(MANIFEST) {
+        return Err(SnapshotError::Manifest { why: format!("cannot be read: {why}") });
+    }
     let manifest = files.remove(MANIFEST).ok_or(SnapshotError::NotASnapshot)?;
     let (manifest, newer) = manifest::parse(&manifest)?;
-    let mut reader = Reader { files, limits, diagnostics: Vec::new() };
+    let mut reader = Reader { files, unreadable, limits, diagnostics: Vec::new() };
     if newer {
         let message = format!("The schema is {}, which is newer than what is known here.", manifest.schema);
         let found =
@@ -180,6 +214,7 @@ pub fn assemble(mut files: Files, limits: &Limits) -> Result<Loaded, SnapshotErr
 
 struct Reader<'l> {
     files: Files,
+    unreadable: BTreeMap<String, String>,
     limits: &'l Limits,
     diagnostics: Vec<Diagnostic>,
 }
@@ -197,7 +232,11 @@ impl Reader<'_> {
             return Part::NotCollected { why: why.clone() };
         }
         let Some(bytes) = found else {
-            return self.unknown("SN003", file, "the file is missing");
+            let directory = file.split_once('/').map_or(file, |(directory, _)| directory);
+            return match self.unreadable.get(file).or_else(|| self.unreadable.get(directory)).cloned() {
+                Some(why) => self.unknown("SN002", file, &why),
+                None => self.unknown("SN003", file, "the file is missing"),
+            };
         };
         if bytes.len() > self.limits.document_bytes {
             let why = format!("it is larger than {} bytes", self.limits.document_bytes);

@@ -247,10 +247,13 @@ fn archives_of_strangers_are_read_with_care() {
         let (one, two) = (format!("{prefix}snapshot.json"), format!("{prefix}crds.json"));
         assert!(from(&[("README", b"x"), (&one, manifest), (&two, crds)]).unwrap().snapshot.crds.known().is_ok());
     }
-    // What leads out is not there.
-    for path in ["../crds.json", "x/../crds.json", "other/crds.json"] {
-        assert!(from(&[("snapshot.json", manifest), (path, crds)]).unwrap().snapshot.crds.known().is_err(), "{path}");
+    // Two readers could take it for two different files.
+    for path in ["../crds.json", "x/../crds.json"] {
+        let error = from(&[("snapshot.json", manifest), (path, crds)]).unwrap_err().to_string();
+        assert!(error.contains("a name in it has `..`"), "{error}");
     }
+    let elsewhere = from(&[("snapshot.json", manifest), ("other/crds.json", crds)]).unwrap();
+    assert!(elsewhere.snapshot.crds.known().is_err());
     let twice = from(&[("snapshot.json", manifest), ("./snapshot.json", manifest)]).unwrap_err().to_string();
     assert!(twice.contains("stands in it twice"), "{twice}");
     assert!(matches!(from(&[("README", b"x")]), Err(SnapshotError::NotASnapshot)));

@@ -179,7 +179,7 @@ async fn what_is_no_whole_release_is_refused_by_name() {
     }
     for (tag, kind, want) in [
         ("torn", "broken", "build the image again"),
-        ("link", "broken", "`/release-manifests/a.yaml` in it is a link, not a file"),
+        ("link", "broken", "`/release-manifests/a.yaml` in it is a symbolic link, not a file"),
         ("escape", "broken", "a name in it has `..`"),
         ("none", "not_a_release", "there is no directory release-manifests in the image"),
         ("other", "broken", "it does not unpack to sha256:"),

@@ -1,0 +1,328 @@
+//! Files below one directory, and nothing outside of it.
+//!
+//! A directory from a stranger may hold links that lead elsewhere, named pipes that never answer, and files that are
+//! replaced between a look and the opening. So every path is walked name by name from an open directory, the system is
+//! never asked to follow a link ([`crate::file_tree::resolve`] does, inside the directory), what is no regular file is not
+//! opened, and what was opened is looked at again. The directory itself is named by the user and may be a link.
+//!
+//! [`read_settled`] reads such a directory again when it changed while it was read.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use crate::file_tree::{FileTree, Node, ReadError, Target, names_of, resolve, split_last};
+
+/// How often a directory that changes while it is read is read, the first time included.
+pub const READS: usize = 5;
+/// Names in one directory.
+const NAMES: usize = 100_000;
+/// The pause before the second reading; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Bytes of a file that are made room for before they are read.
+const LARGE: u64 = 16 << 20;
+
+/// A directory that is read without leaving it. It remembers what was looked at, so that changes are noticed.
+#[derive(Debug)]
+pub(crate) struct ConfinedDirectory {
+    root: OwnedFd,
+    /// What it was named; absolute links that lead below where that leads are inside.
+    named: PathBuf,
+    /// The directory that was opened last, with its path.
+    last: Option<(Vec<u8>, OwnedFd)>,
+    seen: BTreeMap<Vec<u8>, Identity>,
+    listed: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    /// Whether a file was replaced between a look at it and its opening, or changed its size while it was read.
+    torn: bool,
+}
+
+/// What changes when something else is at a path, or its content is another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    node: Node,
+    device: u64,
+    inode: u64,
+    size: i64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Identity {
+    fn new(node: Node, stat: &Stat) -> Self {
+        // The types of these fields differ between systems.
+        #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, clippy::cast_lossless)]
+        Identity {
+            node,
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            size: stat.st_size as i64,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+
+    fn missing() -> Self {
+        Identity { node: Node::Missing, device: 0, inode: 0, size: 0, modified: (0, 0), changed: (0, 0) }
+    }
+}
+
+impl ConfinedDirectory {
+    /// Opens a directory that the user named; a link to one is followed.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let root = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(ConfinedDirectory::new(root, path.to_owned()))
+    }
+
+    fn new(root: OwnedFd, named: PathBuf) -> Self {
+        ConfinedDirectory { root, named, last: None, seen: BTreeMap::new(), listed: BTreeMap::new(), torn: false }
+    }
+
+    /// Opens a regular file. `path` is free of links.
+    pub(crate) fn open_file(&mut self, path: &[u8]) -> io::Result<File> {
+        let (directory, name) = split_last(path);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = openat(self.directory(directory)?, name, flags, Mode::empty())?;
+        let stat = fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other(format!("it is {}, not a file", describe(stat.st_mode))));
+        }
+        let identity = Identity::new(Node::File, &stat);
+        self.torn |= self.seen.get(path).is_some_and(|before| *before != identity);
+        Ok(File::from(file))
+    }
+
+    /// The content of the file that a path leads to, inside the directory; `None` if nothing is there.
+    pub(crate) fn content(&mut self, path: &[u8], limit: u64) -> Result<Option<Vec<u8>>, ReadError> {
+        match resolve(self, &[], path).map_err(|refusal| ReadError::Refused(refusal.to_string()))? {
+            Target::Missing => Ok(None),
+            Target::File(path) => self.read(&path, limit).map(Some),
+            Target::Directory(_) => Err(ReadError::Refused("it is a directory, not a file".to_owned())),
+        }
+    }
+
+    /// Whether everything that was looked at is still what it was. `path` names the directory again: a link to it may lead
+    /// to another one by now.
+    fn is_unchanged(&self, path: &Path) -> io::Result<bool> {
+        if self.torn {
+            return Ok(false);
+        }
+        let mut now = ConfinedDirectory::open(path)?;
+        let (before, after) = (fstat(&self.root)?, fstat(&now.root)?);
+        if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
+            return Ok(false);
+        }
+        for (path, identity) in &self.seen {
+            if now.look(path).ok().as_ref() != Some(identity) {
+                return Ok(false);
+            }
+        }
+        for (path, names) in &self.listed {
+            if now.names(path).ok().as_ref() != Some(names) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The open directory at a path.
+    fn directory(&mut self, path: &[u8]) -> io::Result<BorrowedFd<'_>> {
+        if path.is_empty() {
+            return Ok(self.root.as_fd());
+        }
+        if self.last.as_ref().is_none_or(|(last, _)| last != path) {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut opened: Option<OwnedFd> = None;
+            for name in names_of(path) {
+                let above = opened.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+                opened = Some(openat(above, name, flags, Mode::empty())?);
+            }
+            self.last = opened.map(|opened| (path.to_vec(), opened));
+        }
+        Ok(self.last.as_ref().map_or(self.root.as_fd(), |(_, opened)| opened.as_fd()))
+    }
+
+    fn look(&mut self, path: &[u8]) -> io::Result<Identity> {
+        if path.is_empty() {
+            return Ok(Identity::new(Node::Directory, &fstat(&self.root)?));
+        }
+        let (directory, name) = split_last(path);
+        let above = match self.directory(directory) {
+            Ok(above) => above,
+            Err(error) if is_absence(&error) => return Ok(Identity::missing()),
+            Err(error) => return Err(error),
+        };
+        let stat = match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Identity::missing()),
+            Err(error) => return Err(error.into()),
+        };
+        let node = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Node::File,
+            FileType::Directory => Node::Directory,
+            FileType::Symlink => Node::Link(readlinkat(above, name, Vec::new())?.into_bytes()),
+            _ => Node::Other(describe(stat.st_mode)),
+        };
+        Ok(Identity::new(node, &stat))
+    }
+
+    fn list(&mut self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self.directory(path)?)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.to_vec());
+            }
+            if names.len() > NAMES {
+                return Err(io::Error::other(format!("there are more than {NAMES} files in it")));
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+impl FileTree for ConfinedDirectory {
+    fn node(&mut self, path: &[u8]) -> Result<Node, String> {
+        let identity = self.look(path).map_err(|error| in_words(&error))?;
+        let node = identity.node.clone();
+        self.seen.insert(path.to_vec(), identity);
+        Ok(node)
+    }
+
+    fn names(&mut self, directory: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+        let names = self.list(directory).map_err(|error| in_words(&error))?;
+        self.listed.insert(directory.to_vec(), names.clone());
+        Ok(names)
+    }
+
+    fn read(&mut self, file: &[u8], limit: u64) -> Result<Vec<u8>, ReadError> {
+        let refused = |error: io::Error| ReadError::Refused(in_words(&error));
+        let opened = self.open_file(file).map_err(refused)?;
+        let size = opened.metadata().map_err(refused)?.len();
+        if size > limit {
+            return Err(ReadError::TooLarge);
+        }
+        let mut content = Vec::with_capacity(usize::try_from(size.min(LARGE)).unwrap_or_default());
+        opened.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(refused)?;
+        self.torn |= content.len() as u64 != size;
+        if content.len() as u64 > limit { Err(ReadError::TooLarge) } else { Ok(content) }
+    }
+
+    fn inside<'t>(&self, target: &'t [u8]) -> Option<&'t [u8]> {
+        let place = self.named.canonicalize().ok()?;
+        let rest = target.strip_prefix(path_bytes(&place))?;
+        (rest.is_empty() || rest.starts_with(b"/") || place.as_os_str() == "/").then_some(rest)
+    }
+}
+
+/// Why a directory could not be read as a whole.
+#[derive(Debug)]
+pub(crate) enum DirectoryError<E> {
+    /// It cannot be opened.
+    Open(io::Error),
+    /// It changed each of the [`READS`] times that it was read.
+    Changing,
+    /// Reading failed, and not because of a change.
+    Read(E),
+}
+
+/// What happens around the readings of a directory; tests change the directory here, and do not wait.
+pub(crate) trait ReadHooks {
+    /// After a reading, before the directory is looked at again.
+    fn after_reading(&mut self, _reading: usize) {}
+
+    /// Before the directory is read again.
+    fn before_next(&mut self, reading: usize);
+}
+
+/// Gives whoever changes the directory time to finish.
+pub(crate) struct Pauses;
+
+impl ReadHooks for Pauses {
+    fn before_next(&mut self, reading: usize) {
+        thread::sleep(FIRST_PAUSE * (1 << reading.min(8)));
+    }
+}
+
+/// Reads a directory, and again if it changed meanwhile.
+pub(crate) fn read_settled<T, E>(
+    path: &Path,
+    hooks: &mut dyn ReadHooks,
+    mut read: impl FnMut(&mut ConfinedDirectory) -> Result<T, E>,
+) -> Result<T, DirectoryError<E>> {
+    for reading in 0..READS {
+        if reading > 0 {
+            hooks.before_next(reading - 1);
+        }
+        let mut directory = ConfinedDirectory::open(path).map_err(DirectoryError::Open)?;
+        let outcome = read(&mut directory);
+        hooks.after_reading(reading);
+        // A directory that is gone by now has changed.
+        if directory.is_unchanged(path).unwrap_or(false) {
+            return outcome.map_err(DirectoryError::Read);
+        }
+    }
+    Err(DirectoryError::Changing)
+}
+
+/// The content of a regular file that is not opened in a way that could wait for somebody. Links are followed: this is for
+/// files of our own and those that the user names.
+pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    let stat = fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other(format!("it is {}, not a file", describe(stat.st_mode))));
+    }
+    let mut content = Vec::new();
+    File::from(file).take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
+    }
+    Ok(content)
+}
+
+/// What something is, by its mode.
+fn describe(mode: rustix::fs::RawMode) -> &'static str {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        FileType::Unknown => "of an unknown type",
+    }
+}
+
+/// What the system said, without the number of the error.
+fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotFound => "not found".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        // The kernel's word for a link where none is followed.
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// A path as bytes.
+fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+#[cfg(test)]
+mod tests;

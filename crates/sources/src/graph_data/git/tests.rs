@@ -1,0 +1,254 @@
+//! Repositories of strangers, and a git that does not answer.
+
+use super::*;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+/// A repository with graph-data in it.
+struct Repository(tempfile::TempDir);
+
+impl Repository {
+    fn new() -> Self {
+        let repository = Repository(tempfile::tempdir().unwrap());
+        repository.git(&["init", "-q"]);
+        repository.write("version", "1.1.0\n");
+        repository.write("channels/a.yaml", "name: a\nversions: [1.0.0]\n");
+        repository.write("risks/r.yaml", "r");
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.git_with(arguments, b"")
+    }
+
+    fn git_with(&self, arguments: &[&str], input: &[u8]) -> String {
+        use std::io::Write as _;
+        let mut child = Command::new("git")
+            .arg("-C")
+            .arg(self.0.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.fsmonitor=false"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--no-verify", "-m", "x"]);
+    }
+
+    fn read(&self, revision: &str) -> Result<Vec<String>, String> {
+        let inputs = git_revision(&self.path(), revision, &Limits::default()).map_err(|error| error.to_string())?;
+        let unreadable: Vec<String> = inputs.unreadable().map(|(path, why)| format!("{path}: {why}")).collect();
+        if unreadable.is_empty() {
+            Ok(inputs.iter().map(|(path, _)| path.to_owned()).collect())
+        } else {
+            Err(unreadable.join("; "))
+        }
+    }
+}
+
+const ALL: [&str; 3] = ["channels/a.yaml", "risks/r.yaml", "version"];
+
+#[test]
+fn a_git_revision_is_the_directory_as_it_was() {
+    let repository = Repository::new();
+    repository.write("sub/version", "1.2.0\n");
+    repository.write("sub/channels/b.yaml", "b");
+    repository.commit();
+    let before = super::super::directory(&repository.path(), &Limits::default()).unwrap();
+    repository.write("channels/a.yaml", "changed");
+    assert_eq!(git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap(), before);
+    assert_eq!(git_revision(&repository.path(), "HEAD^{/x}", &Limits::default()).unwrap(), before);
+    // Of a directory below the root of the repository, also by another name of it.
+    let sub = git_revision(&repository.path().join("sub"), "HEAD", &Limits::default()).unwrap();
+    assert_eq!(sub.get("channels/b.yaml"), Some(&b"b"[..]));
+    assert_eq!(git_revision(&repository.path(), "HEAD:sub", &Limits::default()).unwrap(), sub);
+    let link = repository.path().join("../link-to-sub");
+    std::os::unix::fs::symlink(repository.path().join("sub"), &link).unwrap();
+    assert_eq!(git_revision(&link, "HEAD", &Limits::default()).unwrap(), sub);
+    fs::remove_file(link).unwrap();
+    // In a bare repository, and with object ids of another length.
+    let bare = tempfile::tempdir().unwrap();
+    repository.git(&["clone", "-q", "--bare", ".", bare.path().to_str().unwrap()]);
+    assert_eq!(git_revision(bare.path(), "HEAD", &Limits::default()).unwrap(), before);
+    let long = Repository(tempfile::tempdir().unwrap());
+    long.git(&["init", "-q", "--object-format=sha256"]);
+    long.write("version", "1.1.0");
+    long.write("channels/a.yaml", "a");
+    long.commit();
+    assert_eq!(long.read("HEAD").unwrap(), ["channels/a.yaml", "version"]);
+}
+
+#[test]
+fn what_cannot_be_had_is_said_and_the_reason_is_never_empty() {
+    let repository = Repository::new();
+    repository.commit();
+    fs::create_dir(repository.path().join("new")).unwrap();
+    let nowhere = tempfile::tempdir().unwrap();
+    let small = Limits { file_bytes: 8, ..Limits::default() };
+    let error =
+        |path: &Path, revision: &str, limits: &Limits| git_revision(path, revision, limits).unwrap_err().to_string();
+    for (error, want) in [
+        (error(&repository.path(), "nowhere", &Limits::default()), "at nowhere: git knows no such revision"),
+        (error(&repository.path(), "HEAD:version", &Limits::default()), "git knows no such revision"),
+        (error(&repository.path(), "HEAD:nowhere", &Limits::default()), "git knows no such revision"),
+        (error(&repository.path(), "HEAD:channels", &Limits::default()), "no graph-data"),
+        (error(&repository.path(), "--output=x", &Limits::default()), "does not begin with a dash"),
+        (error(&repository.path(), "HEAD\nHEAD", &Limits::default()), "no control characters"),
+        (error(&repository.path().join("new"), "HEAD", &Limits::default()), "the directory `new/` did not exist then"),
+        (error(nowhere.path(), "HEAD", &Limits::default()), "not a git repository"),
+        (error(&nowhere.path().join("x"), "HEAD", &Limits::default()), "No such file or directory"),
+        (error(&repository.path(), "HEAD", &small), "larger than 8 bytes"),
+    ] {
+        assert!(error.contains(want), "{want}: {error}");
+        assert!(!error.ends_with(": "), "{error}");
+    }
+}
+
+#[test]
+fn much_behind_the_files_that_are_read_ends_no_run() {
+    // `git archive` was ended by a signal when it wrote more than anybody read.
+    let repository = Repository::new();
+    repository.write("zzz/large.bin", vec![7; 4 << 20]);
+    repository.commit();
+    for run in 0..50 {
+        assert_eq!(repository.read("HEAD").as_deref(), Ok(&ALL.map(str::to_owned)[..]), "{run}");
+    }
+}
+
+#[test]
+fn attributes_hide_and_change_nothing() {
+    let repository = Repository::new();
+    repository.write("risks/r.yaml", "$Format:%H$ $Id$\n");
+    repository.write(
+        ".gitattributes",
+        "risks/** export-ignore export-subst ident filter=evil diff=evil working-tree-encoding=UTF-16\n",
+    );
+    repository.git(&["config", "core.attributesFile", "/dev/null"]);
+    let id = repository.git_with(&["hash-object", "-w", "--stdin", "--no-filters"], b"$Format:%H$ $Id$\n");
+    repository.git(&["add", "version", "channels", ".gitattributes"]);
+    repository.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},risks/r.yaml")]);
+    repository.git(&["commit", "-q", "-m", "x"]);
+    let inputs = git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap();
+    assert_eq!(inputs.get("risks/r.yaml"), Some(&b"$Format:%H$ $Id$\n"[..]));
+}
+
+#[test]
+fn nothing_that_a_repository_names_is_run_or_fetched() {
+    let repository = Repository::new();
+    repository.commit();
+    let mark = repository.path().join("mark");
+    let program = repository.path().join("program");
+    fs::write(&program, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    rustix::fs::chmod(&program, Mode::RWXU).unwrap();
+    let program = program.to_str().unwrap();
+    // An object that is not there, and a place to fetch it from.
+    let id = repository.git(&["rev-parse", "HEAD:risks/r.yaml"]);
+    fs::remove_file(repository.path().join(format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "evil"),
+        ("remote.evil.promisor", "true"),
+        ("remote.evil.url", &format!("ext::{program}")),
+        ("remote.evil.uploadpack", program),
+        ("protocol.ext.allow", "always"),
+        ("core.fsmonitor", program),
+        ("core.sshCommand", program),
+        ("core.pager", program),
+        ("core.editor", program),
+        ("core.askPass", program),
+        ("credential.helper", program),
+        ("core.hooksPath", repository.path().to_str().unwrap()),
+        ("core.alternateRefsCommand", program),
+        ("diff.external", program),
+        ("diff.evil.textconv", program),
+        ("filter.evil.smudge", program),
+        ("filter.evil.process", program),
+        ("alias.cat-file", &format!("!{program}")),
+        ("alias.rev-parse", &format!("!{program}")),
+    ] {
+        let config = repository.path().join(".git/config");
+        let done = Command::new("git").arg("config").arg("-f").arg(&config).args([key, value]).status().unwrap();
+        assert!(done.success(), "{key}");
+    }
+    let error = repository.read("HEAD").unwrap_err();
+    assert!(error.contains("risks/r.yaml: its object is missing") || error.contains("git"), "{error}");
+    assert!(!mark.exists(), "{error}");
+    // Another repository may stand in for objects of this one.
+    let other = repository.git_with(&["hash-object", "-w", "--stdin"], b"other");
+    let a = repository.git(&["--no-replace-objects", "rev-parse", "HEAD:channels/a.yaml"]);
+    repository.git(&["replace", &a, &other]);
+    fs::remove_dir_all(repository.path().join("risks")).unwrap();
+    repository.git(&["rm", "-rq", "--cached", "risks"]);
+    repository.git(&["commit", "-q", "--no-verify", "-m", "y"]);
+    let inputs = git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap();
+    assert_eq!(inputs.get("channels/a.yaml"), Some(&b"name: a\nversions: [1.0.0]\n"[..]));
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_git_that_waits_for_ever_is_ended() {
+    let repository = Repository::new();
+    repository.commit();
+    let head = repository.path().join(".git/HEAD");
+    fs::remove_file(&head).unwrap();
+    mknodat(CWD, &head, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let patience = Duration::from_millis(200);
+    let error = read_revision(&repository.path(), "HEAD", &Limits::default(), patience).unwrap_err().to_string();
+    assert!(error.contains("git did not finish within 0.2 seconds"), "{error}");
+}
+
+#[test]
+fn trees_made_by_hand_hide_nothing() {
+    let repository = Repository::new();
+    repository.commit();
+    let blob = repository.git_with(&["hash-object", "-w", "--stdin"], b"x");
+    let bytes: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let entry = |mode: &str, name: &[u8]| [mode.as_bytes(), b" ", name, b"\0", &bytes].concat();
+    for (entries, want) in [
+        (vec![entry("100644", b"..")], Some("risks/..: its name is not a name of a file")),
+        (vec![entry("100644", b".")], Some("risks/.: its name is not a name of a file")),
+        (vec![entry("100644", b"a/b.yaml")], Some("risks/a/b.yaml: its name is not a name of a file")),
+        (vec![entry("100644", b"\xff.yaml")], Some("risks/\\xff.yaml: its name is not UTF-8")),
+        (
+            vec![entry("100644", b"r.yaml"), entry("120000", b"r.yaml")],
+            Some("risks/r.yaml: it is in its directory twice, not a file"),
+        ),
+        (vec![entry("160000", b"r.yaml")], Some("risks/r.yaml: it is a submodule, not a file")),
+        (vec![entry("60000", b"r.yaml")], Some("risks/r.yaml: it is of a type that is not read, not a file")),
+        (vec![entry("40000", b"r.yaml")], Some("risks/r.yaml: it is a directory, not a file")),
+        (vec![entry("100755", b"r.yaml")], None),
+        (vec![entry("100664", b"r.yaml")], None),
+    ] {
+        let risks =
+            repository.git_with(&["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &entries.concat());
+        let list =
+            format!("{}\n040000 tree {risks}\trisks\n", repository.git(&["ls-tree", "HEAD", "version", "channels"]));
+        let root = repository.git_with(&["mktree", "--missing"], list.as_bytes());
+        match want {
+            Some(want) => assert_eq!(repository.read(&root).unwrap_err(), want),
+            None => assert_eq!(repository.read(&root).unwrap(), ALL),
+        }
+    }
+}
