@@ -8,18 +8,22 @@
 //! [`read_settled`] reads such a directory again when it changed while it was read.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
-use crate::file_tree::{FileTree, Node, ReadError, Target, names_of, resolve, split_last};
+use crate::file_tree::{FileTree, Node, ReadError, Refusal, Target, join, names_of, resolve, split_last};
 
 /// How often a directory that changes while it is read is read, the first time included.
 pub const READS: usize = 5;
@@ -29,10 +33,12 @@ const NAMES: usize = 100_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of a file that are made room for before they are read.
 const LARGE: u64 = 16 << 20;
+/// How many files were written, so that each has a name of its own before it is complete.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// A directory that is read without leaving it. It remembers what was looked at, so that changes are noticed.
 #[derive(Debug)]
-pub(crate) struct ConfinedDirectory {
+pub struct ConfinedDirectory {
     root: OwnedFd,
     /// What it was named; absolute links that lead below where that leads are inside.
     named: PathBuf,
@@ -76,9 +82,109 @@ impl Identity {
 
 impl ConfinedDirectory {
     /// Opens a directory that the user named; a link to one is followed.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let root = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(ConfinedDirectory::new(root, path.to_owned()))
+    }
+
+    /// The names in a directory below this one, sorted; `None` if there is no such directory.
+    pub fn list_names(&mut self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
+        match self.find(Path::new(""), path)? {
+            Target::Missing => Ok(None),
+            Target::File(_) => Err(io::Error::other("it is a file, not a directory")),
+            Target::Directory(place) => {
+                let names = self.list(&place)?;
+                Ok(Some(names.into_iter().map(OsString::from_vec).collect()))
+            }
+        }
+    }
+
+    /// The content of a file of at most `limit` bytes, which something in this directory refers to by `path`, relative to the
+    /// directory `base` below this one.
+    pub fn read_file(&mut self, base: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let place = match self.find(base, path)? {
+            Target::File(place) => place,
+            Target::Missing => return Err(io::ErrorKind::NotFound.into()),
+            Target::Directory(_) => return Err(io::Error::other("it is a directory, not a file")),
+        };
+        self.read(&place, limit).map_err(|error| match error {
+            ReadError::TooLarge => too_large(limit),
+            ReadError::Refused(why) => io::Error::other(why),
+        })
+    }
+
+    /// Replaces a file, or makes it with the directories on the way. A reader, or whoever comes back after a crash, finds the
+    /// old content or the new one. `path` is free of links; what is there and no file is left alone.
+    pub(crate) fn write_file(&mut self, path: &[u8], content: &[u8]) -> io::Result<()> {
+        let (above, name) = split_last(path);
+        self.make_directories(above)?;
+        if !matches!(self.look(path)?.node, Node::Missing | Node::File) {
+            return Err(io::Error::other("something that is no file is there"));
+        }
+        let directory = self.directory(above)?;
+        let scratch = format!(".new-{}-{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(directory, scratch.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
+        let written = file.write_all(content).and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| Ok(renameat(directory, scratch.as_str(), directory, name)?));
+        if moved.is_err() {
+            // It is of no use to anybody; that it cannot be removed says nothing new.
+            let _ = unlinkat(directory, scratch.as_str(), AtFlags::empty());
+        }
+        moved
+    }
+
+    /// Opens a regular file to add to its end; it is made if it is not there.
+    pub(crate) fn open_to_append(&mut self, path: &[u8]) -> io::Result<File> {
+        let (above, name) = split_last(path);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = openat(self.directory(above)?, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+        let stat = fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other(format!("it is {}, not a file", describe(stat.st_mode))));
+        }
+        Ok(File::from(file))
+    }
+
+    /// Removes a file; one that is not there is as good.
+    pub(crate) fn remove_file(&mut self, path: &[u8]) -> io::Result<()> {
+        let (above, name) = split_last(path);
+        let directory = match self.directory(above) {
+            Err(error) if is_absence(&error) => return Ok(()),
+            directory => directory?,
+        };
+        match unlinkat(directory, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_directories(&mut self, path: &[u8]) -> io::Result<()> {
+        let mut above: Vec<u8> = Vec::new();
+        for name in names_of(path) {
+            match mkdirat(self.directory(&above)?, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+                Ok(()) | Err(Errno::EXIST) => above = join(&above, name),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a path that something in this directory refers to leads to.
+    pub(crate) fn find(&mut self, base: &Path, path: &Path) -> io::Result<Target> {
+        let refused = |refusal: Refusal| io::Error::other(refusal.to_string());
+        let (base, path) = (path_bytes(base), path_bytes(path));
+        if path.starts_with(b"/") {
+            let inside = self.inside(path).ok_or_else(|| refused(Refusal::Outside(path.to_vec())))?.to_vec();
+            return resolve(self, b"", &inside).map_err(refused);
+        }
+        resolve(self, b"", &join(base, path)).map_err(refused)
+    }
+
+    /// A directory below this one, which is not left either. `place` is free of links.
+    pub(crate) fn below(&mut self, place: &[u8]) -> io::Result<Self> {
+        let root = self.directory(place)?.try_clone_to_owned()?;
+        Ok(ConfinedDirectory::new(root, self.named.join(OsStr::from_bytes(place))))
     }
 
     fn new(root: OwnedFd, named: PathBuf) -> Self {
@@ -286,9 +392,13 @@ pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::from(file).take(limit.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
+        return Err(too_large(limit));
     }
     Ok(content)
+}
+
+fn too_large(limit: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes"))
 }
 
 /// What something is, by its mode.

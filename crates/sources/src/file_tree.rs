@@ -97,13 +97,18 @@ pub(crate) fn resolve(tree: &mut impl FileTree, base: &[u8], path: &[u8]) -> Res
     // The names that are still to be walked, the next one last.
     let mut ahead: Vec<Vec<u8>> = names_of(path).map(<[u8]>::to_vec).collect();
     ahead.reverse();
-    let mut link: Option<Vec<u8>> = None;
+    // The link that is being followed: its target, and how many names will be ahead behind its end.
+    let mut link: Option<(Vec<u8>, usize)> = None;
     let mut links = 0;
-    let absent = |link: Option<Vec<u8>>| link.map_or(Ok(Target::Missing), |target| Err(Refusal::Dangling(target)));
+    let absent = |link: Option<(Vec<u8>, usize)>| match link {
+        Some((target, _)) => Err(Refusal::Dangling(target)),
+        None => Ok(Target::Missing),
+    };
     while let Some(name) = ahead.pop() {
+        link = link.filter(|(_, behind)| ahead.len() >= *behind);
         if name == b".." {
             if here.pop().is_none() {
-                return Err(Refusal::Outside(link.unwrap_or_else(|| path.to_vec())));
+                return Err(Refusal::Outside(link.map_or_else(|| path.to_vec(), |(target, _)| target)));
             }
             continue;
         }
@@ -137,7 +142,7 @@ pub(crate) fn resolve(tree: &mut impl FileTree, base: &[u8], path: &[u8]) -> Res
                 if let Some(added) = ahead.get_mut(from..) {
                     added.reverse();
                 }
-                link.get_or_insert(target);
+                link.get_or_insert((target, from));
             }
         }
     }
@@ -249,6 +254,7 @@ mod tests {
             ("d", "pipe", Err(Refusal::Other("a named pipe"))),
             ("", "c", Ok(Target::Directory(b"..2026/c".to_vec()))),
             ("", "c/file", file("..2026/c/file")),
+            ("", "c/gone", Ok(Target::Missing)),
             ("", "gone", Ok(Target::Missing)),
             ("", "d/file/x", Ok(Target::Missing)),
             ("", "../d", outside("../d")),

@@ -1,10 +1,19 @@
 //! The files a person names: a file, a directory, or `-` for standard input.
+//!
+//! What a person names is opened as it is. What is found below a named directory may be a stranger's: links are followed
+//! inside the directory only, and what is no regular file is not opened.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Directories below a named one that are followed; more is a loop of links or a mistake.
+use crate::confined::ConfinedDirectory;
+use crate::file_tree::{FileTree as _, Refusal, Target, join, resolve};
+
+/// Directories below a named one that are followed; more is a mistake.
 const MAX_DEPTH: usize = 64;
 
 /// Why a file is not read.
@@ -17,6 +26,14 @@ pub enum FilesError {
         path: PathBuf,
         /// What the system said.
         error: io::Error,
+    },
+    /// It is below a named directory, and not read.
+    #[error("cannot be read: {why}")]
+    Refused {
+        /// What was found.
+        path: PathBuf,
+        /// Why, in words.
+        why: String,
     },
     /// A directory without one manifest.
     #[error("no .yaml, .yml or .json file in this directory")]
@@ -36,7 +53,10 @@ impl FilesError {
     /// What is not read.
     pub fn path(&self) -> &Path {
         match self {
-            FilesError::Io { path, .. } | FilesError::Empty { path } | FilesError::TooDeep { path } => path,
+            FilesError::Io { path, .. }
+            | FilesError::Refused { path, .. }
+            | FilesError::Empty { path }
+            | FilesError::TooDeep { path } => path,
         }
     }
 }
@@ -56,8 +76,17 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
 pub enum Input {
     /// Standard input.
     Stdin,
-    /// A file.
+    /// A file that was named.
     File(PathBuf),
+    /// A file below a directory that was named.
+    Below {
+        /// The directory.
+        directory: PathBuf,
+        /// The file, as it was found.
+        path: PathBuf,
+        /// Where it is below the directory, after links were followed.
+        place: PathBuf,
+    },
 }
 
 impl Input {
@@ -65,7 +94,7 @@ impl Input {
     pub fn name(&self) -> String {
         match self {
             Input::Stdin => "-".to_owned(),
-            Input::File(path) => path.display().to_string(),
+            Input::File(path) | Input::Below { path, .. } => path.display().to_string(),
         }
     }
 
@@ -73,18 +102,25 @@ impl Input {
     pub fn identity(&self) -> PathBuf {
         match self {
             Input::Stdin => PathBuf::from("-"),
-            Input::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+            Input::File(path) | Input::Below { path, .. } => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
         }
     }
 
     /// Opens it for reading.
     pub fn open(&self) -> Result<Box<dyn BufRead>, FilesError> {
-        match self {
-            Input::Stdin => Ok(Box::new(BufReader::with_capacity(1 << 16, io::stdin()))),
-            Input::File(path) => match File::open(path) {
-                Ok(file) => Ok(Box::new(BufReader::with_capacity(1 << 16, file))),
-                Err(error) => Err(FilesError::Io { path: path.clone(), error }),
-            },
+        let opened = match self {
+            Input::Stdin => return Ok(Box::new(BufReader::with_capacity(1 << 16, io::stdin()))),
+            Input::File(path) => File::open(path),
+            Input::Below { directory, place, .. } => {
+                ConfinedDirectory::open(directory).and_then(|mut root| root.open_file(place.as_os_str().as_bytes()))
+            }
+        };
+        match (opened, self) {
+            (Ok(file), _) => Ok(Box::new(BufReader::with_capacity(1 << 16, file))),
+            (Err(error), Input::File(path) | Input::Below { path, .. }) => {
+                Err(FilesError::Io { path: path.clone(), error })
+            }
+            (Err(error), Input::Stdin) => Err(FilesError::Io { path: PathBuf::from("-"), error }),
         }
     }
 }
@@ -95,51 +131,70 @@ pub fn inputs(path: &Path) -> Vec<Result<Input, FilesError>> {
     if path.as_os_str() == "-" {
         return vec![Ok(Input::Stdin)];
     }
-    let mut inputs = Vec::new();
-    match metadata(path) {
-        Ok(found) if found.is_dir() => {
-            manifests_below(path, 0, &mut inputs);
-            if inputs.is_empty() {
-                inputs.push(Err(FilesError::Empty { path: path.to_owned() }));
+    let failed = |error| FilesError::Io { path: path.to_owned(), error };
+    let mut found = Vec::new();
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => match ConfinedDirectory::open(path) {
+            Ok(root) => {
+                let mut listing = Listing { named: path, root, inputs: Vec::new(), known: BTreeSet::new() };
+                listing.below(b"", b"", 0);
+                found = listing.inputs;
+                if found.is_empty() {
+                    found.push(Err(FilesError::Empty { path: path.to_owned() }));
+                }
             }
+            Err(error) => found.push(Err(failed(error))),
+        },
+        Ok(_) => found.push(Ok(Input::File(path.to_owned()))),
+        Err(error) => found.push(Err(failed(error))),
+    }
+    found
+}
+
+/// The manifests below a directory, as they are found.
+struct Listing<'n> {
+    named: &'n Path,
+    root: ConfinedDirectory,
+    inputs: Vec<Result<Input, FilesError>>,
+    /// Directories that were looked into; a link may lead back to one.
+    known: BTreeSet<Vec<u8>>,
+}
+
+impl Listing<'_> {
+    /// Adds what is below a directory; `shown` is its path as a person goes there.
+    fn below(&mut self, directory: &[u8], shown: &[u8], depth: usize) {
+        let path = |name: &[u8]| self.named.join(OsStr::from_bytes(name));
+        if !self.known.insert(directory.to_vec()) {
+            return;
         }
-        Ok(_) => inputs.push(Ok(Input::File(path.to_owned()))),
-        Err(error) => inputs.push(Err(error)),
-    }
-    inputs
-}
-
-fn metadata(path: &Path) -> Result<fs::Metadata, FilesError> {
-    fs::metadata(path).map_err(|error| FilesError::Io { path: path.to_owned(), error })
-}
-
-fn manifests_below(directory: &Path, depth: usize, inputs: &mut Vec<Result<Input, FilesError>>) {
-    if depth > MAX_DEPTH {
-        inputs.push(Err(FilesError::TooDeep { path: directory.to_owned() }));
-        return;
-    }
-    let failed = |error| FilesError::Io { path: directory.to_owned(), error };
-    let listed: Result<Vec<PathBuf>, io::Error> =
-        fs::read_dir(directory).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut paths = match listed {
-        Ok(paths) => paths,
-        Err(error) => return inputs.push(Err(failed(error))),
-    };
-    paths.sort();
-    for path in paths {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let manifest = || {
-            path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
+        if depth > MAX_DEPTH {
+            return self.inputs.push(Err(FilesError::TooDeep { path: path(shown) }));
+        }
+        let names = match self.root.names(directory) {
+            Ok(names) => names,
+            Err(why) => return self.inputs.push(Err(FilesError::Refused { path: path(shown), why })),
         };
-        if hidden {
-            continue;
-        }
-        match metadata(&path) {
-            Ok(found) if found.is_dir() => manifests_below(&path, depth + 1, inputs),
-            Ok(_) if manifest() => inputs.push(Ok(Input::File(path))),
-            // A link to nowhere matters if it has the name of a manifest.
-            Err(error) if manifest() => inputs.push(Err(error)),
-            _ => {}
+        for name in names.iter().filter(|name| !name.starts_with(b".")) {
+            let extension = Path::new(OsStr::from_bytes(name)).extension();
+            let is_manifest =
+                extension.is_some_and(|found| ["yaml", "yml", "json"].iter().any(|known| found == *known));
+            let shown = join(shown, name);
+            let path = self.named.join(OsStr::from_bytes(&shown));
+            match resolve(&mut self.root, directory, name) {
+                Ok(Target::Directory(below)) => self.below(&below, &shown, depth + 1),
+                _ if !is_manifest => {}
+                Ok(Target::File(place)) => {
+                    let place = OsStr::from_bytes(&place).into();
+                    self.inputs.push(Ok(Input::Below { directory: self.named.to_owned(), path, place }));
+                }
+                Ok(Target::Missing) => {
+                    self.inputs.push(Err(FilesError::Io { path, error: io::ErrorKind::NotFound.into() }));
+                }
+                Err(refusal) => {
+                    let help = if matches!(refusal, Refusal::Outside(_)) { "; name the file itself" } else { "" };
+                    self.inputs.push(Err(FilesError::Refused { path, why: format!("{refusal}{help}") }));
+                }
+            }
         }
     }
 }
@@ -177,14 +232,45 @@ mod tests {
         assert!(path.ends_with("nope") && missing.starts_with("cannot be read: No such file"), "{missing}");
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_link_to_nowhere_does_not_hide_its_neighbours() {
-        let root = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/nonexistent", root.path().join("a.yaml")).unwrap();
-        std::os::unix::fs::symlink("/nonexistent", root.path().join("notes")).unwrap();
-        fs::write(root.path().join("b.yaml"), "").unwrap();
-        let found: Vec<bool> = inputs(root.path()).iter().map(Result::is_ok).collect();
-        assert_eq!(found, [false, true]);
+    fn what_is_odd_below_a_directory_is_refused_and_does_not_hide_its_neighbours() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("outside.yaml"), "x").unwrap();
+        let root = place.path().join("root");
+        fs::create_dir_all(root.join("sub")).unwrap();
+        symlink("/nonexistent", root.join("a.yaml")).unwrap();
+        symlink("gone", root.join("b.yaml")).unwrap();
+        symlink("../outside.yaml", root.join("c.yaml")).unwrap();
+        mknodat(CWD, root.join("d.yaml"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        fs::write(root.join("e.yaml"), "e").unwrap();
+        symlink("../e.yaml", root.join("sub/f.yaml")).unwrap();
+        // Two ways back up, and odd things without the name of a manifest.
+        symlink("..", root.join("sub/up")).unwrap();
+        symlink("../sub", root.join("sub/again")).unwrap();
+        symlink("/nonexistent", root.join("notes")).unwrap();
+        symlink("/", root.join("everything")).unwrap();
+        let told = |input: Result<Input, FilesError>| match input {
+            Ok(input) => {
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut input.open().unwrap(), &mut text).unwrap();
+                (PathBuf::from(input.name()), text)
+            }
+            Err(error) => (error.path().to_owned(), error.to_string()),
+        };
+        let mut found = inputs(&root).into_iter().map(told);
+        for (name, want) in [
+            ("a.yaml", "cannot be read: it links to `/nonexistent`, outside of the directory"),
+            ("b.yaml", "cannot be read: it links to `gone`, which does not exist"),
+            ("c.yaml", "outside of the directory that is read; name the file itself"),
+            ("d.yaml", "cannot be read: it is a named pipe, not a file"),
+            ("e.yaml", "e"),
+            ("sub/f.yaml", "e"),
+        ] {
+            let (path, text) = found.next().unwrap();
+            assert!(path == root.join(name) && text.contains(want), "{name}: {text}");
+        }
+        assert_eq!(found.next(), None);
     }
 }

@@ -13,6 +13,7 @@ use clearway_advice::evidence::{
 };
 use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_promql::eval::Value;
+use clearway_sources::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Needs;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 
@@ -38,10 +39,23 @@ pub(crate) struct WithNeeds<'k> {
 pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
     let opened = open(path, shared_store).with_context(|| format!("{} cannot be read", path.display()));
     let (kept, diagnostics) = opened?;
-    for diagnostic in &diagnostics {
+    tell(&diagnostics);
+    Ok(kept)
+}
+
+/// Reads a snapshot that something in a stranger's directory refers to, relative to a directory below it.
+pub(crate) fn read_below(directory: &mut ConfinedDirectory, base: &Path, path: &Path) -> Result<Kept> {
+    let shown = base.join(path).display().to_string();
+    let loaded = snapshot::read_below(directory, base, path, &Limits::default());
+    let loaded = loaded.with_context(|| format!("{shown} cannot be read"))?;
+    tell(&loaded.diagnostics);
+    Ok(of(loaded.snapshot, &shown, shown.clone(), false))
+}
+
+fn tell(diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics {
         output::print_diagnostic(diagnostic);
     }
-    Ok(kept)
 }
 
 /// Reads a snapshot; also what is odd about it.

@@ -126,6 +126,11 @@ fn each<T: Send>(paths: &[PathBuf], threads: usize, work: impl Fn(&Path) -> Resu
 /// Reads one snapshot and assesses it under every graph.
 fn one<const GRAPHS: usize>(path: &Path, options: &FleetEvidence, grounds: &[Grounds; GRAPHS]) -> Result<Read<GRAPHS>> {
     let name = path.display().to_string();
+    // A pipe that nobody writes to would be waited for.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let why = "it is neither a directory nor a file".to_owned();
+        return Ok(Read { name, outcome: Err(why), remarks: Vec::new() });
+    }
     let (kept, remarks) = match kept::open(path, options.shared_store) {
         Ok(opened) => opened,
         Err(error) => return Ok(Read { name, outcome: Err(error.to_string()), remarks: Vec::new() }),

@@ -19,17 +19,21 @@
 //!   snapshot: ../snapshots/seen  # what `clearway snapshot collect` wrote; judged as of then, or as of `now`
 //!   expect: no match
 //! ```
+//!
+//! Files and snapshots that a case refers to are inside the graph-data directory: the tests may be a stranger's.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Verdict;
 use clearway_core::{Limits, Timestamp};
+use clearway_sources::confined::ConfinedDirectory;
 use clearway_yaml::Found;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::promql::series;
+/// Bytes of a file of tests, or of objects that one refers to.
+const FILE_BYTES: u64 = 64 << 20;
 
 /// The directory beside `risks/` and `blocked-edges/`; services pass over it.
 pub(super) const DIRECTORY: &str = "risk-tests";
@@ -104,14 +108,14 @@ impl Expected {
 impl Case {
     /// The objects of the case, those of files included, which are found beside the file of the case; nothing if the
     /// case does not speak of any.
-    pub(super) fn all_objects(&self, beside: &Path) -> Result<Option<Vec<Value>>> {
+    pub(super) fn all_objects(&self, graph_data: &mut ConfinedDirectory) -> Result<Option<Vec<Value>>> {
         if self.objects.is_none() && self.conditions.is_none() {
             return Ok(None);
         }
         let mut all = Vec::new();
         for object in self.objects.iter().flatten() {
             match object.get("file").and_then(Value::as_str) {
-                Some(file) if object.len() == 1 => all.extend(read_objects(&beside.join(file))?),
+                Some(file) if object.len() == 1 => all.extend(read_objects(graph_data, Path::new(file))?),
                 _ => all.push(Value::Object(object.clone())),
             }
         }
@@ -132,9 +136,10 @@ impl Conditioned {
     }
 }
 
-fn read_objects(path: &Path) -> Result<Vec<Value>> {
+fn read_objects(graph_data: &mut ConfinedDirectory, path: &Path) -> Result<Vec<Value>> {
     let shown = path.display().to_string();
-    let bytes = series::input(path)?;
+    let read = graph_data.read_file(Path::new(DIRECTORY), path, FILE_BYTES);
+    let bytes = read.with_context(|| format!("{shown} cannot be read"))?;
     let (mut objects, mut wrong) = (Vec::new(), None);
     clearway_yaml::read(bytes.as_slice(), &shown, &Limits::default(), |found| match found {
         Found::Object { root, .. } => objects.push(root.to_json()),
@@ -150,19 +155,16 @@ fn read_objects(path: &Path) -> Result<Vec<Value>> {
 }
 
 /// The files of a graph-data directory's tests, by name; none if it has no tests.
-pub(super) fn read(graph_data: &Path) -> Result<Vec<(String, File)>> {
-    let directory = graph_data.join(DIRECTORY);
-    if !directory.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(&directory).with_context(|| format!("{} cannot be read", directory.display()))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
-    paths.sort();
+pub(super) fn read(graph_data: &mut ConfinedDirectory) -> Result<Vec<(String, File)>> {
+    let directory = Path::new(DIRECTORY);
+    let listed = graph_data.list_names(directory).with_context(|| format!("{DIRECTORY} cannot be read"))?;
+    let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
     let mut files = Vec::new();
-    for path in &paths {
-        let name = path.strip_prefix(graph_data).unwrap_or(path).display().to_string();
-        let bytes = series::input(path)?;
+    for path in &names {
+        let name = directory.join(path).display().to_string();
+        let read = graph_data.read_file(directory, path, FILE_BYTES);
+        let bytes = read.with_context(|| format!("{name} cannot be read"))?;
         let text = std::str::from_utf8(&bytes).with_context(|| format!("{name} is not UTF-8"))?;
         let file: File = serde_saphyr::from_str(text).with_context(|| format!("{name} is no test of a risk"))?;
         if file.cases.is_empty() {

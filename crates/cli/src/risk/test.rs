@@ -12,6 +12,7 @@ use clearway_core::{Limits, Timestamp};
 use clearway_graph::{Risk, load};
 use clearway_promql::Millis;
 use clearway_promql::read::{self, ReadLimits};
+use clearway_sources::confined::ConfinedDirectory;
 use clearway_sources::graph_data;
 use serde::Serialize;
 
@@ -53,7 +54,9 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
         bail!("the graph-data is refused as a whole; `clearway graph lint` says why");
     };
     let risks = place::risks(&revision);
-    let files = cases::read(graph)?;
+    let mut directory =
+        ConfinedDirectory::open(graph).with_context(|| format!("{} cannot be read", graph.display()))?;
+    let files = cases::read(&mut directory)?;
     let known = |name: &str| risks.keys().any(|(own, _)| own == name);
     if let Some((name, file)) = files.iter().find(|(_, file)| !known(&file.risk)) {
         bail!("{name}: there is no risk `{}`", file.risk);
@@ -62,7 +65,7 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     for ((name, _), risk) in &risks {
         for (file, tests) in files.iter().filter(|(_, tests)| tests.risk == *name) {
             for case in &tests.cases {
-                tested.push(written(risk, file, case, &graph.join(DIRECTORY))?);
+                tested.push(written(risk, file, case, &mut directory)?);
             }
         }
         if !options.only_written {
@@ -113,17 +116,18 @@ fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
 }
 
 /// A case that somebody wrote.
-fn written(risk: &Arc<Risk>, file: &str, case: &Case, beside: &Path) -> Result<Tested> {
+fn written(risk: &Arc<Risk>, file: &str, case: &Case, graph_data: &mut ConfinedDirectory) -> Result<Tested> {
     let whose = |part: &str| format!("{file}: the {part} of `{}`", case.name);
     let proof = if let Some(path) = &case.snapshot {
-        let kept = kept::read(&beside.join(path), false).with_context(|| whose("snapshot"))?;
+        let read = kept::read_below(graph_data, Path::new(DIRECTORY), path);
+        let kept = read.with_context(|| whose("snapshot"))?;
         super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), &Settings::default())?
     } else {
         let now = case.now.unwrap_or(Timestamp::EPOCH);
         let at = Millis(now.as_seconds().saturating_mul(1_000));
         let series = case.series.as_ref().map(|text| read::text(text.as_bytes(), at, &ReadLimits::default()));
         let series = series.transpose().with_context(|| whose("series"))?;
-        let objects = objects(risk, case, beside, now).with_context(|| whose("objects"))?;
+        let objects = objects(risk, case, graph_data, now).with_context(|| whose("objects"))?;
         let evidence = Snapshot {
             series: series.as_ref(),
             objects: objects.as_ref(),
@@ -152,8 +156,13 @@ fn written(risk: &Arc<Risk>, file: &str, case: &Case, beside: &Path) -> Result<T
 }
 
 /// The objects of a case: all there is of the kinds that the risk's rules look at.
-fn objects(risk: &Arc<Risk>, case: &Case, beside: &Path, now: Timestamp) -> Result<Option<Objects>> {
-    let Some(all) = case.all_objects(beside)? else { return Ok(None) };
+fn objects(
+    risk: &Arc<Risk>,
+    case: &Case,
+    graph_data: &mut ConfinedDirectory,
+    now: Timestamp,
+) -> Result<Option<Objects>> {
+    let Some(all) = case.all_objects(graph_data)? else { return Ok(None) };
     let mut objects = Objects::new(now, "the case");
     for request in super::alone(risk, &Settings::default())?.object_requests() {
         objects.looked_for(request.kind.clone());

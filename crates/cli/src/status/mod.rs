@@ -106,8 +106,9 @@ fn read_files(
 fn not_read(error: &files::FilesError) -> Diagnostic {
     let help = match error {
         files::FilesError::Io { .. } => "correct the name or the permissions; the other files are still read",
+        files::FilesError::Refused { .. } => "put a regular file there; the other files are still read",
         files::FilesError::Empty { .. } => "name a file of any name itself; the other files are still read",
-        files::FilesError::TooDeep { .. } => "a link may lead back up; name the directories below it one by one",
+        files::FilesError::TooDeep { .. } => "name the directories below it one by one",
     };
     Diagnostic::new(codes::UNREADABLE, Severity::Error, error.to_string()).at(in_file(error.path())).with_help(help)
 }

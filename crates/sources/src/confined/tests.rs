@@ -1,7 +1,6 @@
 //! Directories as a stranger may make them, and directories that change while they are read.
 
 use super::*;
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -240,4 +239,36 @@ fn a_regular_file_is_read_and_nothing_else_is_opened() {
     assert_eq!(error("secret", 5), "it is larger than 5 bytes");
     assert_eq!(error("pipe", 5), "it is a named pipe, not a file");
     assert_eq!(error("root", 5), "it is a directory, not a file");
+}
+
+#[test]
+fn what_a_file_of_a_stranger_refers_to_is_found_inside_only() {
+    let place = place();
+    let root = place.path().join("root");
+    fs::create_dir(root.join("tests")).unwrap();
+    fs::write(root.join("tests/a"), "a").unwrap();
+    let mut directory = ConfinedDirectory::open(&root).unwrap();
+    let absolute = root.join("file").display().to_string();
+    let mut read = |path: &str| {
+        let read = directory.read_file(Path::new("tests"), Path::new(path), 10);
+        read.map_or_else(|error| error.to_string(), |content| String::from_utf8(content).unwrap())
+    };
+    for (path, want) in [
+        ("a", "a"),
+        ("./a", "a"),
+        ("../file", "content"),
+        (absolute.as_str(), "content"),
+        ("..", "it is a directory, not a file"),
+        ("gone", "entity not found"),
+    ] {
+        assert_eq!(read(path), want, "{path}");
+    }
+    for path in ["../../secret", "/etc/passwd", "a/../../../secret"] {
+        assert!(read(path).contains("outside of the directory") || read(path).contains("not found"), "{path}");
+    }
+    assert_eq!(directory.list_names(Path::new("tests")).unwrap(), Some(vec!["a".into()]));
+    assert_eq!(directory.list_names(Path::new("gone")).unwrap(), None);
+    assert!(directory.list_names(Path::new("file")).is_err());
+    let mut below = directory.below(b"tests").unwrap();
+    assert!(below.read_file(Path::new(""), Path::new("../file"), 10).is_err());
 }

@@ -1,36 +1,57 @@
 //! A release that is a directory: read within limits, and written whole.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::ReleaseError;
 use super::{Fetched, Files, MANIFESTS, Reference, ReleaseLimits, digest, read};
+use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled};
+use crate::file_tree::{FileTree as _, Node, ReadError, Target, join, printable, resolve};
 
 /// Directories below `release-manifests` that are followed. No manifest is there, but the digest covers them.
 const MAX_DEPTH: usize = 16;
 
-/// Reads the files of a directory that holds `release-manifests`.
+/// Reads the files of a directory that holds `release-manifests`. One that changes meanwhile is read again, a few times.
 pub fn directory(path: &Path, limits: &ReleaseLimits) -> Result<Fetched, ReleaseError> {
-    let root = path.join(MANIFESTS);
-    if !root.is_dir() {
-        // What is not there at all is said in the system's own words.
-        fs::metadata(path).map_err(|error| ReleaseError::Io { path: path.to_owned(), error })?;
-        let why = if path.join(read::METADATA).is_file() {
-            "this is the inside of one; name the directory above it, in which it is called release-manifests"
-        } else {
-            "there is no directory release-manifests in it; `clearway release pack` makes a release from plain manifests"
+    read_directory(path, limits, &mut Pauses)
+}
+
+fn read_directory(path: &Path, limits: &ReleaseLimits, hooks: &mut dyn ReadHooks) -> Result<Fetched, ReleaseError> {
+    let read = read_settled(path, hooks, |directory| {
+        let at = path.join(MANIFESTS).display().to_string();
+        let root = match resolve(directory, b"", MANIFESTS.as_bytes()) {
+            Ok(Target::Directory(root)) => root,
+            Ok(Target::Missing) => {
+                let inside = resolve(directory, b"", read::METADATA.as_bytes());
+                return Err(not_a_release(path, matches!(inside, Ok(Target::File(_)))));
+            }
+            Ok(Target::File(_)) => return Err(not_a_release(path, false)),
+            Err(refusal) => return Err(ReleaseError::File { at, why: refusal.to_string() }),
         };
-        return Err(ReleaseError::NotARelease { at: path.display().to_string(), why: why.to_owned() });
-    }
-    let mut gathered = Gathered { files: Files::new(), bytes: 0, limits, path };
-    gathered.below(&root, "", 0)?;
-    let digest = digest(&gathered.files);
-    let reference = Reference::Directory(path.to_owned());
-    Ok(Fetched { reference, digest, chosen: None, files: gathered.files })
+        let mut gathered = Gathered { directory, files: Files::new(), bytes: 0, limits, path };
+        gathered.below(&root, "", 0)?;
+        Ok(gathered.files)
+    });
+    let files = read.map_err(|error| match error {
+        DirectoryError::Open(error) => ReleaseError::Io { path: path.to_owned(), error },
+        DirectoryError::Changing => ReleaseError::Changing { path: path.to_owned() },
+        DirectoryError::Read(error) => error,
+    })?;
+    let digest = digest(&files);
+    Ok(Fetched { reference: Reference::Directory(path.to_owned()), digest, chosen: None, files })
+}
+
+fn not_a_release(path: &Path, is_inside: bool) -> ReleaseError {
+    let why = if is_inside {
+        "this is the inside of one; name the directory above it, in which it is called release-manifests"
+    } else {
+        "there is no directory release-manifests in it; `clearway release pack` makes a release from plain manifests"
+    };
+    ReleaseError::NotARelease { at: path.display().to_string(), why: why.to_owned() }
 }
 
 struct Gathered<'a> {
+    directory: &'a mut ConfinedDirectory,
     files: Files,
     bytes: u64,
     limits: &'a ReleaseLimits,
@@ -38,48 +59,55 @@ struct Gathered<'a> {
 }
 
 impl Gathered<'_> {
-    fn below(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<(), ReleaseError> {
-        let failed = |error| ReleaseError::Io { path: directory.to_owned(), error };
-        for entry in fs::read_dir(directory).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = entry.path();
-            let refused = |why: &str| ReleaseError::File { at: path.display().to_string(), why: why.to_owned() };
-            let name = entry.file_name();
+    fn below(&mut self, directory: &[u8], prefix: &str, depth: usize) -> Result<(), ReleaseError> {
+        let refused = |name: &str, why: String| {
+            let at = self.path.join(MANIFESTS).join(prefix).join(name).display().to_string();
+            Err(ReleaseError::File { at, why })
+        };
+        let names = match self.directory.names(directory) {
+            Ok(names) => names,
+            Err(why) => return refused("", why),
+        };
+        for name in names {
+            let path = join(directory, &name);
+            let shown = printable(&name);
             // Such a name would make the list of the digest mean two things.
-            let Some(name) = name.to_str().filter(|name| !name.contains('\\') && !name.chars().any(char::is_control))
-            else {
-                return Err(refused("its name is no plain text"));
+            let is_plain = |name: &&str| !name.contains('\\') && !name.chars().any(char::is_control);
+            let Some(name) = str::from_utf8(&name).ok().filter(is_plain) else {
+                return refused(&shown, "its name is no plain text".to_owned());
             };
-            let kind = entry.file_type().map_err(failed)?;
-            let name = format!("{prefix}{name}");
-            if kind.is_dir() {
-                if depth >= MAX_DEPTH {
-                    return Err(refused("the directories are nested too deep"));
+            let full = format!("{prefix}{name}");
+            match self.directory.node(&path) {
+                Ok(Node::Directory) if depth >= MAX_DEPTH => {
+                    return refused(name, "the directories are nested too deep".to_owned());
                 }
-                self.below(&path, &format!("{name}/"), depth + 1)?;
-            } else if kind.is_file() {
-                self.file(&path, name)?;
-            } else {
-                return Err(refused("it is a link or no file at all"));
+                Ok(Node::Directory) => self.below(&path, &format!("{full}/"), depth + 1)?,
+                Ok(Node::File) => self.file(&path, full)?,
+                // The digest is of files, and what a link leads to is not among them.
+                Ok(Node::Link(_)) => return refused(name, "it is a symbolic link".to_owned()),
+                Ok(Node::Other(what)) => return refused(name, format!("it is {what}")),
+                Ok(Node::Missing) => return refused(name, "it vanished while the directory was read".to_owned()),
+                Err(why) => return refused(name, why),
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, name: String) -> Result<(), ReleaseError> {
-        let failed = |error| ReleaseError::Io { path: path.to_owned(), error };
+    fn file(&mut self, path: &[u8], name: String) -> Result<(), ReleaseError> {
         let too_large = |what, limit| ReleaseError::TooLarge { at: self.path.display().to_string(), what, limit };
         if self.files.len() >= self.limits.files {
             return Err(too_large("files", self.limits.files as u64));
         }
         let left = self.limits.bytes.saturating_sub(self.bytes);
-        let mut content = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        file.take(left.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
+        let content = match self.directory.read(path, left) {
+            Ok(content) => content,
+            Err(ReadError::TooLarge) => return Err(too_large("bytes", self.limits.bytes)),
+            Err(ReadError::Refused(why)) => {
+                let at = self.path.join(MANIFESTS).join(name).display().to_string();
+                return Err(ReleaseError::File { at, why });
+            }
+        };
         self.bytes = self.bytes.saturating_add(content.len() as u64);
-        if self.bytes > self.limits.bytes {
-            return Err(too_large("bytes", self.limits.bytes));
-        }
         self.files.insert(name, content);
         Ok(())
     }
@@ -168,19 +196,57 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
-    fn links_and_odd_names_are_refused_by_name() {
-        for (link, want) in [(true, "it is a link"), (false, "no plain text")] {
+    fn what_is_no_plain_file_is_refused_by_name_and_nothing_is_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+        type Row<'r> = (&'r str, &'r dyn Fn(&Path));
+        let rows: [Row<'_>; 6] = [
+            ("b.yaml: it is a symbolic link", &|path| symlink("/etc/passwd", path.join("b.yaml")).unwrap()),
+            ("b.yaml: it is a symbolic link", &|path| symlink("a.yaml", path.join("b.yaml")).unwrap()),
+            ("b.yaml: it is a named pipe", &|path| {
+                mknodat(CWD, path.join("b.yaml"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+            }),
+            ("b.yaml: it is a socket", &|path| drop(UnixListener::bind(path.join("b.yaml")).unwrap())),
+            ("b\\n.yaml: its name is no plain text", &|path| fs::write(path.join("b\n.yaml"), "b").unwrap()),
+            ("release-manifests: it links to `/etc`, outside", &|path| {
+                fs::remove_dir_all(path).unwrap();
+                symlink("/etc", path).unwrap();
+            }),
+        ];
+        for (want, make) in rows {
             let root = release(&[("a.yaml", "a")]);
-            let path = root.path().join(MANIFESTS);
-            if link {
-                std::os::unix::fs::symlink("/etc/passwd", path.join("b.yaml")).unwrap();
-            } else {
-                fs::write(path.join("b\n.yaml"), "b").unwrap();
-            }
-            let error = directory(root.path(), &ReleaseLimits::default()).unwrap_err().to_string();
-            assert!(error.contains(want), "{error}");
+            make(&root.path().join(MANIFESTS));
+            let error = directory(root.path(), &ReleaseLimits::default()).unwrap_err();
+            assert!(error.kind() == "file" && error.to_string().contains(want), "{want}: {error}");
         }
+    }
+
+    /// Adds a file after each reading, up to so many.
+    struct Restless<'r>(&'r Path, usize);
+
+    impl ReadHooks for Restless<'_> {
+        fn after_reading(&mut self, reading: usize) {
+            if reading < self.1 {
+                fs::write(self.0.join(MANIFESTS).join(format!("{reading}.yaml")), "x").unwrap();
+            }
+        }
+
+        fn before_next(&mut self, _: usize) {}
+    }
+
+    #[test]
+    fn a_release_that_changes_while_it_is_read_is_read_again_or_refused() {
+        let root = release(&[("a.yaml", "a")]);
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(root.path(), &link).unwrap();
+        let fetched = read_directory(&link, &ReleaseLimits::default(), &mut Restless(root.path(), 2)).unwrap();
+        assert_eq!(fetched.files.len(), 3, "also by a link to it");
+        let mut restless = Restless(root.path(), usize::MAX);
+        fs::remove_dir_all(root.path().join(MANIFESTS)).unwrap();
+        fs::create_dir(root.path().join(MANIFESTS)).unwrap();
+        let error = read_directory(root.path(), &ReleaseLimits::default(), &mut restless).unwrap_err();
+        assert!(error.kind() == "changing" && !error.is_about_the_release(), "{error}");
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clearway_core::{Diagnostic, Digest, Position};
 
+use crate::confined::READS;
 use crate::oci::OciError;
 
 /// Why a release cannot be read, or is refused.
@@ -34,6 +35,12 @@ pub enum ReleaseError {
         at: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// The directory does not come to rest.
+    #[error("{}: it changed each of the {READS} times that it was read; move a finished release there", path.display())]
+    Changing {
+        /// Which.
+        path: PathBuf,
     },
     /// More than is read.
     #[error("{at}: more than {limit} {what}, which is more than is read")]
@@ -75,6 +82,7 @@ impl ReleaseError {
             ReleaseError::Io { .. } => "io",
             ReleaseError::NotARelease { .. } => "not_a_release",
             ReleaseError::File { .. } => "file",
+            ReleaseError::Changing { .. } => "changing",
             ReleaseError::TooLarge { .. } => "too_large",
             ReleaseError::Digest { .. } => "digest",
             ReleaseError::Content { .. } => "content",
@@ -82,15 +90,19 @@ impl ReleaseError {
         }
     }
 
-    /// Whether the registry may give it the next time.
+    /// Whether the next time may go better.
     pub fn is_passing(&self) -> bool {
-        matches!(self, ReleaseError::Oci(error) if error.is_passing())
+        match self {
+            ReleaseError::Oci(error) => error.is_passing(),
+            ReleaseError::Changing { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether the release itself is to blame, and not the way to it: trying again, or elsewhere, gives the same.
     pub fn is_about_the_release(&self) -> bool {
         match self {
-            ReleaseError::Io { .. } => false,
+            ReleaseError::Io { .. } | ReleaseError::Changing { .. } => false,
             ReleaseError::Oci(error) => matches!(
                 error,
                 OciError::Mismatch { .. }

@@ -28,6 +28,8 @@ use webpki::RawPublicKeyEntity;
 
 use super::error::ReleaseError;
 use super::{Fetched, Reference, Registries, SIGNATURES};
+use crate::confined::ConfinedDirectory;
+use crate::file_tree::ReadError;
 use crate::oci::{self, Attached};
 
 /// What a key may be.
@@ -205,11 +207,16 @@ impl Fetched {
 
 /// The signatures beside a directory.
 fn beside(path: &Path) -> Result<Signatures, ReleaseError> {
-    let path = path.join(SIGNATURES);
-    let text = match bounded(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(ReleaseError::Io { path, error }),
+    let failed = |error| ReleaseError::Io { path: path.to_owned(), error };
+    let at = || path.join(SIGNATURES).display().to_string();
+    let mut directory = ConfinedDirectory::open(path).map_err(failed)?;
+    let text = match directory.content(SIGNATURES.as_bytes(), FILE_BYTES) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(Vec::new()),
+        Err(ReadError::TooLarge) => {
+            return Err(ReleaseError::TooLarge { at: at(), what: "bytes", limit: FILE_BYTES });
+        }
+        Err(ReadError::Refused(why)) => return Err(ReleaseError::File { at: at(), why }),
     };
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));

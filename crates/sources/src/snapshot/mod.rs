@@ -49,7 +49,7 @@ use serde_json::Value;
 
 pub use collect::crds;
 pub use evidence::object_evidence;
-pub use read::{Files, Loaded, assemble, read, read_archive};
+pub use read::{Files, Loaded, assemble, read, read_archive, read_below};
 pub use redact::{RedactOptions, redact};
 pub use strip::strip;
 pub use write::{to_archive, to_files, write};

@@ -61,6 +61,25 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Loaded, SnapshotError> {
     read_archive(fs::File::open(path).map_err(failed)?, limits)
 }
 
+/// Reads a snapshot that something in a stranger's directory refers to, inside of that directory. `base` is the directory
+/// below it that `path` is relative to.
+pub fn read_below(
+    directory: &mut ConfinedDirectory,
+    base: &Path,
+    path: &Path,
+    limits: &Limits,
+) -> Result<Loaded, SnapshotError> {
+    let failed = |error| SnapshotError::Io { path: base.join(path), error };
+    match directory.find(base, path).map_err(failed)? {
+        Target::Missing => Err(failed(std::io::ErrorKind::NotFound.into())),
+        Target::Directory(place) => {
+            let mut below = directory.below(&place).map_err(failed)?;
+            assemble_found(from_directory(&mut below, limits)?, limits)
+        }
+        Target::File(place) => read_archive(directory.open_file(&place).map_err(failed)?, limits),
+    }
+}
+
 /// Reads a snapshot from an archive: tar, packed with gzip or zstd or not. It may stand in a directory of the archive, the
 /// outermost if there are several. Nothing is written to disk.
 pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loaded, SnapshotError> {
@@ -77,17 +96,17 @@ pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loade
             .checked_sub(entry.path.len())
             .ok_or(Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64))?;
         let found = all.entry(root.to_vec()).or_default();
-        let twice = match entry.kind {
-            Kind::File => {
-                let content = entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?;
-                found.files.insert(name, content).is_some()
-            }
-            Kind::Directory => return Ok(Then::Continue),
-            Kind::Other(what) => found.unreadable.insert(name, format!("it is {what}, not a file")).is_some(),
-        };
-        if twice {
+        if found.files.contains_key(&name) || found.unreadable.contains_key(&name) {
             // Which of the two is meant cannot be told.
             return Err(Spoiled::Broken(format!("{} stands in it twice", printable(entry.path))));
+        }
+        match entry.kind {
+            Kind::File => {
+                let content = entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?;
+                found.files.insert(name, content);
+            }
+            Kind::Directory => _ = found.unreadable.insert(name, "it is a directory, not a file".to_owned()),
+            Kind::Other(what) => _ = found.unreadable.insert(name, format!("it is {what}, not a file")),
         }
         Ok(Then::Continue)
     });

@@ -225,6 +225,50 @@ fn limits_hold() {
     assert!(matches!(read(root.path(), &few), Err(SnapshotError::NotASnapshot)));
 }
 
+#[test]
+fn what_is_no_file_inside_of_it_is_not_known() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::os::unix::fs::symlink;
+    type Row<'r> = (&'r str, &'r str, &'r dyn Fn(&Path));
+    let root = tempfile::tempdir().unwrap();
+    let objects = "objects/Deployment.apps.json";
+    let rows: [Row<'_>; 5] = [
+        (objects, "it links to `/etc/passwd`, outside", &|path| symlink("/etc/passwd", path).unwrap()),
+        (objects, "it links to `gone`, which does not exist", &|path| symlink("gone", path).unwrap()),
+        (objects, "it is a named pipe", &|path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR, 0).unwrap()),
+        (objects, "it is a directory", &|path| fs::create_dir(path).unwrap()),
+        ("objects", "it links to `/etc`, outside", &|path| symlink("/etc", path).unwrap()),
+    ];
+    for (number, (name, want, make)) in rows.into_iter().enumerate() {
+        let directory = root.path().join(number.to_string());
+        write(&sample(), &directory).unwrap();
+        let path = directory.join(name);
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap();
+        } else {
+            fs::remove_file(&path).unwrap();
+        }
+        make(&path);
+        let loaded = read(&directory, &Limits::default()).unwrap();
+        let why = loaded.snapshot.objects_of("apps", "Deployment").unwrap_err();
+        assert!(why.contains(want), "{want}: {why}");
+        assert!(loaded.snapshot.series.known().is_ok(), "the rest is known");
+        assert_eq!(codes(&loaded), ["SN002"], "{want}");
+    }
+    // A link inside is followed, also where the whole is named by one.
+    let directory = root.path().join("linked");
+    write(&sample(), &directory).unwrap();
+    fs::rename(directory.join(objects), directory.join("kept.json")).unwrap();
+    symlink("../kept.json", directory.join(objects)).unwrap();
+    let link = root.path().join("link");
+    symlink(&directory, &link).unwrap();
+    assert!(read(&link, &Limits::default()).unwrap().snapshot.objects_of("apps", "Deployment").is_ok());
+    fs::remove_file(directory.join("snapshot.json")).unwrap();
+    symlink("/etc/passwd", directory.join("snapshot.json")).unwrap();
+    let error = read(&directory, &Limits::default()).unwrap_err().to_string();
+    assert!(error.starts_with("snapshot.json: cannot be read: it links to"), "{error}");
+}
+
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, content) in files {
@@ -254,6 +298,19 @@ fn archives_of_strangers_are_read_with_care() {
     }
     let elsewhere = from(&[("snapshot.json", manifest), ("other/crds.json", crds)]).unwrap();
     assert!(elsewhere.snapshot.crds.known().is_err());
+    let linked = {
+        let mut bytes = tar(&[("snapshot.json", manifest)]);
+        bytes.truncate(bytes.len() - 1024);
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_path("crds.json").unwrap();
+        header.set_link_name("/etc/passwd").unwrap();
+        header.set_size(0);
+        header.set_cksum();
+        [bytes.as_slice(), header.as_bytes()].concat()
+    };
+    let linked = read_archive(linked.as_slice(), &Limits::default()).unwrap();
+    assert_eq!(linked.snapshot.crds.known(), Err("crds.json: it is a symbolic link, not a file"));
     let twice = from(&[("snapshot.json", manifest), ("./snapshot.json", manifest)]).unwrap_err().to_string();
     assert!(twice.contains("stands in it twice"), "{twice}");
     assert!(matches!(from(&[("README", b"x")]), Err(SnapshotError::NotASnapshot)));

@@ -149,7 +149,15 @@ fn a_file_of_nonsense_beside_a_directory_is_not_no_signature() {
     std::fs::write(path.join("release.sig"), "no base64 at all!").unwrap();
     assert!(matches!(verdict(), Verdict::Failed { .. }));
     std::fs::write(path.join("release.sig"), vec![b'x'; 70_000]).unwrap();
-    assert!(beside(&path).unwrap_err().to_string().contains("larger than 65536 bytes"));
+    assert!(beside(&path).unwrap_err().to_string().contains("more than 65536 bytes"));
+    // Nor is a link that leads out, or a pipe that nobody writes to.
+    let signatures = path.join(SIGNATURES);
+    std::fs::remove_file(&signatures).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &signatures).unwrap();
+    assert!(beside(&path).unwrap_err().to_string().contains("outside of the directory"));
+    std::fs::remove_file(&signatures).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &signatures, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    assert!(beside(&path).unwrap_err().to_string().contains("it is a named pipe"));
 }
 
 #[test]
