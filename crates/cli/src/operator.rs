@@ -62,6 +62,10 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
     runtime.block_on(async {
         if let Some(directory) = &options.state {
             let state = StateDirectory::open(directory)?;
+            for finding in state.check() {
+                let file = finding.place.file.unwrap_or_default();
+                tracing::warn!(code = %finding.code, %file, "{}", finding.message);
+            }
             let feed = MetricsStore::Directory(state.metrics());
             let metrics = prometheus(options)?.unwrap_or(feed);
             let stores = Stores { own: state.clone(), evidence: state.clone(), updates: state.clone() };

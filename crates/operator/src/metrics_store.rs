@@ -1,7 +1,5 @@
 //! Where queries are answered: by a Prometheus, or from the metrics feed of a state directory.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +11,10 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Millis, Series};
+use clearway_sources::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Prometheus;
 
-/// Bytes of all files of the feed together.
+/// Bytes of all files of the feed.
 const FEED_BYTES: u64 = 64 << 20;
 
 /// Somebody who answers queries.
@@ -71,28 +70,46 @@ fn feed(directory: &Path, now: Timestamp) -> Result<Series, String> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         format!("The metrics feed {} cannot be read: {error}.", path.display())
     };
-    let listed = fs::read_dir(directory).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut paths: Vec<PathBuf> = listed.map_err(|error: io::Error| failed(directory, &error))?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "prom"));
-    paths.sort();
-    if paths.is_empty() {
+    let mut root = ConfinedDirectory::open(directory).map_err(|error| failed(directory, &error))?;
+    let listed = root.list_names(Path::new("")).map_err(|error| failed(directory, &error))?;
+    let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "prom"));
+    if names.is_empty() {
         return Err(failed(directory, &"there is no file *.prom in it"));
     }
     let mut text = Vec::new();
-    for path in &paths {
-        let found = fs::metadata(path).map_err(|error| failed(path, &error))?;
-        // Opening a pipe waits for whoever writes to it.
-        if !found.is_file() {
-            return Err(failed(path, &"it is not a regular file"));
-        }
-        if found.len().saturating_add(text.len() as u64) > FEED_BYTES {
-            return Err(failed(path, &format!("all files together are larger than {FEED_BYTES} bytes")));
-        }
-        text.extend(fs::read(path).map_err(|error| failed(path, &error))?);
+    for name in &names {
+        let left = FEED_BYTES.saturating_sub(text.len() as u64);
+        let content = root.read_file(Path::new(""), name, left);
+        text.extend(content.map_err(|error| failed(&directory.join(name), &error))?);
         text.push(b'\n');
     }
     let time = Millis(now.as_seconds().saturating_mul(1_000));
     // What is wrong with a line would quote it.
     read::text(&text, time, &ReadLimits::default())
         .map_err(|_| failed(directory, &"a line is not valid exposition text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn the_feed_is_its_files_and_what_is_no_file_is_named() {
+        let now = Timestamp::from_seconds(1_700_000_000).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let why = |root: &Path| feed(root, now).unwrap_err();
+        assert!(why(root.path()).contains("no file *.prom"));
+        fs::write(root.path().join("a.prom"), "up 1\n").unwrap();
+        fs::write(root.path().join("notes"), "x").unwrap();
+        assert!(feed(root.path(), now).is_ok());
+        let odd = root.path().join("b.prom");
+        assert!(Command::new("mkfifo").arg(&odd).status().unwrap().success());
+        assert!(why(root.path()).contains("b.prom cannot be read: it is a named pipe"), "{}", why(root.path()));
+        fs::remove_file(&odd).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &odd).unwrap();
+        assert!(why(root.path()).contains("outside of the directory"), "{}", why(root.path()));
+    }
 }

@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 pub use crate::kubernetes::{Apply, Page, Part};
 pub use cluster::ClusterStore;
 pub use directory::StateDirectory;
+pub use object_files::{OBJECT_BYTES, parse as parse_object_file};
 
 use crate::kubernetes::ClusterError;
 
@@ -77,6 +78,16 @@ pub enum StoreError {
     Conflict {
         /// What the server said.
         why: String,
+    },
+    /// The object is larger than is stored; nothing was written.
+    #[error("{what} has {bytes} bytes, and at most {limit} are stored")]
+    TooLarge {
+        /// The object.
+        what: String,
+        /// How many bytes it would take.
+        bytes: usize,
+        /// How many are stored.
+        limit: usize,
     },
     /// The object is not acceptable as it is; trying again will not help.
     #[error("{why}")]

@@ -168,12 +168,205 @@ async fn a_directory_refuses_names_that_lead_elsewhere_and_files_that_are_no_obj
         let refused = store.apply(&config(name, &json!({})), &OURS).await;
         assert_eq!(refused, Err(StoreError::Refused { why: format!("{name:?} is no name for an object") }));
     }
-    store.apply(&config("one", &json!({})), &OURS).await.unwrap();
-    let path = root.path().join("objects/core/ConfigMap/default/one.yaml");
-    std::fs::write(&path, "a: [").unwrap();
-    let refused = store.get(&key(&config("one", &json!({})))).await;
-    assert!(
-        matches!(&refused, Err(StoreError::Refused { why }) if why.contains("one.yaml is no object")),
-        "{refused:?}"
-    );
+}
+
+/// What may stand where an object is expected: its content or what it is, and what is said about it.
+const BAD: &[(&str, &str)] = &[
+    ("a: [", "one.yaml"),
+    ("- a\n- b\n", "it holds a list, not an object"),
+    ("[]", "it holds a list, not an object"),
+    ("just words", "it holds a single value, not an object"),
+    ("42", "it holds a single value, not an object"),
+    ("", "it holds a single value, not an object"),
+    ("a: 1\n---\nb: 2\n", "one.yaml"),
+    ("a: 1\na: 2\n", "one.yaml"),
+    ("{apiVersion: v1, kind: ConfigMap}", "an object without `metadata.name`"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: [name]}", "an object without `metadata.name`"),
+    ("{apiVersion: [], kind: {}, metadata: 7}", "an object without `apiVersion`"),
+    ("{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: default}}", "it holds Secret Secret default/one"),
+    ("{apiVersion: x/v1, kind: ConfigMap, metadata: {name: one, namespace: default}}", "it holds ConfigMap.x (v1)"),
+    (
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: default}}",
+        "ConfigMap default/other, and by",
+    ),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: other}}", "ConfigMap other/one, and by"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}", "ConfigMap one, and by"),
+    ("\u{0}", "one.yaml"),
+    ("LATIN-1", "it is not UTF-8"),
+    ("DEEP", "one.yaml"),
+    ("ALIASES", "one.yaml"),
+    ("HUGE", "it is larger than 3145728 bytes"),
+    ("PIPE", "it is a named pipe, not a file"),
+    ("DIRECTORY", "it is a directory, not a file"),
+    ("DANGLING", "it links to `gone`, which does not exist"),
+    ("OUT", "it links to `/etc/passwd`, outside of the directory"),
+    ("LOOP", "its links lead in a circle"),
+];
+
+fn make_bad(path: &std::path::Path, what: &str) {
+    use std::os::unix::fs::symlink;
+    let _ = std::fs::remove_file(path);
+    match what {
+        "PIPE" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "DIRECTORY" => std::fs::create_dir(path).unwrap(),
+        "DANGLING" => symlink("gone", path).unwrap(),
+        "OUT" => symlink("/etc/passwd", path).unwrap(),
+        "LOOP" => symlink("one.yaml", path).unwrap(),
+        "LATIN-1" => std::fs::write(path, b"a: \xff").unwrap(),
+        "DEEP" => std::fs::write(path, format!("{}1{}", "{a: ".repeat(100_000), "}".repeat(100_000))).unwrap(),
+        "ALIASES" => {
+            let levels = (1..40).map(|level| format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1));
+            std::fs::write(path, format!("l0: &l0 [x, x]\n{}", levels.collect::<String>())).unwrap();
+        }
+        "HUGE" => std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap(),
+        text => std::fs::write(path, text).unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_object_is_named_and_the_rest_goes_on() {
+    for (what, want) in BAD {
+        let root = tempfile::tempdir().unwrap();
+        let store = StateDirectory::open(root.path()).unwrap();
+        let (one, two) = (config("one", &json!({})), config("two", &json!({"a": "1"})));
+        for object in [&one, &two, &deployment(1)] {
+            store.apply(object, &OURS).await.unwrap();
+        }
+        let path = root.path().join("objects/core/ConfigMap/default/one.yaml");
+        make_bad(&path, what);
+        let before = std::fs::symlink_metadata(&path).unwrap();
+        let named = |error: &StoreError| {
+            let text = error.to_string();
+            assert!(text.contains("one.yaml") && text.contains(want), "{what}: {text}");
+            assert!(!error.is_passing(), "{what}");
+        };
+        named(&store.get(&key(&one)).await.unwrap_err());
+        // What the list lacks would be taken for something that does not exist.
+        named(&store.list(&key(&one).kind, "").await.unwrap_err());
+        named(&store.list_in(&key(&one).kind, "default").await.unwrap_err());
+        // Nothing is written over it, and it is not removed.
+        named(&store.apply(&config("one", &json!({"a": "2"})), &OURS).await.unwrap_err());
+        named(&store.create(&one).await.unwrap_err());
+        named(&store.patch(&key(&one), Part::Main, &json!({"data": {}})).await.unwrap_err());
+        named(&store.replace_status(&one).await.unwrap_err());
+        named(&store.delete(&key(&one), "").await.unwrap_err());
+        let after = std::fs::symlink_metadata(&path).unwrap();
+        assert_eq!((before.len(), before.modified().unwrap()), (after.len(), after.modified().unwrap()), "{what}");
+        // The rest goes on.
+        let changed = store.apply(&config("two", &json!({"a": "2"})), &OURS).await.unwrap();
+        assert_eq!(store.get(&key(&two)).await.unwrap().as_ref(), Some(&changed));
+        assert_eq!(store.list(&key(&deployment(1)).kind, "").await.unwrap().len(), 1);
+        assert!(store.kinds().await.unwrap().contains(&key(&one).kind), "{what}");
+        let (objects, errors) = store.readable(&key(&one).kind).unwrap();
+        assert_eq!((objects.len(), errors.len()), (1, 1));
+        let findings = store.check();
+        let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+        assert!(finding.place.file.as_ref().unwrap().ends_with("default/one.yaml"), "{finding:?}");
+        if path.is_dir() {
+            std::fs::remove_dir(&path).unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(store.check(), []);
+    }
+}
+
+#[tokio::test]
+async fn an_object_whose_file_breaks_is_not_gone_and_comes_back() {
+    let root = tempfile::tempdir().unwrap();
+    let store = StateDirectory::open(root.path()).unwrap();
+    let class =
+        |name: &str| json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}});
+    store.apply(&class("fast"), &OURS).await.unwrap();
+    let kind = key(&class("fast")).kind;
+    let mut all = store.follow(&kind, BTreeSet::new()).await.unwrap();
+    let mut one = store.follow(&kind, BTreeSet::from(["fast".to_owned()])).await.unwrap();
+    for seen in [&mut all, &mut one] {
+        assert!(matches!(next(seen).await, Seen::Object(found) if found["metadata"]["name"] == "fast"));
+    }
+    let directory = root.path().join("objects/scheduling.k8s.io/PriorityClass/_");
+    let good = std::fs::read(directory.join("fast.yaml")).unwrap();
+    std::fs::write(directory.join(".scratch"), "- a list").unwrap();
+    std::fs::rename(directory.join(".scratch"), directory.join("fast.yaml")).unwrap();
+    for seen in [&mut all, &mut one] {
+        let seen = next(seen).await;
+        assert!(matches!(&seen, Seen::Trouble { error } if error.to_string().contains("fast.yaml")), "{seen:?}");
+    }
+    // Others are seen meanwhile, and it is seen again when it is mended, although it says what it said.
+    store.apply(&class("slow"), &OURS).await.unwrap();
+    assert!(matches!(next(&mut all).await, Seen::Object(found) if found["metadata"]["name"] == "slow"));
+    std::fs::write(directory.join(".scratch"), good).unwrap();
+    std::fs::rename(directory.join(".scratch"), directory.join("fast.yaml")).unwrap();
+    for seen in [&mut all, &mut one] {
+        assert!(matches!(next(seen).await, Seen::Object(found) if found["metadata"]["name"] == "fast"));
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_again_is_not_written() {
+    let root = tempfile::tempdir().unwrap();
+    let store = StateDirectory::open(root.path()).unwrap();
+    let small = config("one", &json!({"a": "1"}));
+    let kept = store.apply(&small, &OURS).await.unwrap();
+    let revision = || std::fs::read_to_string(root.path().join("revision")).unwrap();
+    let before = revision();
+    // Fits as JSON, and not as YAML: its lists have a line for every item.
+    let mut large = kept.clone();
+    large["status"] = json!({"text": "x".repeat(12 << 20)});
+    let mut wide = kept.clone();
+    wide["status"] = json!({"list": vec![json!([1]); 400_000]});
+    assert!(wide.to_string().len() < clearway_sources::store::OBJECT_BYTES);
+    for object in [large, wide] {
+        let refused = store.replace_status(&object).await;
+        let Err(StoreError::TooLarge { bytes, limit, .. }) = &refused else { panic!("{refused:?}") };
+        assert!(bytes > limit && *limit == clearway_sources::store::OBJECT_BYTES, "{refused:?}");
+    }
+    let data = config("one", &json!({"a": "x".repeat(4 << 20)}));
+    for how in [Apply { dry_run: true, ..OURS }, OURS] {
+        assert!(matches!(store.apply(&data, &how).await, Err(StoreError::TooLarge { .. })));
+    }
+    let mut deep = json!(1);
+    for _ in 0..200 {
+        deep = json!({"a": deep});
+    }
+    let mut nested = kept.clone();
+    nested["status"] = deep;
+    let refused = store.replace_status(&nested).await;
+    assert!(matches!(&refused, Err(StoreError::Refused { why }) if why.contains("cannot be stored")), "{refused:?}");
+    assert_eq!(store.get(&key(&small)).await.unwrap(), Some(kept), "the object is what it was");
+    assert_eq!(revision(), before, "no number was used");
+}
+
+#[tokio::test]
+async fn files_of_the_directory_itself_that_are_odd_are_named() {
+    for (name, what, want) in [
+        ("lock", "PIPE", "cannot open"),
+        ("lock", "OUT", "cannot open"),
+        ("revision", "PIPE", "it is a named pipe"),
+        ("revision", "many words, and no number at all", "holds no number"),
+        ("revision", "18446744073709551615", "holds no number"),
+        ("revision", "HUGE", "holds no number"),
+        ("applied/clearway", "OUT", "is not used: it links to `/etc/passwd`"),
+        ("applied/clearway", "a file", "a file is in place of a directory"),
+        ("objects/core", "OUT", "is not used: it links to `/etc/passwd`"),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let store = StateDirectory::open(root.path()).unwrap();
+        make_bad(&root.path().join(name), what);
+        let error = store.apply(&config("one", &json!({})), &OURS).await.unwrap_err().to_string();
+        assert!(error.contains(want) && error.contains(name.split('/').next_back().unwrap()), "{name} {what}: {error}");
+    }
+    let root = tempfile::tempdir().unwrap();
+    let store = StateDirectory::open(root.path()).unwrap();
+    make_bad(&root.path().join("events.log"), "PIPE");
+    let event = Event { weight: Weight::Normal, reason: "Tried".into(), message: String::new() };
+    let error = store.tell(&config("one", &json!({})), &event).await.unwrap_err().to_string();
+    assert!(error.contains("cannot write") && error.contains("events.log"), "{error}");
+    // Links that stay inside are followed.
+    std::fs::create_dir_all(root.path().join("disk/core")).unwrap();
+    std::fs::remove_dir(root.path().join("objects")).unwrap();
+    std::os::unix::fs::symlink("disk", root.path().join("objects")).unwrap();
+    let made = store.apply(&config("one", &json!({})), &OURS).await.unwrap();
+    assert!(root.path().join("disk/core/ConfigMap/default/one.yaml").is_file());
+    assert_eq!(store.get(&key(&made)).await.unwrap(), Some(made));
 }

@@ -7,6 +7,7 @@ use clearway_sources::kubernetes::{Cluster, ClusterError, Connection};
 use clearway_sources::store::{ClusterStore, StateDirectory};
 
 use crate::arguments::UpgradeAccess;
+use crate::output::printable;
 
 /// A store of one kind or the other.
 pub(super) enum Place {
@@ -41,5 +42,10 @@ fn directory(path: &Path) -> Result<Place> {
     if !path.join("objects").is_dir() {
         bail!("{} is no state directory: it has no `objects` in it", path.display());
     }
-    Ok(Place::Directory(StateDirectory::open(path)?))
+    let state = StateDirectory::open(path)?;
+    for finding in state.check() {
+        let file = finding.place.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
+        anstream::eprintln!("warning: {}", printable(&format!("{file}{}", finding.message)));
+    }
+    Ok(Place::Directory(state))
 }

@@ -22,6 +22,9 @@ impl Check for DryRun {
                 StoreError::Refused { why } | StoreError::Forbidden { why } => {
                     Some(Finding::blocking(self, format!("{id} ({file}): {why}")))
                 }
+                error @ StoreError::TooLarge { .. } => {
+                    Some(Finding::blocking(self, format!("{id} ({file}): {error}.")))
+                }
                 StoreError::NoSuchKind { .. } => {
                     let message = format!(
                         "{id} ({file}): the cluster does not serve this kind, and the release does not define it."

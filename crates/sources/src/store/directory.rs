@@ -12,27 +12,38 @@
 //! A file is replaced by renaming, so a reader sees it whole, before or after. Changes are made one at a time behind the
 //! lock; as in a cluster each gives the object a new `resourceVersion`, and a new `generation` if more than its status
 //! and metadata changed. What a kind means is not known here: nothing is validated, defaulted or rolled out.
+//!
+//! A file that holds no object, or the object of another path, is named and not used, and never written over; the other
+//! objects are read as if it were not there. But a list of its kind fails, because what the list lacks would be taken for
+//! something that does not exist. Nothing is read or written outside of the directory, wherever links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_core::Digest;
+use clearway_core::{Diagnostic, Digest, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::object_files::{cannot, entries, read, remove, write};
+use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot};
 use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight, merge};
 use crate::clock;
-use crate::files::write_atomically;
+use crate::confined::ConfinedDirectory;
+use crate::file_tree::ReadError;
 
 /// How often objects that are followed are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// A log of events that is longer is moved aside.
 const LOG_BYTES: u64 = 1 << 20;
+/// Bytes of the file that holds the number of the last change.
+const NUMBER_BYTES: u64 = 64;
+/// How many files a message names.
+const NAMED: usize = 3;
+/// The code of the finding that a file is no object.
+const UNREADABLE: &str = "ST001";
 
 /// The objects in a directory.
 #[derive(Debug, Clone)]
@@ -59,13 +70,31 @@ impl StateDirectory {
         self.root.join("metrics")
     }
 
+    /// Every file among the objects that is not used, and why. The others are.
+    pub fn check(&self) -> Vec<Diagnostic> {
+        let unreadable = ObjectFiles::open(&self.root).and_then(|mut files| files.check());
+        let finding = |file: Option<String>, message: String| {
+            let place = Place { file, ..Place::default() };
+            let finding = Diagnostic::new(UNREADABLE, Severity::Warning, message).at(place);
+            finding.with_help("put a regular file with this object there, or remove it")
+        };
+        match unreadable {
+            Ok(unreadable) => unreadable
+                .into_iter()
+                .map(|Unreadable { path, why, .. }| finding(Some(path), format!("the file is not used: {why}")))
+                .collect(),
+            Err(error) => vec![finding(None, error.to_string())],
+        }
+    }
+
+    /// The objects of a kind that can be read, and why others cannot.
+    pub fn readable(&self, kind: &Kind) -> Result<(Vec<Value>, Vec<StoreError>), StoreError> {
+        let Listed { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
+        Ok((objects, unreadable.iter().map(Unreadable::error).collect()))
+    }
+
     fn read(&self, key: &Key) -> Result<Option<Value>, StoreError> {
-        let object = read(&self.root.join("objects").join(path(key)?))?;
-        // The same object in the version that was asked for: nothing is converted.
-        Ok(object.map(|mut object| {
-            object["apiVersion"] = key.kind.api_version().into();
-            object
-        }))
+        ObjectFiles::open(&self.root)?.read(OBJECTS, key)
     }
 
     /// Changes one object behind the lock: `change` gets it as it is, and says what it is to be.
@@ -73,24 +102,33 @@ impl StateDirectory {
         &self,
         key: &Key,
         keep: bool,
-        change: impl FnOnce(Option<Value>) -> Result<Value, StoreError>,
+        change: impl FnOnce(Option<Value>, &mut ObjectFiles) -> Result<Value, StoreError>,
     ) -> Result<Value, StoreError> {
         let _lock = self.lock()?;
-        let before = self.read(key)?;
-        let mut after = change(before.clone())?;
-        if before.as_ref() == Some(&after) || !keep {
+        let mut files = ObjectFiles::open(&self.root)?;
+        let before = files.read(OBJECTS, key)?;
+        let mut after = change(before.clone(), &mut files)?;
+        if before.as_ref() == Some(&after) {
+            return Ok(after);
+        }
+        ObjectFiles::check_object(key, &after)?;
+        if !keep {
             return Ok(after);
         }
         let revision = self.next_revision()?;
         stamp(&mut after, before.as_ref(), key, revision);
-        write(&self.root.join("objects").join(path(key)?), &after)?;
+        files.write(OBJECTS, key, &after)?;
         Ok(after)
+    }
+
+    /// The root, to work on files that are no objects.
+    fn own_files(&self) -> Result<ConfinedDirectory, StoreError> {
+        ConfinedDirectory::open(&self.root).map_err(|error| cannot("open", &self.root, &error))
     }
 
     fn lock(&self) -> Result<File, StoreError> {
         let path = self.root.join("lock");
-        let file =
-            File::options().create(true).append(true).open(&path).map_err(|error| cannot("open", &path, &error))?;
+        let file = self.own_files()?.open_to_append(b"lock").map_err(|error| cannot("open", &path, &error))?;
         file.lock().map_err(|error| cannot("lock", &path, &error))?;
         Ok(file)
     }
@@ -98,32 +136,39 @@ impl StateDirectory {
     /// Written before it is used: a crash between leaves a gap, never a number that is used twice.
     fn next_revision(&self) -> Result<u64, StoreError> {
         let path = self.root.join("revision");
-        let last = match fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse().map_err(|_| StoreError::Refused {
-                why: format!("{} holds no number; remove it to count anew", path.display()),
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(error) => return Err(cannot("read", &path, &error)),
+        let no_number =
+            || StoreError::Refused { why: format!("{} holds no number; remove it to count anew", path.display()) };
+        let mut files = self.own_files()?;
+        let last: u64 = match files.content(b"revision", NUMBER_BYTES) {
+            Ok(None) => 0,
+            Ok(Some(text)) => {
+                str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).ok_or_else(no_number)?
+            }
+            Err(ReadError::TooLarge) => return Err(no_number()),
+            Err(ReadError::Refused(why)) => {
+                return Err(StoreError::Refused { why: format!("cannot read {}: {why}", path.display()) });
+            }
         };
-        let next: u64 = last + 1;
-        write_atomically(&path, format!("{next}\n").as_bytes()).map_err(|error| cannot("write", &path, &error))?;
+        let next = last.checked_add(1).ok_or_else(no_number)?;
+        let written = files.write_file(b"revision", format!("{next}\n").as_bytes());
+        written.map_err(|error| cannot("write", &path, &error))?;
         Ok(next)
     }
 
+    /// The objects of a kind. One that cannot be read fails the whole: what a list lacks is taken for something that does not
+    /// exist.
     fn of_kind(&self, kind: &Kind) -> Result<Vec<Value>, StoreError> {
-        let group = if kind.group.is_empty() { "core" } else { &kind.group };
-        let mut objects = Vec::new();
-        for namespace in entries(&self.root.join("objects").join(group).join(&kind.kind))? {
-            for path in entries(&namespace)? {
-                if path.extension().is_some_and(|extension| extension == "yaml") {
-                    objects.extend(read(&path)?);
-                }
-            }
+        let Listed { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
+        if unreadable.is_empty() {
+            return Ok(objects);
         }
-        for object in &mut objects {
-            object["apiVersion"] = kind.api_version().into();
+        let mut named: Vec<String> =
+            unreadable.iter().take(NAMED).map(|one| format!("{}: {}", one.path, one.why)).collect();
+        if unreadable.len() > NAMED {
+            named.push(format!("and {} more", unreadable.len() - NAMED));
         }
-        Ok(objects)
+        let why = format!("the list of {kind} is not complete: {}; mend or remove the file", named.join("; "));
+        Err(StoreError::Refused { why })
     }
 }
 
@@ -157,23 +202,12 @@ impl Store for StateDirectory {
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
-        let mut kinds = BTreeSet::new();
-        for group in entries(&self.root.join("objects"))? {
-            for kind in entries(&group)? {
-                for namespace in entries(&kind)? {
-                    let first = entries(&namespace)?.into_iter().next();
-                    if let Some(object) = first.map(|path| read(&path)).transpose()?.flatten() {
-                        kinds.insert(Key::of(&object)?.kind);
-                    }
-                }
-            }
-        }
-        Ok(kinds.into_iter().collect())
+        ObjectFiles::open(&self.root)?.kinds()
     }
 
     async fn create(&self, object: &Value) -> Result<Value, StoreError> {
         let key = Key::of(object)?;
-        self.change(&key, true, |before| match before {
+        self.change(&key, true, |before, _| match before {
             None => Ok(object.clone()),
             Some(_) => Err(StoreError::Conflict { why: format!("{key} is there already") }),
         })
@@ -181,11 +215,11 @@ impl Store for StateDirectory {
 
     async fn apply(&self, object: &Value, how: &Apply<'_>) -> Result<Value, StoreError> {
         let key = Key::of(object)?;
-        let said = self.root.join("applied").join(how.manager).join(path(&key)?);
-        let applied = self.change(&key, !how.dry_run, |before| {
+        let area = applied_by(how.manager)?;
+        let applied = self.change(&key, !how.dry_run, |before, files| {
             let mut after = before.unwrap_or_else(|| json!({}));
             let status = after["status"].take();
-            merge::apply(&mut after, &read(&said)?.unwrap_or_default(), object);
+            merge::apply(&mut after, &files.read(&area, &key)?.unwrap_or_default(), object);
             let fields =
                 after.as_object_mut().ok_or_else(|| StoreError::Refused { why: format!("{key} is no object") })?;
             fields.remove("status");
@@ -195,13 +229,14 @@ impl Store for StateDirectory {
             Ok(after)
         })?;
         if !how.dry_run {
-            write(&said, object)?;
+            // It says no more than the object, so it is not too large either.
+            ObjectFiles::open(&self.root)?.write(&area, &key, object)?;
         }
         Ok(applied)
     }
 
     async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
-        self.change(key, true, |before| {
+        self.change(key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             let expected = &patch["metadata"]["resourceVersion"];
             if !expected.is_null() && after["metadata"]["resourceVersion"] != *expected {
@@ -218,7 +253,7 @@ impl Store for StateDirectory {
 
     async fn replace_status(&self, object: &Value) -> Result<Value, StoreError> {
         let key = Key::of(object)?;
-        self.change(&key, true, |before| {
+        self.change(&key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             if after["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
                 return Err(StoreError::Conflict { why: format!("{key} was changed meanwhile") });
@@ -230,14 +265,14 @@ impl Store for StateDirectory {
 
     async fn delete(&self, key: &Key, uid: &str) -> Result<(), StoreError> {
         let _lock = self.lock()?;
-        let Some(object) = self.read(key)? else { return Ok(()) };
+        let mut files = ObjectFiles::open(&self.root)?;
+        let Some(object) = files.read(OBJECTS, key)? else { return Ok(()) };
         if !uid.is_empty() && object["metadata"]["uid"] != uid {
             return Err(StoreError::Conflict { why: format!("{key} is another one by now") });
         }
-        let path = path(key)?;
-        remove(&self.root.join("objects").join(&path))?;
-        for manager in entries(&self.root.join("applied"))? {
-            remove(&manager.join(&path))?;
+        files.remove(OBJECTS, key)?;
+        for manager in files.directories("applied", &mut Vec::new())? {
+            files.remove(&applied_by(&manager)?, key)?;
         }
         Ok(())
     }
@@ -247,20 +282,30 @@ impl Store for StateDirectory {
         let (state, kind) = (self.clone(), kind.clone());
         tokio::spawn(async move {
             let mut told: BTreeMap<String, Option<Value>> = BTreeMap::new();
-            let mut trouble = false;
+            let mut troubles: BTreeMap<String, StoreError> = BTreeMap::new();
             while !report.is_closed() {
-                let news = match state.of_kind(&kind) {
-                    Ok(objects) => {
-                        trouble = false;
-                        changes(objects, &names, &mut told)
+                let listed = ObjectFiles::open(&state.root).and_then(|mut files| files.list(&kind));
+                let (objects, unreadable) = match listed {
+                    Ok(Listed { objects, unreadable }) => {
+                        let wanted = |one: &&Unreadable| names.is_empty() || names.contains(&one.name);
+                        let unreadable = unreadable.iter().filter(wanted);
+                        (Some(objects), unreadable.map(|one| (one.name.clone(), one.error())).collect())
                     }
-                    Err(error) if !trouble => {
-                        trouble = true;
-                        told.clear();
-                        vec![Seen::Trouble { error }]
-                    }
-                    Err(_) => Vec::new(),
+                    Err(error) => (None, BTreeMap::from([(String::new(), error)])),
                 };
+                let mut news = Vec::new();
+                for (name, error) in &unreadable {
+                    // Seen again, it is news again; until then it is not known to be gone.
+                    told.remove(name);
+                    if troubles.get(name) != Some(error) {
+                        news.push(Seen::Trouble { error: error.clone() });
+                    }
+                }
+                match objects {
+                    Some(objects) => news.extend(changes(objects, &names, &unreadable, &mut told)),
+                    None => told.clear(),
+                }
+                troubles = unreadable;
                 for seen in news {
                     if report.send(seen).await.is_err() {
                         return;
@@ -283,34 +328,35 @@ impl Store for StateDirectory {
         });
         let _lock = self.lock()?;
         let path = self.root.join("events.log");
-        if fs::metadata(&path).is_ok_and(|log| log.len() > LOG_BYTES) {
+        if fs::symlink_metadata(&path).is_ok_and(|log| log.is_file() && log.len() > LOG_BYTES) {
             let aside = self.root.join("events.log.1");
             fs::rename(&path, &aside).map_err(|error| cannot("move aside", &path, &error))?;
         }
-        let written = File::options().create(true).append(true).open(&path).and_then(|mut log| writeln!(log, "{line}"));
+        let written = self.own_files()?.open_to_append(b"events.log").and_then(|mut log| writeln!(log, "{line}"));
         written.map_err(|error| cannot("write", &path, &error))
     }
 }
 
-/// Where an object is, below the directory of objects.
-fn path(key: &Key) -> Result<PathBuf, StoreError> {
-    let Key { kind, namespace, name } = key;
-    let group = if kind.group.is_empty() { "core" } else { &kind.group };
-    let namespace = if namespace.is_empty() { "_" } else { namespace };
-    for part in [group, &kind.kind, namespace, name] {
-        // Names of other places, such as `..`, are not names of objects.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-        if part.is_empty() || part.starts_with('.') || part.len() > 253 || !part.chars().all(plain) {
-            return Err(StoreError::Refused { why: format!("{part:?} is no name for an object") });
-        }
+/// Where what a manager applied is kept, below the root.
+fn applied_by(manager: &str) -> Result<String, StoreError> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if manager.is_empty() || manager.starts_with('.') || !manager.chars().all(is_plain) {
+        return Err(StoreError::Refused { why: format!("{manager:?} is no name for a manager") });
     }
-    Ok([group, &kind.kind, namespace, &format!("{name}.yaml")].iter().collect())
+    Ok(format!("applied/{manager}"))
 }
 
-/// What is new since it was told: objects by their `resourceVersion`, and names that are not there.
-fn changes(objects: Vec<Value>, names: &BTreeSet<String>, told: &mut BTreeMap<String, Option<Value>>) -> Vec<Seen> {
+/// What is new since it was told: objects by their `resourceVersion`, and names that are not there. Whose file cannot be
+/// read is there.
+fn changes(
+    objects: Vec<Value>,
+    names: &BTreeSet<String>,
+    unreadable: &BTreeMap<String, StoreError>,
+    told: &mut BTreeMap<String, Option<Value>>,
+) -> Vec<Seen> {
     let mut news = Vec::new();
     let mut gone: BTreeSet<String> = told.keys().chain(names).cloned().collect();
+    gone.retain(|name| !unreadable.contains_key(name));
     for object in objects {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         gone.remove(&name);

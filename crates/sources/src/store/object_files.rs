@@ -1,67 +1,377 @@
-//! One object a file, as YAML.
+//! One object a file, as YAML, below the root of a state directory.
+//!
+//! A file may be anybody's work: a list, a pipe, a gigabyte, the object of another path. Such a file is named, and neither
+//! used nor written over.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::StoreError;
-use crate::files::write_atomically;
+use super::{Key, Kind, StoreError};
+use crate::confined::ConfinedDirectory;
+use crate::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
 
-/// An object that is longer is refused, as an API server does.
-const OBJECT_BYTES: u64 = 3 << 20;
+/// Bytes of one object as YAML, both to read and to write. An API server takes no larger requests.
+pub const OBJECT_BYTES: usize = 3 << 20;
+/// The directory of objects.
+pub(super) const OBJECTS: &str = "objects";
+/// Levels of nesting in one object: twice what the deepest of the known definitions has.
+const DEPTH: usize = 64;
+/// Values in one object.
+const VALUES: usize = 1_000_000;
+/// Values behind anchors. No file that is written here has any; one that a person wrote has a few.
+const ALIASED: usize = 10_000;
 
-/// What is in a directory, by name; nothing if it is not there.
-pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let listed = fs::read_dir(directory).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut paths: Vec<PathBuf> = match listed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        listed => listed.map_err(|error| cannot("list", directory, &error))?,
-    };
-    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    paths.retain(|path| !hidden(path));
-    paths.sort();
-    Ok(paths)
+/// The files of a state directory, opened anew for every operation: somebody may have replaced the directory.
+pub(super) struct ObjectFiles {
+    root: PathBuf,
+    directory: ConfinedDirectory,
 }
 
-/// The object in a file, if there is one.
-pub(super) fn read(path: &Path) -> Result<Option<Value>, StoreError> {
-    let text = match fs::metadata(path) {
-        Ok(found) if found.len() > OBJECT_BYTES => {
-            return Err(StoreError::Refused { why: format!("{} is longer than {OBJECT_BYTES} bytes", path.display()) });
+/// The objects of a kind, and what stands among them that is none.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) objects: Vec<Value>,
+    pub(super) unreadable: Vec<Unreadable>,
+}
+
+/// A file that holds no object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unreadable {
+    /// The file, below the root.
+    pub(super) path: String,
+    /// The name that an object in it would have.
+    pub(super) name: String,
+    pub(super) why: String,
+}
+
+impl Unreadable {
+    pub(super) fn error(&self) -> StoreError {
+        StoreError::Refused { why: format!("{} is not used: {}", self.path, self.why) }
+    }
+}
+
+impl ObjectFiles {
+    pub(super) fn open(root: &Path) -> Result<Self, StoreError> {
+        let directory = ConfinedDirectory::open(root).map_err(|error| cannot("open", root, &error))?;
+        Ok(ObjectFiles { root: root.to_owned(), directory })
+    }
+
+    /// The object with a key in one of the directories of objects, if there is one.
+    pub(super) fn read(&mut self, area: &str, key: &Key) -> Result<Option<Value>, StoreError> {
+        let path = path(area, key)?;
+        let content = match self.directory.content(path.as_bytes(), OBJECT_BYTES as u64) {
+            Ok(None) => return Ok(None),
+            Ok(Some(content)) => content,
+            Err(error) => return Err(self.refused(&path, &too_large_or(error))),
+        };
+        parse(&content).and_then(|object| belongs(object, key)).map(Some).map_err(|why| self.refused(&path, &why))
+    }
+
+    /// Refuses an object that would not be written: before anything else is done for it.
+    pub(super) fn check_object(key: &Key, object: &Value) -> Result<(), StoreError> {
+        text(key, object).map(drop)
+    }
+
+    /// Puts an object into its file, which holds the old one or the new one at any moment. What cannot be read again is not
+    /// written.
+    pub(super) fn write(&mut self, area: &str, key: &Key, object: &Value) -> Result<(), StoreError> {
+        let (path, text) = (path(area, key)?, text(key, object)?);
+        let place = self.place(&path)?;
+        let failed = |error: io::Error| cannot("write", &self.root.join(&path), &error);
+        self.directory.write_file(&place, text.as_bytes()).map_err(failed)
+    }
+
+    /// Removes the file of an object, if it is there.
+    pub(super) fn remove(&mut self, area: &str, key: &Key) -> Result<(), StoreError> {
+        let path = path(area, key)?;
+        let place = self.place(&path)?;
+        self.directory.remove_file(&place).map_err(|error| cannot("remove", &self.root.join(&path), &error))
+    }
+
+    /// All objects of a kind, by namespace and name.
+    pub(super) fn list(&mut self, kind: &Kind) -> Result<Listed, StoreError> {
+        let mut listed = Listed::default();
+        let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
+        for namespace in self.directories(&directory, &mut listed.unreadable)? {
+            let below = format!("{directory}/{namespace}");
+            for (name, found) in self.entries(&below, &mut listed.unreadable)? {
+                let Some(stem) = name.strip_suffix(".yaml") else { continue };
+                let place = if namespace == "_" { String::new() } else { namespace.clone() };
+                let key = Key { kind: kind.clone(), namespace: place, name: stem.to_owned() };
+                let object = match found {
+                    Target::Missing => continue,
+                    Target::Directory(_) => Err("it is a directory, not a file".to_owned()),
+                    Target::File(file) => self
+                        .directory
+                        .read(&file, OBJECT_BYTES as u64)
+                        .map_err(too_large_or)
+                        .and_then(|content| parse(&content))
+                        .and_then(|object| belongs(object, &key)),
+                };
+                match object {
+                    Ok(object) => listed.objects.push(object),
+                    Err(why) => listed.unreadable.push(Unreadable {
+                        path: self.root.join(format!("{below}/{name}")).display().to_string(),
+                        name: stem.to_owned(),
+                        why,
+                    }),
+                }
+            }
         }
-        Ok(_) => fs::read_to_string(path),
-        Err(error) => Err(error),
-    };
-    let text = match text {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(cannot("read", path, &error)),
-    };
-    let object: Value = serde_saphyr::from_str(&text)
-        .map_err(|error| StoreError::Refused { why: format!("{} is no object: {error}", path.display()) })?;
-    Ok(Some(object))
+        Ok(listed)
+    }
+
+    /// Every kind that has a directory with something in it, also if none of that can be read.
+    pub(super) fn kinds(&mut self) -> Result<Vec<Kind>, StoreError> {
+        let mut kinds = Vec::new();
+        let mut odd_groups = Vec::new();
+        for directory in self.directories(OBJECTS, &mut odd_groups)? {
+            let group = if directory == "core" { String::new() } else { directory.clone() };
+            let mut odd_kinds = Vec::new();
+            for kind in self.directories(&format!("{OBJECTS}/{directory}"), &mut odd_kinds)? {
+                let kind = Kind { group: group.clone(), version: String::new(), kind };
+                kinds.extend(self.version_of(&kind)?.map(|version| Kind { version, ..kind }));
+            }
+            // A list of such a kind fails, as it should.
+            kinds.extend(odd_kinds.into_iter().map(|odd| Kind {
+                group: group.clone(),
+                version: String::new(),
+                kind: odd.name,
+            }));
+        }
+        // Which kinds it would have cannot be told.
+        match odd_groups.first() {
+            Some(odd) => Err(odd.error()),
+            None => Ok(kinds),
+        }
+    }
+
+    /// The version of the first object of a kind that can be read; empty if there are files and none can.
+    fn version_of(&mut self, kind: &Kind) -> Result<Option<String>, StoreError> {
+        let mut odd = Vec::new();
+        let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
+        let mut is_there = false;
+        for namespace in self.directories(&directory, &mut odd)? {
+            for (name, found) in self.entries(&format!("{directory}/{namespace}"), &mut odd)? {
+                if name.strip_suffix(".yaml").is_none() {
+                    continue;
+                }
+                is_there = true;
+                let Target::File(file) = found else { continue };
+                let content = self.directory.read(&file, OBJECT_BYTES as u64).ok();
+                let object = content.and_then(|content| parse(&content).ok());
+                if let Some(key) = object.and_then(|object| Key::of(&object).ok()) {
+                    return Ok(Some(key.kind.version));
+                }
+            }
+        }
+        Ok((is_there || !odd.is_empty()).then(String::new))
+    }
+
+    /// Everything among the objects that is none.
+    pub(super) fn check(&mut self) -> Result<Vec<Unreadable>, StoreError> {
+        let mut unreadable = Vec::new();
+        for group in self.directories(OBJECTS, &mut unreadable)? {
+            for kind in self.directories(&format!("{OBJECTS}/{group}"), &mut unreadable)? {
+                let group = if group == "core" { String::new() } else { group.clone() };
+                unreadable.extend(self.list(&Kind { group, version: String::new(), kind })?.unreadable);
+            }
+        }
+        Ok(unreadable)
+    }
+
+    /// The directories in a directory, by name. Files are passed over; anything else is noted.
+    pub(super) fn directories(&mut self, path: &str, odd: &mut Vec<Unreadable>) -> Result<Vec<String>, StoreError> {
+        let entries = self.entries(path, odd)?;
+        Ok(entries
+            .into_iter()
+            .filter(|(_, found)| matches!(found, Target::Directory(_)))
+            .map(|(name, _)| name)
+            .collect())
+    }
+
+    /// What is in a directory, by name, without hidden files; nothing if it is not there. What leads nowhere, or out of the
+    /// root, or is no file, is noted.
+    fn entries(&mut self, path: &str, odd: &mut Vec<Unreadable>) -> Result<Vec<(String, Target)>, StoreError> {
+        let directory = match resolve(&mut self.directory, b"", path.as_bytes()) {
+            Ok(Target::Directory(directory)) => directory,
+            Ok(Target::Missing | Target::File(_)) => return Ok(Vec::new()),
+            Err(refusal) => return Err(self.refused(path, &refusal.to_string())),
+        };
+        let names = self.directory.names(&directory).map_err(|why| self.refused(path, &why))?;
+        let mut found = Vec::new();
+        for name in names.into_iter().filter(|name| !name.starts_with(b".")) {
+            let shown = printable(&name);
+            let entry = match resolve(&mut self.directory, &directory, &name) {
+                Ok(target) => {
+                    String::from_utf8(name).map(|name| (name, target)).map_err(|_| "its name is not UTF-8".to_owned())
+                }
+                Err(refusal) => Err(refusal.to_string()),
+            };
+            match entry {
+                Ok(entry) => found.push(entry),
+                Err(why) => odd.push(Unreadable {
+                    path: self.root.join(path).join(&shown).display().to_string(),
+                    name: shown.strip_suffix(".yaml").unwrap_or(&shown).to_owned(),
+                    why,
+                }),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where a file is to be written: the directories on the way may be links inside the root.
+    fn place(&mut self, path: &str) -> Result<Vec<u8>, StoreError> {
+        let mut place = Vec::new();
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                place = join(&place, name.as_bytes());
+                break;
+            }
+            place = match resolve(&mut self.directory, &place, name.as_bytes()) {
+                Ok(Target::Directory(directory)) => directory,
+                Ok(Target::Missing) => join(&place, name.as_bytes()),
+                Ok(Target::File(_)) => return Err(self.refused(path, "a file is in place of a directory on the way")),
+                Err(refusal) => return Err(self.refused(path, &refusal.to_string())),
+            };
+        }
+        Ok(place)
+    }
+
+    fn refused(&self, path: &str, why: &str) -> StoreError {
+        StoreError::Refused { why: format!("{} is not used: {why}", self.root.join(path).display()) }
+    }
 }
 
-/// Puts an object into a file, which holds the old one or the new one at any moment.
-pub(super) fn write(path: &Path, object: &Value) -> Result<(), StoreError> {
-    let text = serde_saphyr::to_string(object).map_err(|error| StoreError::Refused {
-        why: format!("{} cannot be written as YAML: {error}", path.display()),
-    })?;
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| write_atomically(path, text.as_bytes())).map_err(|error| cannot("write", path, &error))
+/// Where an object is, below the root.
+fn path(area: &str, key: &Key) -> Result<String, StoreError> {
+    let Key { kind, namespace, name } = key;
+    let namespace = if namespace.is_empty() { "_" } else { namespace };
+    for part in [group(kind), &kind.kind, namespace, name] {
+        // Names of other places, such as `..`, are not names of objects.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        if part.is_empty() || part.starts_with('.') || part.len() > 253 || !part.chars().all(plain) {
+            return Err(StoreError::Refused { why: format!("{part:?} is no name for an object") });
+        }
+    }
+    Ok(format!("{area}/{}/{}/{namespace}/{name}.yaml", group(kind), kind.kind))
 }
 
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path, &error)),
-        _ => Ok(()),
+fn group(kind: &Kind) -> &str {
+    if kind.group.is_empty() { "core" } else { &kind.group }
+}
+
+/// An object as the text of its file. One that is too large, or would not come back from the text, is refused.
+fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
+    let refused = |why: &str| StoreError::Refused { why: format!("{key} cannot be stored as YAML: {why}") };
+    // Whoever writes goes down level by level, and does not count.
+    if is_deeper(object, DEPTH) {
+        return Err(refused(&format!("it is nested more than {DEPTH} levels deep")));
+    }
+    let text = serde_saphyr::to_string(object).map_err(|error| refused(&error.to_string()))?;
+    if text.len() > OBJECT_BYTES {
+        return Err(StoreError::TooLarge { what: key.to_string(), bytes: text.len(), limit: OBJECT_BYTES });
+    }
+    match parse(text.as_bytes()) {
+        Ok(again) if again == *object => Ok(text),
+        Ok(_) => Err(refused("it would be read as another object")),
+        Err(why) => Err(refused(&why)),
+    }
+}
+
+/// Whether a value is nested deeper than so many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let below = |value: &Value| levels == 0 || is_deeper(value, levels - 1);
+    match value {
+        Value::Array(items) => items.iter().any(below),
+        Value::Object(fields) => fields.values().any(below),
+        _ => false,
+    }
+}
+
+/// The object in the bytes of a file of a state directory, or why there is none.
+pub fn parse(bytes: &[u8]) -> Result<Value, String> {
+    let text = str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let budget = serde_saphyr::budget! {
+        max_depth: DEPTH, max_nodes: VALUES, max_events: 4 * VALUES, max_recorded_anchor_events: ALIASED
+    };
+    let options = serde_saphyr::options! { budget: budget, with_snippet: false };
+    let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Array(_) => Err("it holds a list, not an object".to_owned()),
+        _ => Err("it holds a single value, not an object".to_owned()),
+    }
+}
+
+/// The object in the version of the key, if it is the one that its path says. Nothing is converted.
+fn belongs(mut object: Value, key: &Key) -> Result<Value, String> {
+    let found = Key::of(&object).map_err(|error| error.to_string())?;
+    let same = found.kind.group == key.kind.group && found.kind.kind == key.kind.kind;
+    if !same || found.namespace != key.namespace || found.name != key.name {
+        return Err(format!("it holds {} {found}, and by its path it would be {} {key}", found.kind, key.kind));
+    }
+    if let (Some(fields), false) = (object.as_object_mut(), key.kind.version.is_empty()) {
+        fields.insert("apiVersion".to_owned(), key.kind.api_version().into());
+    }
+    Ok(object)
+}
+
+fn too_large_or(error: ReadError) -> String {
+    match error {
+        ReadError::TooLarge => format!("it is larger than {OBJECT_BYTES} bytes"),
+        ReadError::Refused(why) => why,
     }
 }
 
 /// What failed, and where.
 pub(super) fn cannot(verb: &str, path: &Path, error: &io::Error) -> StoreError {
     StoreError::Away { why: format!("cannot {verb} {}: {error}", path.display()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "(?s).{0,20}".prop_map(Value::from),
+            "[-~<=#:&*!|>%@0-9a-f. \n\t\r]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                proptest::collection::btree_map("(?s).{0,6}", inner, 0..5)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_the_same(value in value()) {
+            let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": value});
+            let key = Key::of(&object).unwrap();
+            let text = text(&key, &object).unwrap();
+            prop_assert_eq!(parse(text.as_bytes()).unwrap(), object);
+        }
+
+        #[test]
+        fn any_bytes_are_an_object_or_a_reason(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            match parse(&bytes) {
+                Ok(object) => prop_assert!(object.is_object()),
+                Err(why) => prop_assert!(!why.is_empty()),
+            }
+        }
+    }
 }
