@@ -28,7 +28,7 @@ use clearway_core::{Diagnostic, Digest, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot};
+use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot, text};
 use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight, merge};
 use crate::clock;
 use crate::confined::ConfinedDirectory;
@@ -111,13 +111,16 @@ impl StateDirectory {
         if before.as_ref() == Some(&after) {
             return Ok(after);
         }
-        ObjectFiles::check_object(key, &after)?;
         if !keep {
+            text(key, &after)?;
             return Ok(after);
         }
         let revision = self.next_revision()?;
         stamp(&mut after, before.as_ref(), key, revision);
-        files.write(OBJECTS, key, &after)?;
+        let text = text(key, &after)?;
+        // The number before the object: a crash between leaves a gap, never a number that is used twice.
+        self.use_revision(revision)?;
+        files.write(OBJECTS, key, &text)?;
         Ok(after)
     }
 
@@ -133,13 +136,12 @@ impl StateDirectory {
         Ok(file)
     }
 
-    /// Written before it is used: a crash between leaves a gap, never a number that is used twice.
+    /// The number of the next change.
     fn next_revision(&self) -> Result<u64, StoreError> {
         let path = self.root.join("revision");
         let no_number =
             || StoreError::Refused { why: format!("{} holds no number; remove it to count anew", path.display()) };
-        let mut files = self.own_files()?;
-        let last: u64 = match files.content(b"revision", NUMBER_BYTES) {
+        let last: u64 = match self.own_files()?.content(b"revision", NUMBER_BYTES) {
             Ok(None) => 0,
             Ok(Some(text)) => {
                 str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).ok_or_else(no_number)?
@@ -149,10 +151,12 @@ impl StateDirectory {
                 return Err(StoreError::Refused { why: format!("cannot read {}: {why}", path.display()) });
             }
         };
-        let next = last.checked_add(1).ok_or_else(no_number)?;
-        let written = files.write_file(b"revision", format!("{next}\n").as_bytes());
-        written.map_err(|error| cannot("write", &path, &error))?;
-        Ok(next)
+        last.checked_add(1).ok_or_else(no_number)
+    }
+
+    fn use_revision(&self, revision: u64) -> Result<(), StoreError> {
+        let written = self.own_files()?.write_file(b"revision", format!("{revision}\n").as_bytes());
+        written.map_err(|error| cannot("write", &self.root.join("revision"), &error))
     }
 
     /// The objects of a kind. One that cannot be read fails the whole: what a list lacks is taken for something that does not
@@ -230,7 +234,7 @@ impl Store for StateDirectory {
         })?;
         if !how.dry_run {
             // It says no more than the object, so it is not too large either.
-            ObjectFiles::open(&self.root)?.write(&area, &key, object)?;
+            ObjectFiles::open(&self.root)?.write(&area, &key, &text(&key, object)?)?;
         }
         Ok(applied)
     }

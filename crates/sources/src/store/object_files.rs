@@ -18,8 +18,8 @@ pub const OBJECT_BYTES: usize = 3 << 20;
 pub(super) const OBJECTS: &str = "objects";
 /// Levels of nesting in one object: twice what the deepest of the known definitions has.
 const DEPTH: usize = 64;
-/// Values in one object.
-const VALUES: usize = 1_000_000;
+/// Values in one object: more than fit into its bytes, so that its size is the only bound.
+const VALUES: usize = OBJECT_BYTES;
 /// Values behind anchors. No file that is written here has any; one that a person wrote has a few.
 const ALIASED: usize = 10_000;
 
@@ -69,15 +69,9 @@ impl ObjectFiles {
         parse(&content).and_then(|object| belongs(object, key)).map(Some).map_err(|why| self.refused(&path, &why))
     }
 
-    /// Refuses an object that would not be written: before anything else is done for it.
-    pub(super) fn check_object(key: &Key, object: &Value) -> Result<(), StoreError> {
-        text(key, object).map(drop)
-    }
-
-    /// Puts an object into its file, which holds the old one or the new one at any moment. What cannot be read again is not
-    /// written.
-    pub(super) fn write(&mut self, area: &str, key: &Key, object: &Value) -> Result<(), StoreError> {
-        let (path, text) = (path(area, key)?, text(key, object)?);
+    /// Puts the text of an object into its file, which holds the old one or the new one at any moment.
+    pub(super) fn write(&mut self, area: &str, key: &Key, text: &str) -> Result<(), StoreError> {
+        let path = path(area, key)?;
         let place = self.place(&path)?;
         let failed = |error: io::Error| cannot("write", &self.root.join(&path), &error);
         self.directory.write_file(&place, text.as_bytes()).map_err(failed)
@@ -264,8 +258,8 @@ fn group(kind: &Kind) -> &str {
     if kind.group.is_empty() { "core" } else { &kind.group }
 }
 
-/// An object as the text of its file. One that is too large, or would not come back from the text, is refused.
-fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
+/// An object as the text of its file. One that is too large or too deep to be read again is refused.
+pub(super) fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
     let refused = |why: &str| StoreError::Refused { why: format!("{key} cannot be stored as YAML: {why}") };
     // Whoever writes goes down level by level, and does not count.
     if is_deeper(object, DEPTH) {
@@ -275,11 +269,7 @@ fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
     if text.len() > OBJECT_BYTES {
         return Err(StoreError::TooLarge { what: key.to_string(), bytes: text.len(), limit: OBJECT_BYTES });
     }
-    match parse(text.as_bytes()) {
-        Ok(again) if again == *object => Ok(text),
-        Ok(_) => Err(refused("it would be read as another object")),
-        Err(why) => Err(refused(&why)),
-    }
+    Ok(text)
 }
 
 /// Whether a value is nested deeper than so many levels.
