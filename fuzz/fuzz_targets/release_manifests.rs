@@ -24,7 +24,7 @@ fuzz_target!(|input: (u8, &str)| {
         chosen: None,
         files: files.clone(),
     };
-    for finding in fetched(&files).findings(&Selection::default(), &limits) {
+    for finding in fetched(&files).findings(&Selection::default(), &limits).iter() {
         assert!(finding.code.starts_with("IN") || codes::RULES.iter().any(|rule| rule.code == finding.code));
     }
     let Ok(payload) = fetched(&files).payload(&Selection::default(), &limits) else { return };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{BufWriter, Write as _};
 
 use anyhow::{Context as _, Result};
+use clearway_core::diagnostic::FindingList;
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::diagnostic::sarif::Rule;
 use clearway_core::{Diagnostic, Severity};
@@ -24,6 +25,8 @@ pub(crate) struct Findings {
     warnings: usize,
     notes: usize,
     unread: usize,
+    /// How many of them were counted and not written.
+    dropped: usize,
     yaml: Option<Vec<Diagnostic>>,
     /// What was told already, where objects are looked at again and again.
     pub(crate) told: Option<BTreeSet<String>>,
@@ -48,6 +51,7 @@ impl Findings {
             warnings: 0,
             notes: 0,
             unread: 0,
+            dropped: 0,
             yaml: (format == FindingFormat::Yaml).then(Vec::new),
             told: None,
             distinct: None,
@@ -84,6 +88,16 @@ impl Findings {
         if self.told.is_some() { Ok(self.out.flush()?) } else { Ok(()) }
     }
 
+    /// Counts the findings of a list that were not kept: they are as bad as those that are shown.
+    pub(crate) fn count_dropped(&mut self, list: &FindingList) {
+        let dropped = [Severity::Error, Severity::Warning, Severity::Info].map(|severity| list.dropped(severity));
+        let [errors, warnings, notes] = dropped;
+        self.errors += errors;
+        self.warnings += warnings;
+        self.notes += notes;
+        self.dropped += errors + warnings + notes;
+    }
+
     /// Writes what comes behind the last finding, sums up, and says what it all came to.
     pub(crate) fn end(mut self) -> Result<Exit> {
         let tail = match &self.yaml {
@@ -106,6 +120,9 @@ impl Findings {
             count(self.warnings, "warning"),
             count(self.notes, "note"),
         );
+        if self.dropped > 0 {
+            anstream::eprintln!("{} not shown", count(self.dropped, "finding"));
+        }
         if self.unread > 0 {
             output::print_note!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
         } else if self.checked == 0 {

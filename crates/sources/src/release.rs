@@ -52,7 +52,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clearway_core::{Diagnostic, Digest, Severity, Version};
+use clearway_core::diagnostic::FindingList;
+use clearway_core::{Digest, Severity, Version};
 use serde::Serialize;
 
 use crate::oci::{Image, ReferenceError};
@@ -201,21 +202,18 @@ impl Fetched {
                 left_out: reading.left_out,
             }),
             _ => {
-                let mut findings = reading.findings;
-                findings.retain(|finding| finding.severity == Severity::Error);
-                Err(ReleaseError::Content { at: self.reference.to_string(), findings })
+                let errors = reading.findings.count(Severity::Error);
+                let findings = reading.findings.into_errors();
+                Err(ReleaseError::Content { at: self.reference.to_string(), findings, errors })
             }
         }
     }
 
-    /// Everything that is wrong with the content or unwise, by place.
-    pub fn findings(&self, selection: &Selection, limits: &ReleaseLimits) -> Vec<Diagnostic> {
+    /// Everything that is wrong with the content or unwise: all of it is counted, and the first ones are kept.
+    pub fn findings(&self, selection: &Selection, limits: &ReleaseLimits) -> FindingList {
         let reading = read::read(&self.files, selection, limits);
-        let mut findings = lint::lint(&reading.manifests);
-        findings.extend(reading.findings);
-        findings.sort_by(|one, other| {
-            (&one.place, &one.code, &one.message).cmp(&(&other.place, &other.code, &other.message))
-        });
+        let mut findings = reading.findings;
+        lint::lint(&reading.manifests, &mut findings);
         findings
     }
 }

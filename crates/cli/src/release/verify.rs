@@ -31,12 +31,15 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
     };
     let signature = if keys.is_empty() { None } else { Some(wait(fetched.verify(&keys, named.registries()))??) };
     findings.begin(&codes::RULES)?;
-    for finding in fetched.findings(&selection, &limits) {
-        findings.add(&finding)?;
-    }
+    // Whoever reads only the first lines should read this.
     if let Some(finding) = signature.as_ref().and_then(of_signature) {
         findings.add(&finding)?;
     }
+    let found = fetched.findings(&selection, &limits);
+    for finding in found.iter() {
+        findings.add(finding)?;
+    }
+    findings.count_dropped(&found);
     let payload = fetched.payload(&selection, &limits).ok();
     findings.checked = payload.as_ref().map_or(0, |payload| payload.manifests.len());
     let exit = findings.end()?;

@@ -197,3 +197,30 @@ fn a_release_is_rendered_for_something_else_to_apply() {
     let owner = run(&place, &format!("release render {}/1.5.2 --output out --owner nobody", examples()));
     assert!(owner.code == 3 && owner.err.contains("ComponentVersion.NAME"), "{owner:?}");
 }
+
+#[test]
+fn errors_that_are_not_printed_count() {
+    let place = Place::new();
+    place.write("in/a.yaml", OBJECTS);
+    assert_eq!(run(&place, "release pack in --version 1.0.0 -o out").code, 0);
+    let put = |name: &str, text: &str| drop(place.write(&format!("out/release-manifests/{name}"), text));
+    for number in 0..1001 {
+        put(&format!("0000-note-{number:04}.txt"), "x");
+    }
+    assert_eq!(run(&place, "release verify out").code, 0, "notes are no findings");
+    for number in 0..1003 {
+        put(&format!("z{number:04}.yaml"), "kind: Nothing");
+    }
+    let found = run(&place, "release verify out -o json");
+    assert_eq!(found.code, 1);
+    assert!(
+        found.err.contains("1003 errors, 0 warnings, 1001 notes") && found.err.contains("4 findings not shown"),
+        "{}",
+        found.err
+    );
+    let found = found.json();
+    let severities: Vec<&str> = found.as_array().unwrap().iter().map(|one| one["severity"].as_str().unwrap()).collect();
+    assert_eq!((severities.len(), severities[0], severities[999], severities[1000]), (2000, "error", "error", "info"));
+    let shown = run(&place, "release show out");
+    assert!(shown.code != 0 && shown.err.contains("(and 1002 more)"), "{shown:?}");
+}

@@ -2,8 +2,10 @@
 //!
 //! Every linter and reader of the product returns [`Diagnostic`]s, and only the edge renders them: for a terminal
 //! ([`terminal`]), as JSON ([`Diagnostic`] is `Serialize`), or as SARIF for code hosting ([`sarif`]). A stream of them
-//! is written by [`report`], one at a time, so that a million findings need no more memory than one.
+//! is written by [`report`], one at a time, so that a million findings need no more memory than one. Where they are kept,
+//! a [`FindingList`] counts all of them.
 
+mod finding_list;
 pub mod report;
 pub mod sarif;
 pub mod terminal;
@@ -12,6 +14,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
+
+pub use finding_list::FindingList;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

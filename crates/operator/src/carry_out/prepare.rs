@@ -85,9 +85,10 @@ fn veto(settings: &Settings, task: &Task, findings: &[Finding]) -> Option<String
     }
 }
 
-/// What is recorded of the findings.
+/// What is recorded of the findings: those that block first, because there is not room for all.
 fn record(findings: &[Finding]) -> Vec<String> {
-    let mut said: Vec<String> = findings.iter().take(RECORDED).map(ToString::to_string).collect();
+    let (blocking, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(|finding| finding.is_blocking());
+    let mut said: Vec<String> = blocking.into_iter().chain(others).take(RECORDED).map(ToString::to_string).collect();
     if findings.len() > RECORDED {
         said.push(format!("Preflight: and {} more findings.", findings.len() - RECORDED));
     }

@@ -63,12 +63,14 @@ pub enum ReleaseError {
         found: Digest,
     },
     /// Manifests that are none.
-    #[error("{at}: {}", Listed(findings))]
+    #[error("{at}: {}", Listed { findings, errors: *errors })]
     Content {
         /// Where.
         at: String,
-        /// What is wrong with them.
+        /// What is wrong with them, as far as it was kept.
         findings: Vec<Diagnostic>,
+        /// How many errors there are.
+        errors: usize,
     },
     /// The registry does not give it.
     #[error(transparent)]
@@ -117,11 +119,14 @@ impl ReleaseError {
 }
 
 /// The first of some findings in one line, and how many there are besides.
-struct Listed<'f>(&'f [Diagnostic]);
+struct Listed<'f> {
+    findings: &'f [Diagnostic],
+    errors: usize,
+}
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [first, more @ ..] = self.0 else { return f.write_str("it cannot be read") };
+        let [first, ..] = self.findings else { return f.write_str("it cannot be read") };
         if let (Some(file), Some(Position { line, column })) = (&first.place.file, first.place.position) {
             write!(f, "{file}:{line}:{column}: ")?;
         }
@@ -129,6 +134,7 @@ impl fmt::Display for Listed<'_> {
         if let Some(help) = &first.help {
             write!(f, "; {help}")?;
         }
-        if more.is_empty() { Ok(()) } else { write!(f, " (and {} more)", more.len()) }
+        let more = self.errors.saturating_sub(1);
+        if more == 0 { Ok(()) } else { write!(f, " (and {more} more)") }
     }
 }

@@ -1,5 +1,6 @@
 //! What is unwise about a release although it can be carried out.
 
+use clearway_core::diagnostic::FindingList;
 use clearway_core::{Diagnostic, Place, Severity};
 use serde_json::Value;
 
@@ -8,8 +9,7 @@ use super::manifest::Manifest;
 use super::stages::{Hoisted, hoisted};
 
 /// Looks at manifests that were read.
-pub(super) fn lint(manifests: &[Manifest]) -> Vec<Diagnostic> {
-    let mut findings = Vec::new();
+pub(super) fn lint(manifests: &[Manifest], findings: &mut FindingList) {
     for manifest in manifests {
         if let Some(field) = secret(manifest) {
             let message = format!("{} has content, and everybody who may pull the release reads it", manifest.id);
@@ -32,7 +32,6 @@ pub(super) fn lint(manifests: &[Manifest]) -> Vec<Diagnostic> {
         );
         findings.push(finding(codes::TOO_LATE, message, manifest, None).with_help("lower the run level in its name"));
     }
-    findings
 }
 
 /// The field of a Secret that has content.

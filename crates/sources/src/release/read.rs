@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use clearway_core::diagnostic::FindingList;
 use clearway_core::{Diagnostic, Limits, Place, Position, Severity};
 use clearway_yaml::{Found, Node, Source};
 use serde_json::Value;
@@ -17,36 +18,40 @@ use super::{Files, LeftOut, ReleaseLimits, codes, name};
 pub(super) const METADATA: &str = "release-metadata";
 /// The file that says which images it is made of.
 pub(super) const REFERENCES: &str = "image-references";
-/// How many findings are kept; a thousandth error says nothing new.
-const MOST_FINDINGS: usize = 1000;
+/// How many findings of each severity are kept; a thousandth error says nothing new. All are counted.
+pub(super) const KEPT_FINDINGS: usize = 1000;
 
 /// What the files of a release came to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     pub(super) metadata: Option<Metadata>,
     pub(super) references: Option<References>,
     /// In the order of their files.
     pub(super) manifests: Vec<Manifest>,
     pub(super) left_out: Vec<LeftOut>,
-    pub(super) findings: Vec<Diagnostic>,
+    pub(super) findings: FindingList,
 }
 
 impl Reading {
     /// Whether the release can be used.
     pub(super) fn is_good(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        !self.findings.has_errors()
     }
 
     fn add(&mut self, finding: Diagnostic) {
-        if self.findings.len() < MOST_FINDINGS {
-            self.findings.push(finding);
-        }
+        self.findings.push(finding);
     }
 }
 
 /// Reads the files.
 pub(super) fn read(files: &Files, selection: &Selection, limits: &ReleaseLimits) -> Reading {
-    let mut reading = Reading::default();
+    let mut reading = Reading {
+        metadata: None,
+        references: None,
+        manifests: Vec::new(),
+        left_out: Vec::new(),
+        findings: FindingList::new(KEPT_FINDINGS),
+    };
     metadata(files, &mut reading);
     let mut objects = 0;
     for (file, content) in files {

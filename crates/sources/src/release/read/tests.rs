@@ -199,14 +199,29 @@ fn what_is_unwise_is_found_by_place() {
             "RL105 warning 0000_90_b_late.yaml:1:1",
             "RL102 warning 0000_99_odd.yaml",
             "RL101 warning 0000_99_odd.yaml:1:1",
-            "RL106 info README",
             "RL104 warning c.yaml:7:3",
+            "RL106 info README",
         ]
     );
     assert!(files.payload(&Selection::default(), &ReleaseLimits::default()).is_ok());
-    for finding in files.findings(&Selection::default(), &ReleaseLimits::default()) {
+    for finding in files.findings(&Selection::default(), &ReleaseLimits::default()).iter() {
         assert!(codes::RULES.iter().any(|rule| rule.code == finding.code), "{finding:?}");
     }
+}
+
+#[test]
+fn errors_behind_a_thousand_notes_refuse_the_release_and_are_counted() {
+    // Files that are passed over come first, in the order of names.
+    let notes: Vec<(String, &str)> = (0..1001).map(|number| (format!("a{number:04}"), "x")).collect();
+    let errors = ["z1.yaml", "z2.yaml", "z3.yaml"].map(|name| (name.to_owned(), "kind: Nothing"));
+    let all: Vec<(&str, &str)> = notes.iter().chain(&errors).map(|(name, text)| (name.as_str(), *text)).collect();
+    let files = fetched(&[&all[..], &[("good.yaml", GOOD)]].concat());
+    let error = files.payload(&Selection::default(), &ReleaseLimits::default()).unwrap_err();
+    assert!(error.to_string().ends_with("(and 2 more)"), "{error}");
+    let findings = files.findings(&Selection::default(), &ReleaseLimits::default());
+    assert_eq!([Severity::Error, Severity::Info].map(|one| findings.count(one)), [3, 1001]);
+    assert_eq!((findings.iter().count(), findings.dropped(Severity::Info)), (1003, 1));
+    assert!(findings.iter().take(3).all(|finding| finding.severity == Severity::Error), "errors are first");
 }
 
 proptest! {
