@@ -129,7 +129,6 @@ impl Feed {
 }
 
 async fn directory(path: PathBuf, limits: Limits) -> Result<Inputs, FeedError> {
-    // A link to a directory is followed once, so that all files are of one directory while the link is moved.
-    let read = move || graph_data::directory(&path.canonicalize().unwrap_or(path), &limits);
-    Ok(tokio::task::spawn_blocking(read).await??)
+    // A directory that changes meanwhile is read again, which may take a moment.
+    Ok(tokio::task::spawn_blocking(move || graph_data::directory(&path, &limits)).await??)
 }

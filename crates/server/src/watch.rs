@@ -39,8 +39,11 @@ impl Watch {
                 changed.notify_one();
             }
         };
-        let watcher = notify::recommended_watcher(told).and_then(|mut watcher| {
-            watcher.watch(&self.path, RecursiveMode::Recursive)?;
+        // A link may lead anywhere, and all that is below would be watched. What may be read is inside the directory.
+        let config = notify::Config::default().with_follow_symlinks(false);
+        let directory = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let watcher = RecommendedWatcher::new(told, config).and_then(|mut watcher| {
+            watcher.watch(&directory, RecursiveMode::Recursive)?;
             if let Some(parent) = self.path.parent().filter(|_| self.path.is_symlink()) {
                 // The link itself is in there.
                 let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };

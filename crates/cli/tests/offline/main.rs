@@ -12,6 +12,7 @@ mod graph_sources;
 mod history;
 mod hostile_text;
 mod lint;
+mod odd_files;
 mod promql;
 mod release;
 mod risk;

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -376,6 +377,30 @@ fn odd_objects_are_read_as_far_as_they_go() {
     let state = State::cluster("kind: Pod\napiVersion: v1\n");
     let other = state.run(&[]);
     assert!(other.code == 3, "{other:?}");
-    let state = State::cluster("a: [");
-    assert!(state.run(&[]).err.contains("version.yaml is no object"));
+    for text in ["a: [", "- a\n- b\n", "just words", "7"] {
+        let answer = State::cluster(text).run(&[]);
+        assert!(answer.code == 3 && answer.err.contains("version.yaml is not used: "), "{text}: {answer:?}");
+    }
+}
+
+/// What else stands in the directory is named, and has no say.
+#[test]
+fn files_that_are_no_objects_are_named_and_the_rest_goes_on() {
+    let state = State::changed(|_| {});
+    let good = state.run(&[]);
+    let beside = state.place.path().join("state/objects/config.openshift.io/ClusterVersion/_");
+    fs::write(beside.join("list.yaml"), "- a\n- b\n").unwrap();
+    assert!(Command::new("mkfifo").arg(beside.join("pipe.yaml")).status().unwrap().success());
+    fs::create_dir_all(state.place.path().join("state/objects/core/ConfigMap/default")).unwrap();
+    let config = state.place.path().join("state/objects/core/ConfigMap/default/out.yaml");
+    std::os::unix::fs::symlink("/etc/passwd", config).unwrap();
+    let answer = state.run(&[]);
+    assert_eq!((answer.code, &answer.out), (good.code, &good.out));
+    for named in [
+        "list.yaml: the file is not used: it holds a list",
+        "pipe.yaml: the file is not used: it is a named pipe",
+        "out.yaml: the file is not used: it links to `/etc/passwd`",
+    ] {
+        assert!(answer.err.contains(named), "{named}: {}", answer.err);
+    }
 }

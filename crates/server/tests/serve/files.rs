@@ -115,3 +115,58 @@ async fn signatures_are_served_byte_for_byte_and_nothing_else_is_reached() {
     }
     assert!(Path::new(&data.path().join("secret")).exists());
 }
+
+#[tokio::test]
+async fn a_link_out_of_the_directory_publishes_nothing_and_the_last_good_revision_stays() {
+    let data = Data::of(&["1.0.0"]);
+    data.write("signatures/sha256/ab12/signature-1", "signed");
+    let site = Site::start(data.config()).await;
+    let good = site.graph("c").await;
+    let signatures = data.path().join("signatures/sha256/ab12");
+    for (name, target) in [("signature-2", "/proc/self/environ"), ("signature-3", "../../../../../etc/passwd")] {
+        std::os::unix::fs::symlink(target, signatures.join(name)).unwrap();
+        data.release(&["1.0.0", "1.1.0"]);
+        site.look().await;
+        let reply = site.get(&format!("{PREFIX}/signatures/sha256=ab12/{name}")).await;
+        assert_eq!(reply.status, 404, "{}", reply.text());
+        assert_eq!(site.graph("c").await.body, good.body, "the last good revision goes on");
+        assert!(site.findings().iter().any(|finding| finding.contains("GD008")), "{:?}", site.findings());
+        std::fs::remove_file(signatures.join(name)).unwrap();
+    }
+    site.look().await;
+    assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
+    // Nor does a pipe stop the service, or a link that leads nowhere take a channel away.
+    let pipe = data.path().join("channels/pipe.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    site.look().await;
+    assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
+    std::fs::remove_file(pipe).unwrap();
+    std::fs::remove_file(data.path().join("channels/c.yaml")).unwrap();
+    std::os::unix::fs::symlink("gone.yaml", data.path().join("channels/c.yaml")).unwrap();
+    site.look().await;
+    assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
+    assert_eq!(site.metric("clearway_graph_data_stale"), Some(1));
+}
+
+#[tokio::test]
+async fn a_mounted_config_map_is_served_and_its_update_is_seen() {
+    // As the kubelet mounts one: what is at the top are links into `..data`, which is swapped.
+    let root = tempfile::tempdir().unwrap();
+    let data = |date: &str, versions: &[&str]| {
+        let data = Data::of(versions);
+        copy(data.path(), &root.path().join(date));
+    };
+    data("..2026_01", &["1.0.0"]);
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, root.path().join(name)).unwrap();
+    link("..2026_01", "..data");
+    for name in ["version", "channels", "releases"] {
+        link(&format!("..data/{name}"), name);
+    }
+    let site = Site::start(crate::site::config(Some(clearway_server::Feed::directory(root.path())))).await;
+    site.serves("c", &["1.0.0"]).await;
+    data("..2026_02", &["1.0.0", "2.0.0"]);
+    link("..2026_02", "..data_tmp");
+    std::fs::rename(root.path().join("..data_tmp"), root.path().join("..data")).unwrap();
+    std::fs::remove_dir_all(root.path().join("..2026_01")).unwrap();
+    site.serves("c", &["1.0.0", "2.0.0"]).await;
+}
