@@ -32,8 +32,7 @@ pub(super) fn is_image(name: &str) -> bool {
 pub(super) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
     let image: Image = name.parse()?;
     let registry = connect(registries, trust)?;
-    let limits = Limits { file_bytes: super::source::UNPACKED, ..Limits::default() };
-    Ok(super::source::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+    Ok(super::source::wait(oci::graph_data(&registry, &image, &Cache::none(), &Limits::default()))??.0)
 }
 
 /// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.

@@ -18,8 +18,6 @@ use crate::arguments::{GraphSource, Trust};
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
-/// Bytes of graph-data from elsewhere, unpacked: fifty times the largest that is known.
-pub(super) const UNPACKED: u64 = 512 << 20;
 
 /// Graph-data, or one answer.
 pub(crate) enum Given {
@@ -158,8 +156,7 @@ pub(super) fn data_of(service: &Service) -> Result<Inputs> {
 }
 
 fn fetched(service: &Service) -> Result<Inputs> {
-    let limits = Limits { file_bytes: UNPACKED, ..Limits::default() };
-    Ok(wait(service.graph_data(&limits))??)
+    Ok(wait(service.graph_data(&Limits::default()))??)
 }
 
 fn without_releases(inputs: &Inputs) -> bool {

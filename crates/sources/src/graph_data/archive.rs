@@ -13,6 +13,8 @@ use super::collect::BYTES;
 use super::memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
 use crate::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
 
+/// Bytes of an answer of an update service. `OpenShift`'s largest has 2 MB.
+const ANSWER_BYTES: u64 = 32 << 20;
 /// Bytes of the names of entries that are kept.
 const NAMES_BYTES: usize = 8 << 20;
 
@@ -92,9 +94,10 @@ pub fn content(stream: impl Read, limits: &Limits) -> Result<Content, ArchiveErr
         return Err(ArchiveError::NotAnArchive);
     }
     let mut answer = Vec::new();
-    let read = stream.unpacked.read_to_end(&mut answer);
+    let limit = limits.file_bytes.min(ANSWER_BYTES);
+    let read = stream.unpacked.by_ref().take(limit.saturating_add(1)).read_to_end(&mut answer);
     read.map_err(|error| stream.failed(&error))?;
-    Ok(Content::Answer(answer))
+    if answer.len() as u64 > limit { Err(ArchiveError::TooLarge { limit }) } else { Ok(Content::Answer(answer)) }
 }
 
 /// A stream that is being unpacked, with its first bytes looked at.

@@ -29,6 +29,7 @@
 //! [`redact`] also replaces names. Of `ConfigMap`s only those are collected that a rule names, and of their data what looks
 //! like a secret is removed.
 
+mod budget;
 mod collect;
 mod evidence;
 mod manifest;

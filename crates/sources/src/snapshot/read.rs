@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
 use crate::archive::{Kind, Spoiled, Then};
@@ -18,11 +19,6 @@ use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, read_settled};
 use crate::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
 
-/// Values of all objects of a file; a cluster of fifty thousand pods has some ten million.
-const VALUES: usize = 40_000_000;
-
-/// Bytes of all files of a snapshot.
-const BYTES: u64 = 256 << 20;
 /// Bytes of the names in an archive that are kept.
 const NAMES_BYTES: usize = 8 << 20;
 
@@ -187,6 +183,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
     let manifest = files.remove(MANIFEST).ok_or(SnapshotError::NotASnapshot)?;
     let (manifest, newer) = manifest::parse(&manifest)?;
     let mut reader = Reader { files, unreadable, limits, diagnostics: Vec::new() };
+    let mut budget = Budget::new();
     if newer {
         let message = format!("The schema is {}, which is newer than what is known here.", manifest.schema);
         let found =
@@ -202,14 +199,16 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
         let windows = listed.windows.into_iter().map(Into::into).collect();
         let entry = Entry { not_collected: listed.not_collected, digest: listed.digest };
         snapshot.series = reader.part(SERIES, &entry, |bytes, limits| {
-            let limits = ReadLimits { bytes: limits.document_bytes, ..ReadLimits::default() };
-            let series = read_series(bytes, &limits).map_err(|error| error.to_string())?;
+            let most = budget::series();
+            let most = ReadLimits { bytes: most.bytes.min(limits.document_bytes), ..most };
+            let series = read_series(bytes, &most).map_err(|error| error.to_string())?;
             Ok(SeriesEvidence { series, windows, whole: listed.whole })
         });
     }
     for listed in manifest.objects {
         let (file, kind) = (manifest::file_of(&listed.kind)?, listed.kind);
         let part = reader.part(&file, &listed.entry, |bytes, limits| {
+            budget.take(bytes)?;
             let items = items(bytes, limits)?;
             items.iter().try_for_each(|item| belongs(item, &kind))?;
             Ok(Objects { selection: listed.selection, items, not_served: listed.not_served })
@@ -220,6 +219,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
     }
     if let Some(entry) = manifest.crds {
         snapshot.crds = reader.part(CRDS, &entry, |bytes, limits| {
+            budget.take(bytes)?;
             let items = items(bytes, limits)?;
             items.into_iter().map(|item| serde_json::from_value(item).map_err(|error| error.to_string())).collect()
         });
@@ -290,18 +290,13 @@ fn items(bytes: &[u8], limits: &Limits) -> Result<Vec<Value>, String> {
         items: Vec<&'b RawValue>,
     }
     let list: List<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let mut total: usize = 0;
     let mut items = Vec::with_capacity(list.items.len());
     for item in list.items {
         // Every value but the first of a list or map has a comma before it; those in texts count too, which is
         // on the safe side. This is known before memory is taken.
         let values = item.get().bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-        total = total.saturating_add(values);
-        if values > limits.nodes || total > VALUES {
-            return Err(format!(
-                "it holds more than {} values",
-                if values > limits.nodes { limits.nodes } else { VALUES }
-            ));
+        if values > limits.nodes {
+            return Err(format!("it holds more than {} values", limits.nodes));
         }
         items.push(serde_json::from_str(item.get()).map_err(|error| error.to_string())?);
     }

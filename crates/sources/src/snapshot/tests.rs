@@ -269,6 +269,33 @@ fn what_is_no_file_inside_of_it_is_not_known() {
     assert!(error.starts_with("snapshot.json: cannot be read: it links to"), "{error}");
 }
 
+#[test]
+fn objects_that_would_take_much_memory_are_not_read_and_not_written() {
+    // Four megabytes, and 280 of them in memory.
+    let many = format!("[{}0]", "{\"a\":0},".repeat(400_000));
+    let item = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"x"}},"spec":{many}}}"#);
+    let manifest =
+        json!({"schema": "1.0", "takenAt": "2024-05-01T12:00:00Z", "objects": [{"kind": "Pod"}, {"kind": "Node"}]});
+    let files = Files::from([
+        ("snapshot.json".to_owned(), manifest.to_string().into_bytes()),
+        ("objects/Pod.json".to_owned(), format!("{{\"items\":[{item}]}}").into_bytes()),
+        ("objects/Node.json".to_owned(), b"{\"items\":[]}".to_vec()),
+    ]);
+    let loaded = assemble(files, &Limits::default()).unwrap();
+    let why = loaded.snapshot.objects_of("", "Pod").unwrap_err();
+    assert!(why.contains("more than 256 MiB of memory"), "{why}");
+    assert!(loaded.snapshot.objects_of("", "Node").is_ok(), "the rest is known");
+
+    for (bytes, memory, want) in [(usize::MAX, 1000, "MiB of memory"), (100, usize::MAX, "larger than 67108864 bytes")]
+    {
+        let files = write::files_within(&sample(), bytes, budget::Budget::of(memory)).unwrap();
+        assert!(!files.contains_key("objects/Deployment.apps.json"));
+        let again = assemble(files, &Limits::default()).unwrap();
+        assert!(again.snapshot.objects_of("apps", "Deployment").unwrap_err().contains(want));
+        assert!(again.snapshot.series.known().is_ok() && again.diagnostics.is_empty(), "{:?}", again.diagnostics);
+    }
+}
+
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, content) in files {

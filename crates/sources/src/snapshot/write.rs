@@ -10,14 +10,25 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
+use super::budget::{BYTES, Budget};
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
 use super::strip::strip_text;
 use crate::collector::Unread;
 
 use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, strip};
 
-/// The files of a snapshot, without what is never kept.
+/// Bytes of a snapshot for what is not objects or series: the manifest and the definitions.
+const MARGIN: usize = 8 << 20;
+
+/// The files of a snapshot, without what is never kept. Objects that are more than a snapshot may hold are left out, and
+/// said not to be collected: it could not be read again.
 pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
+    let bytes = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_sub(MARGIN);
+    files_within(snapshot, bytes, Budget::new())
+}
+
+/// The files, with at most so many bytes of series and objects.
+pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget) -> Result<Files, SnapshotError> {
     let mut files = Files::new();
     let series =
         listed(&snapshot.series, |evidence| file(&mut files, SERIES, write_series(&evidence.series).into_bytes()));
@@ -27,6 +38,7 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
     let Entry { not_collected, digest } = series;
     let series = SeriesEntry { not_collected, digest, windows: windows.iter().map(Into::into).collect(), whole };
     let mut objects = Vec::new();
+    let mut left = bytes.saturating_sub(files.values().map(Vec::len).sum());
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;
         let entry = if kind.object_kind().is_secret() {
@@ -37,6 +49,22 @@ pub fn to_files(snapshot: &Snapshot) -> Result<Files, SnapshotError> {
                 items.sort_by_cached_key(place_of);
                 file(&mut files, &name, lines(&items))
             })
+        };
+        let size = files.get(&name).map_or(0, Vec::len);
+        let too_large = || format!("the snapshot would be larger than {BYTES} bytes");
+        let fits = left.checked_sub(size).ok_or_else(too_large).and_then(|rest| {
+            files.get(&name).map_or(Ok(()), |content| budget.take(content))?;
+            Ok(rest)
+        });
+        let entry = match fits {
+            Ok(rest) => {
+                left = rest;
+                entry
+            }
+            Err(why) => {
+                files.remove(&name);
+                Entry { not_collected: Some(why), digest: None }
+            }
         };
         let selection = part.known().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
         let not_served = part.known().is_ok_and(|objects| objects.not_served);
