@@ -121,7 +121,7 @@ impl Findings {
             count(self.notes, "note"),
         );
         if self.dropped > 0 {
-            anstream::eprintln!("{} not shown", count(self.dropped, "finding"));
+            output::print_note!("{} not shown", count(self.dropped, "finding"));
         }
         if self.unread > 0 {
             output::print_note!("{} could not be read, so the answer is not complete", count(self.unread, "part"));

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use clearway_core::terminal_text::escape_line;
+
 /// Links on the way to one file; Linux follows as many.
 const LINKS: usize = 40;
 /// Bytes of the target of one link; Linux takes no longer path.
@@ -172,9 +174,7 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 200;
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if letter.is_control() { text.extend(letter.escape_default()) } else { text.push(letter) }
-        }
+        text.push_str(&escape_line(chunk.valid()));
         text.extend(chunk.invalid().escape_ascii().map(char::from));
     }
     match text.char_indices().nth(SHOWN) {
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn foreign_names_cannot_drive_a_terminal() {
         assert_eq!(printable(b"a/b c.yaml"), "a/b c.yaml");
-        assert_eq!(printable(b"\xffa\x1b[2J\n"), "\\xffa\\u{1b}[2J\\n");
+        assert_eq!(printable(b"\xffa\x1b[2J\n"), "\\xffa\\x1b[2J ");
         assert_eq!(printable("é".repeat(300).as_bytes()), "é".repeat(200) + "…");
     }
 }

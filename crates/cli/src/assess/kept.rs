@@ -22,6 +22,7 @@ use crate::output;
 
 /// A snapshot, and what it goes by.
 pub(crate) struct Kept {
+    /// Without its objects, which are below.
     snapshot: Snapshot,
     name: String,
     objects: Objects,
@@ -68,8 +69,9 @@ pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(Kept, Vec<Diagnos
 }
 
 /// A snapshot as evidence: the place it stands in, and the file there with its series.
-pub(crate) fn of(snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
-    let objects = snapshot::object_evidence(&snapshot.objects, snapshot.taken_at, shown);
+pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
+    let objects = std::mem::take(&mut snapshot.objects);
+    let objects = snapshot::object_evidence(objects, snapshot.taken_at, shown);
     Kept { snapshot, name, objects, shared_store }
 }
 

@@ -7,7 +7,7 @@ use clearway_sources::kubernetes::{Cluster, ClusterError, Connection};
 use clearway_sources::store::{ClusterStore, StateDirectory};
 
 use crate::arguments::UpgradeAccess;
-use crate::output::printable;
+use crate::output;
 
 /// A store of one kind or the other.
 pub(super) enum Place {
@@ -45,7 +45,7 @@ fn directory(path: &Path) -> Result<Place> {
     let state = StateDirectory::open(path)?;
     for finding in state.check() {
         let file = finding.place.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
-        anstream::eprintln!("warning: {}", printable(&format!("{file}{}", finding.message)));
+        output::print_note!("warning: {file}{}", finding.message);
     }
     Ok(Place::Directory(state))
 }

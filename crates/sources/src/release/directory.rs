@@ -209,7 +209,7 @@ mod tests {
                 mknodat(CWD, path.join("b.yaml"), FileType::Fifo, Mode::RUSR, 0).unwrap();
             }),
             ("b.yaml: it is a socket", &|path| drop(UnixListener::bind(path.join("b.yaml")).unwrap())),
-            ("b\\n.yaml: its name is no plain text", &|path| fs::write(path.join("b\n.yaml"), "b").unwrap()),
+            ("b .yaml: its name is no plain text", &|path| fs::write(path.join("b\n.yaml"), "b").unwrap()),
             ("release-manifests: it links to `/etc`, outside", &|path| {
                 fs::remove_dir_all(path).unwrap();
                 symlink("/etc", path).unwrap();

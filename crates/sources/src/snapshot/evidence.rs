@@ -8,9 +8,10 @@ use clearway_core::Timestamp;
 use super::{GroupKind, ObjectName, Objects, Part, Selection};
 use crate::collector::Unread;
 
-/// The objects of a snapshot that was taken at a time; `source` is what it goes by.
+/// The objects of a snapshot that was taken at a time; `source` is what it goes by. They are moved: a second copy would
+/// double the memory that a snapshot takes.
 pub fn object_evidence(
-    parts: &BTreeMap<GroupKind, Part<Objects>>,
+    parts: BTreeMap<GroupKind, Part<Objects>>,
     taken_at: Timestamp,
     source: &str,
 ) -> evidence::Objects {
@@ -20,7 +21,7 @@ pub fn object_evidence(
         let found = match part {
             Part::Collected(found) => found,
             Part::NotCollected { why } => {
-                let failure = Unread::of_words(why).failure(&kind);
+                let failure = Unread::of_words(&why).failure(&kind);
                 objects.fail(kind, failure);
                 continue;
             }
@@ -29,23 +30,23 @@ pub fn object_evidence(
             objects.not_served(kind);
             continue;
         }
-        let Selection { namespace, name, labels, only } = &found.selection;
+        let is_whole = found.selection == Selection::default();
+        let Selection { namespace, name, labels, only } = found.selection;
         if !only.is_empty() {
             for one in only {
                 let items = found.items.iter().filter(|item| one.names(item)).cloned().collect();
-                let ObjectName { namespace, name } = one.clone();
+                let ObjectName { namespace, name } = one;
                 objects.found(ObjectRequest { kind: kind.clone(), namespace, name: Some(name) }, items);
             }
         } else if kind.is_config_map() {
             // All of them without their data, which is not known to be absent.
-        } else if found.selection == Selection::default() {
+        } else if is_whole {
             objects.looked_for(kind);
-            for item in &found.items {
-                objects.insert(item.clone());
+            for item in found.items {
+                objects.insert(item);
             }
         } else if labels.is_none() {
-            let request = ObjectRequest { kind, namespace: namespace.clone(), name: name.clone() };
-            objects.found(request, found.items.clone());
+            objects.found(ObjectRequest { kind, namespace, name }, found.items);
         }
     }
     objects

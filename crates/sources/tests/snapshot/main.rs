@@ -125,7 +125,7 @@ async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
         let (_, store) = connect(&kubeconfig).await;
         let now = clearway_sources::clock::now();
         let parts = snapshot_objects(&store, &plan.object_requests(), &ObjectLimits::default()).await;
-        let snapshot = object_evidence(&parts, now, "here");
+        let snapshot = object_evidence(parts, now, "here");
         let questions = plan.object_questions();
         let owned = questions.iter().map(|(question, steps)| ((*question).clone(), *steps)).collect();
         let live = object_answers(&store, owned, &ObjectLimits::default(), || now, "here", || ()).await;
