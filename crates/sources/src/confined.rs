@@ -193,6 +193,11 @@ impl ConfinedDirectory {
 
     /// Opens a regular file. `path` is free of links.
     pub(crate) fn open_file(&mut self, path: &[u8]) -> io::Result<File> {
+        Ok(self.open_sized(path)?.0)
+    }
+
+    /// The same, with its size.
+    fn open_sized(&mut self, path: &[u8]) -> io::Result<(File, u64)> {
         let (directory, name) = split_last(path);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = openat(self.directory(directory)?, name, flags, Mode::empty())?;
@@ -202,7 +207,7 @@ impl ConfinedDirectory {
         }
         let identity = Identity::new(Node::File, &stat);
         self.torn |= self.seen.get(path).is_some_and(|before| *before != identity);
-        Ok(File::from(file))
+        Ok((File::from(file), u64::try_from(identity.size).unwrap_or_default()))
     }
 
     /// The content of the file that a path leads to, inside the directory; `None` if nothing is there.
@@ -312,8 +317,7 @@ impl FileTree for ConfinedDirectory {
 
     fn read(&mut self, file: &[u8], limit: u64) -> Result<Vec<u8>, ReadError> {
         let refused = |error: io::Error| ReadError::Refused(in_words(&error));
-        let opened = self.open_file(file).map_err(refused)?;
-        let size = opened.metadata().map_err(refused)?.len();
+        let (opened, size) = self.open_sized(file).map_err(refused)?;
         if size > limit {
             return Err(ReadError::TooLarge);
         }

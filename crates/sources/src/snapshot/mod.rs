@@ -56,7 +56,6 @@ pub use strip::strip;
 pub use write::{to_archive, to_files, write};
 
 use crate::collector::Unread;
-use crate::confined::READS;
 use crate::prometheus::{Collected, Need, Needs, Window};
 
 /// The schema that is written: its first number, and the second.
@@ -376,12 +375,6 @@ pub enum SnapshotError {
         what: &'static str,
         /// The limit.
         limit: u64,
-    },
-    /// The directory does not come to rest.
-    #[error("{}: it changed each of the {READS} times that it was read; read a copy of it", path.display())]
-    Changing {
-        /// The directory.
-        path: PathBuf,
     },
     /// The manifest is none.
     #[error("snapshot.json: {why}")]

@@ -15,7 +15,7 @@ use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
 use crate::archive::{Kind, Spoiled, Then};
-use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, read_settled};
+use crate::confined::ConfinedDirectory;
 use crate::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
 
@@ -46,13 +46,9 @@ struct Found {
 pub fn read(path: &Path, limits: &Limits) -> Result<Loaded, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: path.to_owned(), error };
     if fs::metadata(path).map_err(failed)?.is_dir() {
-        let found = read_settled(path, &mut Pauses, |directory| from_directory(directory, limits));
-        let found = found.map_err(|error| match error {
-            DirectoryError::Open(error) => failed(error),
-            DirectoryError::Changing => SnapshotError::Changing { path: path.to_owned() },
-            DirectoryError::Read(error) => error,
-        })?;
-        return assemble_found(found, limits);
+        // The manifest has the digest of every part, so one that changes meanwhile is not known.
+        let mut directory = ConfinedDirectory::open(path).map_err(failed)?;
+        return assemble_found(from_directory(&mut directory, limits)?, limits);
     }
     read_archive(fs::File::open(path).map_err(failed)?, limits)
 }
