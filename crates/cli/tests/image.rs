@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const NAMESPACE: &str = "clearway";
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = clearway_testbed::IN_TIME;
 /// A name that only this name server knows.
 const SERVICE: &str = "updates.clearway.test";
 

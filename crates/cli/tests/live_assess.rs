@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use clearway_testbed::images::{Family, Pusher, gzip, tar};
 use clearway_testbed::{cluster, prometheus, registry, unique_name, wait_until};
@@ -70,7 +69,7 @@ async fn a_snapshot_is_assessed_as_the_cluster_was() {
     let kept = place.path().join("snapshot").display().to_string();
     // The samples have to be older than the second in which the snapshot is taken.
     let version = ["--channel", "stable-1.5", "--version", "1.4.2", "--prometheus", &url];
-    wait_until(Duration::from_secs(20), "a snapshot holds the samples", async || {
+    wait_until(clearway_testbed::IN_TIME, "a snapshot holds the samples", async || {
         let _ = fs::remove_dir_all(&kept);
         let arguments = ["snapshot", "collect", "--graph", GRAPH, "--to", &kept];
         let output = Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).args(version).output().unwrap();
@@ -153,7 +152,7 @@ async fn a_cluster_says_which_version_and_channel_it_is_at() {
     });
     create(&client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", &definition).await.unwrap();
     // A kind is served a moment after it was defined.
-    wait_until(Duration::from_secs(20), "the ClusterVersion can be created", async || {
+    wait_until(clearway_testbed::IN_TIME, "the ClusterVersion can be created", async || {
         create(&client, "config.openshift.io/v1", "ClusterVersion", &version).await.is_ok()
     })
     .await

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use clearway_sources::release::{self, Manifest, ReleaseLimits, Selection};
 use clearway_testbed::{cluster, registry, wait_until};
@@ -91,7 +90,7 @@ async fn an_api_server_takes_the_sample_releases_in_the_order_of_their_stages() 
                 };
                 let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
                 let served = async || api.list(&ListParams::default()).await.is_ok();
-                wait_until(Duration::from_secs(30), "the custom kind is served", served).await.unwrap();
+                wait_until(clearway_testbed::IN_TIME, "the custom kind is served", served).await.unwrap();
             }
         }
     }

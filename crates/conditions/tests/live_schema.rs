@@ -41,7 +41,7 @@ async fn database(client: &Client) -> (Api<Database>, Database) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let definition = definitions.create(&PostParams::default(), &Database::crd()).await.expect("the CRD is accepted");
     let name = definition.name_any();
-    wait_until(Duration::from_secs(30), "the CRD is established", async || {
+    wait_until(clearway_testbed::IN_TIME, "the CRD is established", async || {
         let found = definitions.get(&name).await.ok().and_then(|found| found.status).unwrap_or_default();
         let conditions = found.conditions.unwrap_or_default();
         conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
@@ -52,7 +52,7 @@ async fn database(client: &Client) -> (Api<Database>, Database) {
     let database = Database::new("orders", DatabaseSpec { size: 3 });
     let mut created = databases.create(&PostParams::default(), &database).await;
     // The collection is served a moment after the definition is established.
-    wait_until(Duration::from_secs(30), "the object is created", async || {
+    wait_until(clearway_testbed::IN_TIME, "the object is created", async || {
         if created.is_err() {
             created = databases.create(&PostParams::default(), &database).await;
         }

@@ -1,7 +1,6 @@
 //! A Kubernetes control plane on loopback, with simulated nodes.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
@@ -16,12 +15,10 @@ use crate::error::{Error, Result};
 use crate::namespace::TestNamespace;
 use crate::process::{Process, show_logs_of_failure};
 use crate::run_dir::RunDir;
-use crate::wait::wait_until;
+use crate::wait::{IN_TIME, wait_until};
 
 /// How often a start is tried, when another process took a port in between.
 const ATTEMPTS: usize = 3;
-/// How long a node, a namespace and the like may take to be usable, on a busy machine.
-const USABLE_WITHIN: Duration = Duration::from_secs(30);
 
 /// What a cluster consists of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,7 +243,7 @@ impl Cluster {
 
     async fn wait_for_node(&self, name: &str) -> Result<()> {
         let nodes: Api<Node> = Api::all(self.client().await?);
-        wait_until(USABLE_WITHIN, &format!("node {name} is ready"), async || {
+        wait_until(IN_TIME, &format!("node {name} is ready"), async || {
             nodes.get(name).await.is_ok_and(|node| is_usable(&node))
         })
         .await
@@ -254,7 +251,7 @@ impl Cluster {
 
     async fn wait_for_service_account(&self, namespace: &str, name: &str) -> Result<()> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
-        wait_until(USABLE_WITHIN, &format!("{namespace} has the service account {name}"), async || {
+        wait_until(IN_TIME, &format!("{namespace} has the service account {name}"), async || {
             accounts.get_opt(name).await.is_ok_and(|account| account.is_some())
         })
         .await

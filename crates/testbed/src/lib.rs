@@ -48,4 +48,4 @@ pub use process::Process;
 pub use prometheus::{Prometheus, seconds_ago};
 pub use registry::Registry;
 pub use shared::{SharedCluster, cluster, own_cluster, prometheus, registry};
-pub use wait::wait_until;
+pub use wait::{IN_TIME, wait_until};

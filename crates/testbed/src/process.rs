@@ -13,12 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{Error, Result};
 use crate::http;
-use crate::wait::wait_until;
+use crate::wait::{IN_TIME, wait_until};
 
 /// How long a component may take to become ready, on a busy machine.
 const READY_WITHIN: Duration = Duration::from_mins(1);
-/// How long the threads of a process may take to stop.
-const PAUSED_WITHIN: Duration = Duration::from_secs(10);
 /// How many lines of a log are shown.
 const TAIL_LINES: usize = 40;
 /// How many bytes of a log are read to find them.
@@ -130,7 +128,7 @@ impl Process {
         self.signal(Signal::STOP)?;
         // The signal is sent, but threads on other processors still run for a moment.
         let what = format!("{} stands still", self.launch.name);
-        wait_until(PAUSED_WITHIN, &what, async || self.pid().is_none_or(is_stopped)).await
+        wait_until(IN_TIME, &what, async || self.pid().is_none_or(is_stopped)).await
     }
 
     /// Lets a paused process go on (SIGCONT).
@@ -344,7 +342,7 @@ mod tests {
         assert_eq!(state(pid), Some('T'));
         assert!(process.is_running());
         process.resume().unwrap();
-        wait_until(Duration::from_secs(5), "it runs", async || state(pid) == Some('S')).await.unwrap();
+        wait_until(IN_TIME, "it runs", async || state(pid) == Some('S')).await.unwrap();
         process.kill();
         assert_eq!(process.pid(), None);
         assert_eq!(state(pid), None);
@@ -363,8 +361,8 @@ mod tests {
     async fn a_process_is_asked_to_end_and_made_to() {
         let dir = RunDir::new("process").unwrap();
         let polite = shell(&dir, "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done");
-        wait_until(Duration::from_secs(5), "it is up", async || polite.log_tail() == "up").await.unwrap();
-        polite.terminate(Duration::from_secs(5)).await.unwrap();
+        wait_until(IN_TIME, "it is up", async || polite.log_tail() == "up").await.unwrap();
+        polite.terminate(IN_TIME).await.unwrap();
         assert_eq!(polite.log_tail(), "up\nbye");
 
         let stubborn = shell(&dir, "trap '' TERM; exec tail -f /dev/null");

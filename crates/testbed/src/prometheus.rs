@@ -1,7 +1,7 @@
 //! A real Prometheus on loopback, with the series of a test.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::process::Command;
@@ -13,12 +13,10 @@ use crate::ports;
 use crate::process::{Launch, Probe, Process, show_logs_of_failure};
 use crate::run_dir::RunDir;
 use crate::series::{Endpoint, GENERATION, Series};
-use crate::wait::wait_until;
+use crate::wait::{IN_TIME, wait_until};
 
 /// How often a start is tried, when another process took the port in between.
 const ATTEMPTS: usize = 3;
-/// How long it may take until new samples are there, on a busy machine.
-const SCRAPED_WITHIN: Duration = Duration::from_secs(15);
 
 /// A running Prometheus. It ends when the value is dropped, and when this process ends in any way.
 #[derive(Debug)]
@@ -145,7 +143,7 @@ impl Prometheus {
 
     async fn wait_for_generation(&self, generation: u64) -> Result<()> {
         let expected = generation.to_string();
-        let waited = wait_until(SCRAPED_WITHIN, "Prometheus has scraped the series", async || {
+        let waited = wait_until(IN_TIME, "Prometheus has scraped the series", async || {
             self.query(GENERATION).await.is_ok_and(|data| data["result"][0]["value"][1] == expected.as_str())
         })
         .await;

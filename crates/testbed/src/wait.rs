@@ -6,6 +6,10 @@ use tokio::time::MissedTickBehavior;
 
 use crate::error::{Error, Result};
 
+/// How long a test waits for what has to happen. Nothing takes so long on any machine, however busy: what does not come
+/// within it does not come at all.
+pub const IN_TIME: Duration = Duration::from_mins(2);
+
 /// How often a condition is looked at.
 const INTERVAL: Duration = Duration::from_millis(25);
 
@@ -39,7 +43,7 @@ mod tests {
     #[tokio::test]
     async fn a_condition_is_looked_at_until_it_is_true() {
         let mut looked = 0;
-        wait_until(Duration::from_secs(5), "it was looked at three times", async || {
+        wait_until(IN_TIME, "it was looked at three times", async || {
             looked += 1;
             looked == 3
         })

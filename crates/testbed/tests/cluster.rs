@@ -11,7 +11,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 fn object<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()

@@ -6,7 +6,7 @@ use clearway_testbed::{Prometheus, http, prometheus, registry, seconds_ago, wait
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 /// The labels and the value of each result.
 fn results(data: &Value) -> Vec<(Value, String)> {

@@ -12,7 +12,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use tokio::time::timeout;
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 fn config_map(name: &str) -> ConfigMap {
     let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
@@ -87,10 +87,10 @@ async fn nothing_outlives_a_killed_process() {
 
     program.kill().unwrap();
     program.wait().unwrap();
-    wait_until(Duration::from_secs(5), "all its processes are gone", async || processes_of(dir).is_empty())
+    wait_until(clearway_testbed::IN_TIME, "all its processes are gone", async || processes_of(dir).is_empty())
         .await
         .unwrap();
-    wait_until(Duration::from_secs(5), "its directory is gone", async || !Path::new(dir).exists()).await.unwrap();
+    wait_until(clearway_testbed::IN_TIME, "its directory is gone", async || !Path::new(dir).exists()).await.unwrap();
 }
 
 #[tokio::test]

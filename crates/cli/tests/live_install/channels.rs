@@ -19,7 +19,7 @@ async fn v2_going_back_to_standard_loses_nothing_unasked() {
     assert_eq!(back.code, 0, "{}", back.err);
     assert_eq!(back.action("CustomResourceDefinition", "componentversions.clearway.dev"), "deleted");
     assert_eq!(back.action("CustomResourceDefinition", "clusterversions.config.openshift.io"), "configured");
-    clearway_testbed::wait_until(std::time::Duration::from_secs(30), "the CRD is gone", async || {
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "the CRD is gone", async || {
         get(&client, CRD, "CustomResourceDefinition", "componentversions.clearway.dev").await.is_none()
     })
     .await

@@ -15,7 +15,7 @@ use super::{api, bare, get, run};
 
 const NAMESPACE: &str = "clearway";
 /// How long anything may take, on a busy machine.
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 /// A process of ours, with its log; it ends with this value.
 pub(crate) struct Program {

@@ -144,7 +144,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     for (kind, plural) in [("ServiceMonitor", "servicemonitors"), ("PrometheusRule", "prometheusrules")] {
         create(&client, monitoring_crd(kind, plural), None).await;
     }
-    clearway_testbed::wait_until(std::time::Duration::from_secs(30), "the monitoring kinds are applied", async || {
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "the monitoring kinds are applied", async || {
         let said = run(here, &format!("{install} -o json"));
         said.code == 0 && said.action("PrometheusRule", "clearway-operator") != "leftAlone"
     })

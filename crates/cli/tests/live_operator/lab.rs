@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 /// How long anything may take, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+pub(crate) const SOON: Duration = clearway_testbed::IN_TIME;
 pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -222,8 +222,17 @@ impl Lab {
         last
     }
 
+    /// A server that was restarted closes the connections that are open to it: what does not get through is sent again.
     pub(crate) async fn patch(&self, patch: Value) {
-        self.versions().patch("version", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+        let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
+        wait_until(SOON, "the server takes a patch", async || {
+            match self.versions().patch("version", &parameters, &patch).await {
+                Err(kube::Error::Api(refused)) => panic!("{refused}"),
+                sent => sent.is_ok(),
+            }
+        })
+        .await
+        .unwrap();
     }
 
     /// A place for files of this test.

@@ -24,12 +24,12 @@ fn job(name: &str, labels: &Value) -> Value {
 #[tokio::test]
 async fn what_is_created_while_one_waits_is_waited_for() {
     let Some(lab) = Lab::open().await else { return };
-    let mut waiting = lab.start("status wait deploy/late --timeout 1m --settle 1s");
+    let mut waiting = lab.start("status wait deploy/late --timeout 5m --settle 1s");
     waiting.until_says("NotFound").await;
     lab.create(deployment("late", 1, None)).await;
     waiting.end().await.exits(0).prints(&["Current", "/late"]).says(&["Resource not found"]);
 
-    let run = lab.run("status wait deploy/never --timeout 2s").await;
+    let run = lab.run("status wait deploy/never --timeout 6s").await;
     run.exits(2).prints(&["NotFound", "/never"]).says(&["not yet: ", "--timeout"]);
     let run = lab.run("status show deploy never late").await;
     run.exits(2).prints(&["NotFound", "/never", "Current", "/late"]).says(&["1 NotFound"]);
@@ -47,7 +47,7 @@ async fn a_kind_that_the_same_files_define_is_waited_for() {
     });
     let path = lab.cluster.dir().join(format!("{}-later.json", lab.ns()));
     std::fs::write(&path, json!([widget, definition]).to_string()).unwrap();
-    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 50s --settle 1s", path.display()));
+    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 5m --settle 1s", path.display()));
     waiting.until_says("0/2 current, 2 waiting").await;
     lab.create_global(definition).await;
     let widgets = lab.api(&format!("{group}/v1"), "Widget");
@@ -71,9 +71,9 @@ async fn jobs_end_well_or_badly() {
     let Some(lab) = Lab::open().await else { return };
     lab.create(job("good", &json!({}))).await;
     lab.create(job("bad", &json!({"clearway.dev/simulate": "crash"}))).await;
-    let run = lab.run("status wait job/good --timeout 1m --settle 1s").await;
+    let run = lab.run("status wait job/good --timeout 5m --settle 1s").await;
     run.exits(0).prints(&["Current", "JobComplete", "succeeded: 1/1"]);
-    let run = lab.run("status wait job/bad --timeout 1m").await;
+    let run = lab.run("status wait job/bad --timeout 5m").await;
     run.exits(1).prints(&["Failed", "JobFailed", "BackoffLimitExceeded"]).says(&["1 object: 1 Failed"]);
     let run = lab.run("status show jobs").await;
     run.exits(1).prints(&["/good", "/bad"]).says(&["1 Failed", "1 Current"]);
@@ -93,7 +93,7 @@ async fn what_is_being_deleted_is_terminating() {
     maps.delete("held", &kube::api::DeleteParams::default()).await.unwrap();
     let run = lab.run("status show cm held").await;
     run.exits(2).prints(&["Terminating", "held by example.dev/hold"]).says(&["1 Terminating"]);
-    let run = lab.run("status wait cm/held --timeout 2s").await;
+    let run = lab.run("status wait cm/held --timeout 6s").await;
     run.exits(2).prints(&["Terminating"]).says(&["not yet: "]);
 
     // A namespace says what keeps it.

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// How long anything the cluster does may take, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = clearway_testbed::IN_TIME;
 /// How long any run of the program may take.
 const LONGEST: Duration = Duration::from_mins(1);
 

@@ -11,7 +11,7 @@ async fn a_cluster_with_workloads_has_no_errors() {
     for (name, simulate) in [("good", None), ("stuck", Some("never-ready")), ("crashing", Some("crash"))] {
         lab.create(deployment(name, 2, simulate)).await;
     }
-    lab.run("status wait deploy/good --timeout 1m --settle 0s").await.exits(0);
+    lab.run("status wait deploy/good --timeout 5m --settle 0s").await.exits(0);
     let run = lab.run_anywhere("status lint --all -o json").await;
     let findings = run.json();
     // Other tests have bad definitions and bad statuses in the same cluster, all in groups of their own.

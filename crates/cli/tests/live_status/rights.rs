@@ -21,7 +21,6 @@ async fn who_may_see_nothing_is_told_so_in_one_sentence() {
     run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the answer is not complete"]);
     let run = Running::start(&format!("status lint deploy -n {ns} --watch 30s"), &nobody).end().await;
     run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the answer is not complete"]);
-    assert!(run.took < SOON, "{run}");
 }
 
 #[tokio::test]
@@ -36,7 +35,7 @@ async fn who_may_get_but_not_watch_can_wait() {
     })
     .await
     .unwrap();
-    let run = Running::start(&format!("status wait deploy/web -n {ns} --timeout 1m --settle 1s"), &getter).end().await;
+    let run = Running::start(&format!("status wait deploy/web -n {ns} --timeout 5m --settle 1s"), &getter).end().await;
     run.exits(0).prints(&["Current", "/web"]);
 }
 
@@ -46,7 +45,7 @@ async fn a_tree_without_the_right_to_read_pods_says_so() {
     let rules = json!([{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]}]);
     let reader = lab.user(&unique_name("reader"), rules).await;
     lab.create(deployment("web", 1, None)).await;
-    lab.run("status wait deploy/web --timeout 1m --settle 0s").await.exits(0);
+    lab.run("status wait deploy/web --timeout 5m --settle 0s").await.exits(0);
     let ns = lab.ns();
     wait_until(SOON, "the rights are granted", async || {
         Running::start(&format!("status show deploy web -n {ns}"), &reader).end().await.out.contains("/web")

@@ -15,7 +15,7 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     lab.create(deployment("web", 3, None)).await;
     let name = format!("Deployment.apps {}/web", lab.ns());
 
-    let run = lab.run("status wait deploy/web --timeout 2m --settle 1s").await;
+    let run = lab.run("status wait deploy/web --timeout 5m --settle 1s").await;
     run.exits(0).prints(&["HEALTH", "Current", &name, "Replicas: 3"]).says(&["1 object: 1 Current"]);
     let run = lab.run("status show deploy web").await;
     run.exits(0).prints(&["Current", &name]).says(&["1 object: 1 Current"]);
@@ -28,16 +28,16 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     .await;
     let run = lab.run("status show deploy web").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["1 object: 1 InProgress"]);
-    let run = lab.run("status wait deploy/web --timeout 4s").await;
+    let run = lab.run("status wait deploy/web --timeout 6s").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--timeout"]);
-    let run = lab.run("status wait deploy/web --timeout 60s --no-progress 3s").await;
+    let run = lab.run("status wait deploy/web --timeout 5m --no-progress 3s").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--no-progress"]);
 
-    let run = lab.run("status wait deploy/web --timeout 60s --per-object 2s").await;
+    let run = lab.run("status wait deploy/web --timeout 5m --per-object 2s").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--per-object"]);
 
     // Who waited all along sees the roll-back end well.
-    let mut waiting = lab.start("status wait deploy/web --timeout 1m --settle 1s");
+    let mut waiting = lab.start("status wait deploy/web --timeout 5m --settle 1s");
     waiting.until_says("1/3").await;
     lab.patch("apps/v1", "Deployment", "web", simulate(None)).await;
     waiting.end().await.exits(0).prints(&["Current", &name]).says(&["0/1 current, 1 waiting"]);
@@ -50,10 +50,10 @@ async fn a_crash_loop_is_a_failure_when_it_lasts() {
     lab.until("apps/v1", "Deployment", "web", "its pods are there", |web| web["status"]["unavailableReplicas"] == 2)
         .await;
 
-    let run = lab.run("status wait deploy/web --timeout 1m --patience 2s").await;
+    let run = lab.run("status wait deploy/web --timeout 5m --patience 2s").await;
     run.exits(1).prints(&["Failed", "PodsFailed", "2 pods have failed", "CrashLoop"]).says(&["1 object: 1 Failed"]);
     // A deployment that did not crash for long may still find its database.
-    let run = lab.run("status wait deploy/web --timeout 3s").await;
+    let run = lab.run("status wait deploy/web --timeout 6s").await;
     run.exits(2).prints(&["Failed", "PodsFailed"]).says(&["not yet: ", "failing"]);
 
     let run = lab.run("status show deploy web --tree").await;
@@ -70,7 +70,7 @@ async fn a_missed_progress_deadline_is_a_failure() {
     let mut web = deployment("web", 1, Some("never-ready"));
     web["spec"]["progressDeadlineSeconds"] = 5.into();
     lab.create(web).await;
-    let run = lab.run("status wait deploy/web --timeout 50s").await;
+    let run = lab.run("status wait deploy/web --timeout 5m").await;
     run.exits(1)
         .prints(&["Failed", "ProgressDeadlineExceeded", "has timed out progressing"])
         .says(&["1 object: 1 Failed"]);
@@ -106,7 +106,7 @@ async fn the_objects_of_a_file_are_waited_for_together() {
     let path = lab.cluster.dir().join(format!("{}.json", lab.ns()));
     std::fs::write(&path, json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()).unwrap();
 
-    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 50s --settle 1s", path.display()));
+    let mut waiting = lab.start_anywhere(&format!("status wait -f {} --timeout 5m --settle 1s", path.display()));
     waiting.until_says("0/5 current, 5 waiting").await;
     for object in objects {
         lab.create(object).await;
@@ -118,7 +118,7 @@ async fn the_objects_of_a_file_are_waited_for_together() {
 
     // The newest pods of a StatefulSet decide as those of a Deployment do.
     lab.patch("apps/v1", "StatefulSet", "all", simulate(Some("crash"))).await;
-    let run = lab.run("status wait sts/all --timeout 50s --patience 1s").await;
+    let run = lab.run("status wait sts/all --timeout 5m --patience 1s").await;
     run.exits(1).prints(&["Failed", "PodsFailed", "1 pod has failed: all-1"]);
     lab.run_anywhere("status show nodes").await.exits(0).prints(&["Node node-0", "Current"]);
 }
@@ -127,7 +127,7 @@ async fn the_objects_of_a_file_are_waited_for_together() {
 async fn a_stream_of_events_tells_how_a_wait_goes() {
     let Some(lab) = Lab::open().await else { return };
     lab.create(deployment("web", 1, None)).await;
-    let run = lab.run("status wait deploy/web --timeout 1m --settle 1s -o json").await;
+    let run = lab.run("status wait deploy/web --timeout 5m --settle 1s -o json").await;
     run.exits(0);
     let events: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (end, progress) = events.split_last().unwrap();

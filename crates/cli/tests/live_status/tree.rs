@@ -9,7 +9,7 @@ async fn a_tree_has_the_pods_below_their_replica_set() {
     let Some(lab) = Lab::open().await else { return };
     lab.create(deployment("web", 2, None)).await;
     lab.create(deployment("other", 1, None)).await;
-    lab.run("status wait deploy/web deploy/other --timeout 1m --settle 0s").await.exits(0);
+    lab.run("status wait deploy/web deploy/other --timeout 5m --settle 0s").await.exits(0);
 
     let run = lab.run("status show deploy web --tree").await;
     run.exits(0).says(&["4 objects: 4 Current"]);

@@ -18,7 +18,7 @@ use crate::world::{
 };
 
 const OTHERS: Apply<'_> = Apply { manager: "somebody", force: true, dry_run: false };
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 async fn connect(testbed: &clearway_testbed::Cluster) -> ClusterStore {
     let connection =

@@ -15,7 +15,7 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = clearway_testbed::IN_TIME;
 
 /// Applies a CRD, and waits until it is served.
 async fn install(client: &Client, crd: &Value) {

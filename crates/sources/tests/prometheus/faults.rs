@@ -4,7 +4,7 @@ use clearway_promql::eval::Value;
 use clearway_sources::prometheus::{CollectLimits, Measure, Prometheus, PrometheusError, PrometheusOptions, Window};
 
 use crate::server::{Answer, Asked, Server, one, say};
-use crate::{at, quick, refused};
+use crate::{at, patient, quick, refused};
 
 #[tokio::test]
 async fn every_fault_has_its_kind_and_says_where() {
@@ -76,8 +76,9 @@ async fn every_fault_has_its_kind_and_says_where() {
     for (script, kind, outage, words) in cases {
         let server = Server::start(script).await;
         let url = format!("http://me:hunter2@{}/?key=hunter2", server.host);
+        let options = if words.contains("within 300ms") { quick() } else { patient() };
         let error =
-            refused(&Prometheus::new(&url, &PrometheusOptions { body_bytes: 100_000, ..quick() }).unwrap()).await;
+            refused(&Prometheus::new(&url, &PrometheusOptions { body_bytes: 100_000, ..options }).unwrap()).await;
         let text = error.to_string();
         assert_eq!((error.kind(), error.is_outage()), (kind, outage), "{text}");
         assert!(text.contains(&format!("http://{}/api/v1/query", server.host)) && text.contains(words), "{text}");

@@ -16,9 +16,14 @@ fn at(url: &str) -> Prometheus {
     Prometheus::new(url, &PrometheusOptions::default()).unwrap()
 }
 
-/// Options with which a test does not wait.
+/// Options with which a test does not wait for a server that never answers.
 fn quick() -> PrometheusOptions {
     PrometheusOptions { timeout: Duration::from_millis(300), ..PrometheusOptions::default() }
+}
+
+/// Options with which a test gives up some answers and gets the others, however busy the machine is.
+fn patient() -> PrometheusOptions {
+    PrometheusOptions { timeout: Duration::from_secs(8), ..PrometheusOptions::default() }
 }
 
 async fn refused(prometheus: &Prometheus) -> PrometheusError {

@@ -1,7 +1,6 @@
 //! The real Prometheus: values, errors, and samples from which the same values come without it.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use clearway_promql::eval::{self, Value};
 use clearway_promql::{Limits, Millis, Query};
@@ -53,7 +52,7 @@ async fn what_was_gathered_gives_the_same_values() {
     }
     let Some(real) = prometheus(&series).await else { return };
     real.replace("live 1\nmore{x=\"first\"} 3\nmore{x=\"other\"} 4\n").await.unwrap();
-    wait_until(Duration::from_secs(10), "the series ends", async || {
+    wait_until(clearway_testbed::IN_TIME, "the series ends", async || {
         real.query("gone").await.is_ok_and(|data| data["result"].as_array().is_some_and(Vec::is_empty))
     })
     .await

@@ -1,7 +1,6 @@
 //! Objects of the real API server, read for rules: kept in a snapshot, or evaluated as they come (U16).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use clearway_advice::evidence::{ObjectAnswer, ObjectKind, ObjectRequest, Record, Reply};
 use clearway_advice::{Plan, Settings};
@@ -156,7 +155,7 @@ async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
 /// The API server makes its namespaces a moment after it is ready.
 async fn wait_for_namespaces(bed: &clearway_testbed::Cluster) {
     let (_, store) = connect(bed.kubeconfig()).await;
-    wait_until(Duration::from_secs(20), "the namespaces are there", async || {
+    wait_until(clearway_testbed::IN_TIME, "the namespaces are there", async || {
         let all = [request("Namespace", None, None)];
         names(&store, &all, &ObjectLimits::default()).await.is_ok_and(|names| names.len() >= 4)
     })
