@@ -16,6 +16,7 @@ mod odd_files;
 mod promql;
 mod release;
 mod risk;
+mod security;
 mod serve;
 mod show;
 mod streams;

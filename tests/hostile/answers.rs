@@ -1,0 +1,159 @@
+//! Attacks by an update service: on whoever asks it, the operator, a mirror of it, and the commands.
+
+use std::fs;
+
+use clearway_core::Digest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::attack::{self, Content};
+use crate::operator::{Operator, advice, is_recommended, mark_deaths, reason};
+use crate::program::{COMMAND, Service, run, shortened};
+use crate::stranger::{End, Said, Stranger};
+
+/// What a service answers, and what becomes of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attack {
+    /// What somebody tries.
+    attack: String,
+    #[serde(default = "ok")]
+    status: u16,
+    /// Lines of the head.
+    #[serde(default)]
+    head: Vec<(String, String)>,
+    answer: Content,
+    #[serde(default)]
+    end: End,
+    /// The reason of `RetrievedUpdates` when the answer is refused.
+    refused: Option<String>,
+    /// What the commands say when it is.
+    says: Option<String>,
+    /// The answer is taken, and the update to 1.1.0 is not judged.
+    #[serde(default)]
+    unknown: bool,
+}
+
+fn ok() -> u16 {
+    200
+}
+
+impl Attack {
+    fn said(&self) -> Said {
+        let mut said = Said::json(self.answer.bytes().unwrap());
+        (said.status, said.end) = (self.status, self.end);
+        said.head.extend(self.head.iter().cloned());
+        said
+    }
+}
+
+/// The update to 1.1.0 is open, that to 1.2.0 has a rule.
+fn good() -> Value {
+    let node = |version: &str| json!({"version": version, "payload": format!("r.example.com/p:{version}")});
+    let rules = json!([{"type": "PromQL", "promql": {"promql": "max(broken)"}}]);
+    let risk = json!({"name": "Watched", "url": "https://example.com", "message": "It breaks.", "matchingRules": rules});
+    json!({
+        "version": 1,
+        "nodes": [node("1.0.0"), node("1.1.0"), node("1.2.0")],
+        "edges": [[0, 1]],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.2.0"}], "risks": [risk]}],
+    })
+}
+
+fn both(status: &Value) -> bool {
+    is_recommended(status, "1.1.0") && is_recommended(status, "1.2.0")
+}
+
+#[test]
+fn answers_for_the_operator() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(good().to_string()));
+    let upstream = format!("http://{}/api/upgrades_info", stranger.host);
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    operator.until("both updates are recommended", both);
+    for (name, attack) in attack::all::<Attack>("answers") {
+        let what = format!("{name} ({})", attack.attack);
+        let said = attack.said();
+        stranger.says(move |_| said.clone());
+        if attack.unknown {
+            operator.until(&what, |status| advice(status, "1.1.0").is_some_and(|(status, _)| status == "Unknown"));
+            operator.until(&format!("{what}: the other update"), |status| is_recommended(status, "1.2.0"));
+        } else {
+            let words = attack.refused.as_deref().unwrap();
+            let status = operator.until(&what, |status| reason(status, "RetrievedUpdates") == words);
+            assert!(both(&status), "{what}: what was good stays");
+        }
+        stranger.says(|_| Said::json(good().to_string()));
+        operator.until(&format!("after {what}, both updates are recommended"), |status| {
+            both(status) && reason(status, "RetrievedUpdates") != attack.refused.as_deref().unwrap_or("-")
+        });
+    }
+    operator.end();
+}
+
+#[test]
+fn answers_for_a_mirror_and_commands() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(good().to_string()));
+    let upstream = format!("http://{}/api/upgrades_info", stranger.host);
+    fs::write(place.path().join("feed.prom"), "broken 0\n").unwrap();
+    let listen = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
+    let mut mirror =
+        Service::start(place.path(), &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64"][..], &listen].concat());
+    let line = mirror.line_with(&["serving on http://127.0.0.1:"]);
+    let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
+    let mirrored = format!("http://127.0.0.1:{port}/api/upgrades_info");
+    let show = |graph: &str| run(place.path(), &["graph", "show", "c", "--arch", "amd64", "--graph", graph]);
+    for (name, attack) in attack::all::<Attack>("answers") {
+        let what = format!("{name} ({})", attack.attack);
+        let said = attack.said();
+        stranger.says(move |_| said.clone());
+        let url = format!("{upstream}?channel=c&arch=amd64");
+        let shown = show(&url);
+        let series = ["--series", "feed.prom", "--now", "2026-11-16T00:00:00Z"];
+        let assessed = run(
+            place.path(),
+            &[&["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", &url][..], &series].concat(),
+        );
+        for ended in [&shown, &assessed] {
+            let text = shortened(&ended.text);
+            match &attack.says {
+                Some(words) => assert!(ended.code != 0 && ended.text.contains(words), "{what}: {text}"),
+                None => assert!(ended.text.contains("1.2.0"), "{what}: {text}"),
+            }
+            assert!(!ended.text.contains('\u{1b}'), "{what}: {text}");
+        }
+        if attack.says.is_some() {
+            let line = mirror.line_with(&[" WARN ", " ERROR "]);
+            assert!(line.contains("c/amd64") || line.contains("channel"), "{what}: the source is named: {line}");
+            let kept = show(&mirrored);
+            assert!(kept.code == 0 && kept.text.contains("1.1.0"), "{what}: what was good stays: {}", shortened(&kept.text));
+        }
+        stranger.says(|_| Said::json(good().to_string()));
+    }
+    mirror.end(COMMAND);
+}
+
+/// An answer that ends the process whenever it is assessed would end it after each restart: what two processes left behind
+/// that were ended so is enough for the third.
+#[test]
+fn answers_that_end_the_process() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(good().to_string()));
+    let upstream = format!("http://{}/api", stranger.host);
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    operator.until("both updates are recommended", both);
+    let mut deadly = good();
+    deadly["conditionalEdges"][0]["risks"][0]["name"] = "Deadly".into();
+    let deadly = deadly.to_string();
+    let digest = Digest::sha256(deadly.as_bytes());
+    stranger.says(move |_| Said::json(deadly.clone()));
+    operator.end();
+    mark_deaths(place.path(), &digest, 2);
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let set_aside = |status: &Value| reason(status, "RetrievedUpdates") == "RevisionSetAside";
+    assert!(both(&operator.until("it is set aside", set_aside)), "what was good stays");
+    stranger.says(|_| Said::json(good().to_string()));
+    assert!(both(&operator.until("the next answer is taken up", |status| !set_aside(status))));
+    operator.end();
+}

@@ -1,0 +1,204 @@
+//! Attacks by whoever publishes graph-data: as a directory, an archive, a git revision, and an image in a registry.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clearway_testbed::Registry;
+use clearway_testbed::images::{Family, Pusher, gzip};
+use serde::Deserialize;
+
+use crate::attack::{self, Content};
+use crate::operator::{Operator, advice, is_recommended};
+use crate::program::{COMMAND, Service, run, shortened};
+
+/// What an attack puts into graph-data, and what becomes of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attack {
+    /// What somebody tries.
+    attack: String,
+    /// Files beside the good ones, or in place of one.
+    files: BTreeMap<String, Content>,
+    /// The revision is refused, and this is said.
+    refused: Option<String>,
+    /// It is published, and the update to 1.1.0 is not judged, saying this.
+    unknown: Option<String>,
+    /// It is published, and the update to 1.1.0 is not offered.
+    #[serde(default)]
+    closed: bool,
+    /// It is published, and nothing comes of it.
+    #[serde(default)]
+    harmless: bool,
+    /// A text that must not be on any terminal, log or answer.
+    never: Option<String>,
+}
+
+impl Attack {
+    /// Whether all of it is files, which every source can hold.
+    fn is_of_files(&self) -> bool {
+        self.files.values().all(|content| content.bytes().is_some())
+    }
+}
+
+/// Three releases: the update to 1.1.0 is what attacks touch, that to 1.2.0 has a rule which must be evaluated all the same.
+const GOOD: [(&str, &str); 4] = [
+    ("version", "1.2.0\n"),
+    ("channels/c.yaml", "name: c\nversions: [1.0.0, 1.1.0, 1.2.0]\n"),
+    (
+        "releases/r.yaml",
+        "- {version: 1.0.0, arch: amd64, payload: 'r.example.com/p:1.0.0'}\n\
+         - {version: 1.1.0, arch: amd64, payload: 'r.example.com/p:1.1.0', previous: [1.0.0]}\n\
+         - {version: 1.2.0, arch: amd64, payload: 'r.example.com/p:1.2.0', previous: [1.0.0]}\n",
+    ),
+    (
+        "risks/watched.yaml",
+        "name: Watched\nurl: https://example.com/w\nmessage: It breaks.\nto: 1.2.0\nfrom: '*'\n\
+         matchingRules: [{type: PromQL, promql: {promql: max(broken)}}]\n",
+    ),
+];
+
+/// Writes the good files, and those of an attack.
+fn write(root: &Path, files: &BTreeMap<String, Content>) {
+    for (name, text) in GOOD {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    attack::write(root, files);
+}
+
+fn archive(root: &Path, below: &str) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.follow_symlinks(false);
+    builder.append_dir_all(below, root).unwrap();
+    builder.into_inner().unwrap()
+}
+
+fn git(root: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+    let done = Command::new("git").arg("-C").arg(root).args(identity).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The sources that can hold an attack, each as the arguments that name it.
+async fn sources(
+    name: &str,
+    attack: &Attack,
+    place: &Path,
+    registry: Option<&Registry>,
+) -> Vec<(&'static str, Vec<String>)> {
+    let root = place.join("data");
+    write(&root, &attack.files);
+    let mut sources = vec![("directory", vec!["data".to_owned()])];
+    if !attack.is_of_files() {
+        return sources;
+    }
+    fs::write(place.join("data.tar.gz"), gzip(&archive(&root, "data"))).unwrap();
+    sources.push(("archive", vec!["data.tar.gz".to_owned()]));
+    if let Some(registry) = registry {
+        let layer = gzip(&archive(&root, "var/lib/graph-data"));
+        Pusher::new(&registry.base_url(), "hostile").image(Family::Oci, Some(name), "amd64", vec![layer]).await;
+        sources.push(("image", vec![format!("oci://{}/hostile:{name}", registry.host())]));
+    }
+    git(&root, &["init", "-q"]);
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-q", "-m", "all"]);
+    sources.push(("git", vec!["data".to_owned(), "--rev".to_owned(), "HEAD".to_owned()]));
+    sources
+}
+
+/// Every command that reads graph-data, on every source that can hold the attack.
+#[tokio::test]
+async fn graph_data_for_commands() {
+    let registry = clearway_testbed::registry().await;
+    for (name, attack) in attack::all::<Attack>("graph-data") {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("feed.prom"), "broken 0\n").unwrap();
+        for (source, graph) in sources(&name, &attack, place.path(), registry.as_ref()).await {
+            let graph: Vec<&str> = ["--graph"].into_iter().chain(graph.iter().map(String::as_str)).collect();
+            commands(&name, &attack, source, place.path(), &graph);
+        }
+    }
+}
+
+/// The commands on one source.
+fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&str]) {
+    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--now", "2026-11-16T00:00:00Z"];
+    let lint = run(place, &[&["graph", "lint"][..], graph].concat());
+    let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
+    let assessed = run(place, &[&assess[..], &["--series", "feed.prom"], graph].concat());
+    let what = format!("{name} ({}) from {source}", attack.attack);
+    for (command, ended) in [("lint", &lint), ("show", &show), ("assess", &assessed)] {
+        let text = shortened(&ended.text);
+        if let Some(never) = &attack.never {
+            assert!(!ended.text.contains(never.as_str()), "{what}: {command} prints {never:?}");
+        }
+        if let Some(words) = &attack.refused {
+            assert!(ended.code != 0 && ended.text.contains(words), "{what}: {command} ends with {}: {text}", ended.code);
+        } else if command != "lint" {
+            assert!(ended.text.contains("1.2.0"), "{what}: {command} ends with {}: {text}", ended.code);
+        }
+    }
+}
+
+/// The service and the operator live through all attacks, one after the other: what was good before stays, and what is
+/// good afterwards is taken up.
+#[test]
+fn graph_data_for_services() {
+    let place = tempfile::tempdir().unwrap();
+    let current = place.path().join("current");
+    let mut revisions = 0_usize;
+    // A revision of its own each time, so that taking it up can be seen; published by renaming a link.
+    let mut publish = |files: &BTreeMap<String, Content>| -> PathBuf {
+        revisions += 1;
+        let (data, link) = (place.path().join(format!("data-{revisions}")), place.path().join("next"));
+        write(&data, files);
+        fs::write(data.join("channels/number.yaml"), format!("name: number-{revisions}\nversions: [1.0.0]\n")).unwrap();
+        symlink(&data, &link).unwrap();
+        fs::rename(link, &current).unwrap();
+        data
+    };
+    publish(&BTreeMap::new());
+    let arguments = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
+    let mut service =
+        Service::start(place.path(), &[&["serve", "--graph-data", "current"][..], &arguments].concat());
+    let line = service.line_with(&["serving on http://127.0.0.1:"]);
+    let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
+    let upstream = format!("http://127.0.0.1:{port}/api/upgrades_info");
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let both = |status: &serde_json::Value| is_recommended(status, "1.1.0") && is_recommended(status, "1.2.0");
+    operator.until("both updates are recommended", both);
+    service.forget();
+    for (name, attack) in attack::all::<Attack>("graph-data") {
+        let what = format!("{name} ({})", attack.attack);
+        let data = publish(&attack.files);
+        let line = service.line_with(&["graph-data refused", "published", "cannot be read"]);
+        if attack.refused.is_some() {
+            assert!(!line.contains("published"), "{what}: {line}");
+            assert!(both(&operator.status()), "{what}: what was good stays");
+        } else if let Some(words) = &attack.unknown {
+            assert!(line.contains("published"), "{what}: {line}");
+            let status = operator.until(&what, |status| {
+                advice(status, "1.1.0").is_some_and(|(status, _)| status == "Unknown")
+            });
+            let (_, message) = advice(&status, "1.1.0").unwrap();
+            assert!(message.contains(words), "{what}: {message}");
+            operator.until(&format!("{what}: the other update is recommended"), |status| is_recommended(status, "1.2.0"));
+        } else if attack.closed {
+            assert!(line.contains("published"), "{what}: {line}");
+            operator.until(&what, |status| advice(status, "1.1.0").is_none() && is_recommended(status, "1.2.0"));
+        } else {
+            assert!(attack.harmless && line.contains("published"), "{what}: {line}");
+            operator.until(&what, both);
+        }
+        publish(&BTreeMap::new());
+        service.line_with(&["published"]);
+        operator.until(&format!("after {what}, both updates are recommended"), both);
+        fs::remove_dir_all(data).unwrap();
+    }
+    operator.end();
+    service.end(COMMAND);
+}

@@ -1,0 +1,133 @@
+//! The operator under attack: on a state directory, with a ClusterVersion at 1.0.0 that follows the channel `c`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clearway_core::Digest;
+use clearway_testbed::IN_TIME;
+use serde_json::{Value, json};
+
+use crate::program::{MARKER, OPERATOR, Service, shortened};
+
+const OBJECT: &str = "objects/config.openshift.io/ClusterVersion/_/version.yaml";
+
+/// An operator and its state directory.
+pub(crate) struct Operator {
+    state: PathBuf,
+    service: Service,
+}
+
+/// Writes a state directory: the ClusterVersion, an object with something to hide, and a feed of metrics.
+pub(crate) fn write_state(state: &Path) {
+    let write = |path: &str, text: String| {
+        let path = state.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let history = json!([{
+        "state": "Completed", "version": "1.0.0", "image": "r.example.com/p:1.0.0", "verified": false,
+        "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z",
+    }]);
+    let version = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+        "spec": {"clusterID": "0d9fd3a5-8b7e-4b7a-9a52-1d4a5a4a1f6c", "channel": "c"},
+        "status": {"desired": {"version": "1.0.0", "image": "r.example.com/p:1.0.0"}, "history": history,
+                   "observedGeneration": 1, "versionHash": "", "availableUpdates": null},
+    });
+    write(OBJECT, version.to_string());
+    for (group, kind, name) in [("core", "ConfigMap", "disks"), ("core", "Secret", "login"), ("core", "Node", "one")] {
+        let namespace = if kind == "Node" { "_" } else { "shop" };
+        let mut metadata = json!({"name": name, "annotations": {"note": MARKER}});
+        if kind != "Node" {
+            metadata["namespace"] = namespace.into();
+        }
+        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": {"key": MARKER}});
+        write(&format!("objects/{group}/{kind}/{namespace}/{name}.yaml"), object.to_string());
+    }
+    write("metrics/feed.prom", format!("# TYPE broken gauge\nbroken 0\n# TYPE labelled gauge\nlabelled{{secret=\"{MARKER}\"}} 1\n"));
+}
+
+/// Marks in what operators keep over a restart that an answer has ended so many of them.
+pub(crate) fn mark_deaths(place: &Path, answer: &Digest, deaths: u32) {
+    let directory = place.join("state/objects/core/ConfigMap/clearway");
+    let path = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let mut object: Value = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    object["data"]["assessing"] = format!("{answer} {deaths}").into();
+    fs::write(path, object.to_string()).unwrap();
+}
+
+impl Operator {
+    pub(crate) fn start(place: &Path, more: &[&str]) -> Self {
+        let state = place.join("state");
+        if !state.exists() {
+            write_state(&state);
+        }
+        let arguments = [
+            &["operator", "--state", state.to_str().unwrap(), "--status-listen", "127.0.0.1:0", "--arch", "amd64"][..],
+            &["--fetch-every", "1s", "--between-rounds", "1s", "--between-answers", "1s", "--log", "info"],
+            more,
+        ]
+        .concat();
+        let service = Service::start(place, &arguments);
+        Operator { state, service }
+    }
+
+    /// The status of the ClusterVersion.
+    pub(crate) fn status(&self) -> Value {
+        let text = fs::read_to_string(self.state.join(OBJECT)).unwrap();
+        let object: Value = serde_saphyr::from_str(&text).unwrap();
+        assert!(!object["status"].to_string().contains(MARKER), "the status tells a value of the cluster");
+        object["status"].clone()
+    }
+
+    /// Waits until the status is so.
+    pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let begin = Instant::now();
+        loop {
+            let status = self.status();
+            if holds(&status) {
+                return status;
+            }
+            self.service.is_well();
+            let words = self.service.last_words();
+            assert!(begin.elapsed() < IN_TIME, "{what}: not so\n{}\n{words}", shortened(&status.to_string()));
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for a line of its log.
+    pub(crate) fn line_with(&mut self, text: &str) -> String {
+        self.service.line_with(&[text])
+    }
+
+    /// Ends it, and looks through all that it wrote.
+    pub(crate) fn end(self) {
+        self.service.end(OPERATOR);
+        let log = fs::read_to_string(self.state.join("events.log")).unwrap_or_default();
+        assert!(!log.contains(MARKER), "an event tells a value of the cluster");
+    }
+}
+
+/// What is advised about a version: its status, reason and message.
+pub(crate) fn advice(status: &Value, version: &str) -> Option<(String, String)> {
+    let is = |update: &&Value| update["version"] == version;
+    if status["availableUpdates"].as_array().into_iter().flatten().any(|update| is(&update)) {
+        return Some(("True".to_owned(), String::new()));
+    }
+    let conditional = status["conditionalUpdates"].as_array()?.iter().find(|update| is(&&update["release"]))?;
+    let recommended = conditional["conditions"].as_array()?.iter().find(|one| one["type"] == "Recommended")?;
+    Some((recommended["status"].as_str()?.to_owned(), recommended["message"].as_str().unwrap_or_default().to_owned()))
+}
+
+/// Whether a version is recommended.
+pub(crate) fn is_recommended(status: &Value, version: &str) -> bool {
+    advice(status, version).is_some_and(|(status, _)| status == "True")
+}
+
+/// The reason of a condition of the ClusterVersion.
+pub(crate) fn reason<'a>(status: &'a Value, type_: &str) -> &'a str {
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.find(|one| one["type"] == type_).and_then(|one| one["reason"].as_str()).unwrap_or_default()
+}

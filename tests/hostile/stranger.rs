@@ -1,0 +1,108 @@
+//! A server that says what an attack wants it to, whoever asks.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde::Deserialize;
+
+/// What is said to one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    /// Lines of the head, besides the length.
+    pub(crate) head: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) end: End,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum End {
+    /// After its body.
+    #[default]
+    Whole,
+    /// Never: the body is said again and again.
+    Endless,
+    /// Never: nothing more is said.
+    Stalled,
+}
+
+impl Said {
+    pub(crate) fn json(body: impl Into<Vec<u8>>) -> Self {
+        let head = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Said { status: 200, head, body: body.into(), end: End::Whole }
+    }
+}
+
+type Script = Arc<Mutex<Box<dyn Fn(&str) -> Said + Send>>>;
+
+/// A server on this machine.
+pub(crate) struct Stranger {
+    pub(crate) host: String,
+    script: Script,
+}
+
+impl Stranger {
+    /// Starts one that answers a path, or the body of a request after it.
+    pub(crate) fn start(script: impl Fn(&str) -> Said + Send + 'static) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = socket.local_addr().unwrap().to_string();
+        let script: Script = Arc::new(Mutex::new(Box::new(script)));
+        let said = script.clone();
+        thread::spawn(move || {
+            for stream in socket.incoming().map_while(Result::ok) {
+                let said = said.clone();
+                // Whoever goes away while it is told something has had enough.
+                thread::spawn(move || answer(stream, &said));
+            }
+        });
+        Stranger { host, script }
+    }
+
+    pub(crate) fn says(&self, script: impl Fn(&str) -> Said + Send + 'static) {
+        *self.script.lock().unwrap() = Box::new(script);
+    }
+}
+
+fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let path = request.split(' ').nth(1).unwrap_or_default();
+    let asked = format!("{path} {}", String::from_utf8_lossy(&body));
+    let said = script.lock().unwrap()(&asked);
+    let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", said.status);
+    for (name, value) in &said.head {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if said.end == End::Whole {
+        head.push_str(&format!("content-length: {}\r\n", said.body.len()));
+    }
+    let mut stream = reader.into_inner();
+    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    stream.write_all(&said.body)?;
+    match said.end {
+        End::Whole => Ok(()),
+        End::Endless => loop {
+            stream.write_all(&said.body)?;
+        },
+        // Until the other side has had enough.
+        End::Stalled => stream.read_to_end(&mut Vec::new()).map(drop),
+    }
+}
