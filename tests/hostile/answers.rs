@@ -51,7 +51,8 @@ impl Attack {
 fn good() -> Value {
     let node = |version: &str| json!({"version": version, "payload": format!("r.example.com/p:{version}")});
     let rules = json!([{"type": "PromQL", "promql": {"promql": "max(broken)"}}]);
-    let risk = json!({"name": "Watched", "url": "https://example.com", "message": "It breaks.", "matchingRules": rules});
+    let risk =
+        json!({"name": "Watched", "url": "https://example.com", "message": "It breaks.", "matchingRules": rules});
     json!({
         "version": 1,
         "nodes": [node("1.0.0"), node("1.1.0"), node("1.2.0")],
@@ -98,8 +99,10 @@ fn answers_for_a_mirror_and_commands() {
     let upstream = format!("http://{}/api/upgrades_info", stranger.host);
     fs::write(place.path().join("feed.prom"), "broken 0\n").unwrap();
     let listen = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
-    let mut mirror =
-        Service::start(place.path(), &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64"][..], &listen].concat());
+    let mut mirror = Service::start(
+        place.path(),
+        &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64"][..], &listen].concat(),
+    );
     let line = mirror.line_with(&["serving on http://127.0.0.1:"]);
     let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
     let mirrored = format!("http://127.0.0.1:{port}/api/upgrades_info");
@@ -113,7 +116,8 @@ fn answers_for_a_mirror_and_commands() {
         let series = ["--series", "feed.prom", "--now", "2026-11-16T00:00:00Z"];
         let assessed = run(
             place.path(),
-            &[&["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", &url][..], &series].concat(),
+            &[&["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", &url][..], &series]
+                .concat(),
         );
         for ended in [&shown, &assessed] {
             let text = shortened(&ended.text);
@@ -127,7 +131,11 @@ fn answers_for_a_mirror_and_commands() {
             let line = mirror.line_with(&[" WARN ", " ERROR "]);
             assert!(line.contains("c/amd64") || line.contains("channel"), "{what}: the source is named: {line}");
             let kept = show(&mirrored);
-            assert!(kept.code == 0 && kept.text.contains("1.1.0"), "{what}: what was good stays: {}", shortened(&kept.text));
+            assert!(
+                kept.code == 0 && kept.text.contains("1.1.0"),
+                "{what}: what was good stays: {}",
+                shortened(&kept.text)
+            );
         }
         stranger.says(|_| Said::json(good().to_string()));
     }

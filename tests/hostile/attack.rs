@@ -61,9 +61,12 @@ impl Content {
                 bytes.extend(after.as_bytes());
                 Some(bytes)
             }
-            Content::Nested { before, open, middle, close, depth, after } => {
-                Some([before, &open.repeat(*depth), middle, &close.repeat(*depth), after].map(String::as_str).concat().into_bytes())
-            }
+            Content::Nested { before, open, middle, close, depth, after } => Some(
+                [before, &open.repeat(*depth), middle, &close.repeat(*depth), after]
+                    .map(String::as_str)
+                    .concat()
+                    .into_bytes(),
+            ),
             Content::Link { .. } | Content::Odd { .. } => None,
         }
     }

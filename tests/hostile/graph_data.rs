@@ -137,7 +137,11 @@ fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&s
             assert!(!ended.text.contains(never.as_str()), "{what}: {command} prints {never:?}");
         }
         if let Some(words) = &attack.refused {
-            assert!(ended.code != 0 && ended.text.contains(words), "{what}: {command} ends with {}: {text}", ended.code);
+            assert!(
+                ended.code != 0 && ended.text.contains(words),
+                "{what}: {command} ends with {}: {text}",
+                ended.code
+            );
         } else if command != "lint" {
             assert!(ended.text.contains("1.2.0"), "{what}: {command} ends with {}: {text}", ended.code);
         }
@@ -163,8 +167,7 @@ fn graph_data_for_services() {
     };
     publish(&BTreeMap::new());
     let arguments = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
-    let mut service =
-        Service::start(place.path(), &[&["serve", "--graph-data", "current"][..], &arguments].concat());
+    let mut service = Service::start(place.path(), &[&["serve", "--graph-data", "current"][..], &arguments].concat());
     let line = service.line_with(&["serving on http://127.0.0.1:"]);
     let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
     let upstream = format!("http://127.0.0.1:{port}/api/upgrades_info");
@@ -181,12 +184,12 @@ fn graph_data_for_services() {
             assert!(both(&operator.status()), "{what}: what was good stays");
         } else if let Some(words) = &attack.unknown {
             assert!(line.contains("published"), "{what}: {line}");
-            let status = operator.until(&what, |status| {
-                advice(status, "1.1.0").is_some_and(|(status, _)| status == "Unknown")
-            });
+            let status =
+                operator.until(&what, |status| advice(status, "1.1.0").is_some_and(|(status, _)| status == "Unknown"));
             let (_, message) = advice(&status, "1.1.0").unwrap();
             assert!(message.contains(words), "{what}: {message}");
-            operator.until(&format!("{what}: the other update is recommended"), |status| is_recommended(status, "1.2.0"));
+            operator
+                .until(&format!("{what}: the other update is recommended"), |status| is_recommended(status, "1.2.0"));
         } else if attack.closed {
             assert!(line.contains("published"), "{what}: {line}");
             operator.until(&what, |status| advice(status, "1.1.0").is_none() && is_recommended(status, "1.2.0"));

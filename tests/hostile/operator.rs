@@ -46,7 +46,10 @@ pub(crate) fn write_state(state: &Path) {
         let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": {"key": MARKER}});
         write(&format!("objects/{group}/{kind}/{namespace}/{name}.yaml"), object.to_string());
     }
-    write("metrics/feed.prom", format!("# TYPE broken gauge\nbroken 0\n# TYPE labelled gauge\nlabelled{{secret=\"{MARKER}\"}} 1\n"));
+    write(
+        "metrics/feed.prom",
+        format!("# TYPE broken gauge\nbroken 0\n# TYPE labelled gauge\nlabelled{{secret=\"{MARKER}\"}} 1\n"),
+    );
 }
 
 /// Marks in what operators keep over a restart that an answer has ended so many of them.

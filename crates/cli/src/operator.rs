@@ -92,6 +92,17 @@ struct Stores<S> {
     updates: S,
 }
 
+/// How long the lease lasts, and how often it is renewed; in time for a second attempt if the first one fails.
+fn lease_terms(options: &Operator) -> Result<Terms> {
+    let duration = options.lease_duration;
+    let renew = options.lease_renewal.unwrap_or(duration / 3);
+    anyhow::ensure!(
+        renew >= Duration::from_millis(100) && renew <= duration / 2,
+        "--lease-renewal {renew:?} does not fit --lease-duration {duration:?}: at least 100ms, and at most half of it"
+    );
+    Ok(Terms { duration, renew })
+}
+
 /// How the cluster is reached as each of the three; an identity that is not named is the operator's own.
 fn access(options: &Operator) -> Result<Stores<Connection>> {
     let connection = |account: Option<&String>| {
@@ -161,7 +172,7 @@ where
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
     };
-    let terms = Terms { duration: options.lease_duration, renew: options.lease_duration / 5 };
+    let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
     let mut stop = std::pin::pin!(stop_signal()?);
     loop {

@@ -15,13 +15,20 @@ use serde_json::{Value, json};
 pub struct Terms {
     /// How long others wait after the last sign of life.
     pub duration: Duration,
-    /// How often it is renewed, and looked at by who waits.
+    /// How often it is renewed.
     pub renew: Duration,
+}
+
+impl Terms {
+    /// How often somebody who waits looks at it, and how soon a renewal that failed is tried again.
+    fn retry(&self) -> Duration {
+        self.renew / 4
+    }
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { duration: Duration::from_secs(15), renew: Duration::from_secs(3) }
+        Terms { duration: Duration::from_secs(60), renew: Duration::from_secs(20) }
     }
 }
 
@@ -77,23 +84,24 @@ impl<S: Store> Candidate<S> {
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "the lease cannot be had"),
             }
-            tokio::time::sleep(self.terms.renew).await;
+            tokio::time::sleep(self.terms.retry()).await;
         }
     }
 
     /// Renews the lease until that fails for so long that another may lead.
     pub async fn hold(&mut self) {
-        let mut renewed = Instant::now();
+        let (mut renewed, mut pause) = (Instant::now(), self.terms.renew);
         loop {
-            tokio::time::sleep(self.terms.renew).await;
+            tokio::time::sleep(pause).await;
+            pause = self.terms.retry();
             // An answer that takes too long is none.
-            match tokio::time::timeout(self.terms.renew, self.attempt()).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
+            match tokio::time::timeout(self.terms.retry(), self.attempt()).await {
+                Ok(Ok(true)) => (renewed, pause) = (Instant::now(), self.terms.renew),
                 Ok(Ok(false)) => return tracing::warn!("another leads"),
                 Ok(Err(error)) => tracing::warn!(%error, "the lease could not be renewed"),
                 Err(_) => tracing::warn!("the lease could not be renewed in time"),
             }
-            if renewed.elapsed() + self.terms.renew >= self.terms.duration {
+            if renewed.elapsed() + pause + self.terms.retry() >= self.terms.duration {
                 return tracing::warn!("the lease was not renewed for too long, so another may lead");
             }
         }

@@ -10,6 +10,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use reqwest::redirect;
 
+/// How this program names itself to every server.
+pub(crate) const USER_AGENT: &str = concat!("clearway/", env!("CARGO_PKG_VERSION"));
+
 /// Redirects that are followed; more is a loop.
 const REDIRECTS: usize = 5;
 
@@ -68,7 +71,7 @@ pub(crate) fn client_as(
 ) -> Result<reqwest::Client, HttpError> {
     install_tls();
     let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
+        .user_agent(USER_AGENT)
         .timeout(options.timeout)
         .connect_timeout(options.connect_timeout)
         .redirect(redirect::Policy::custom(follow));

@@ -94,8 +94,11 @@ pub(crate) struct Operator {
     #[arg(long, value_name = "NAME", default_value = "clearway")]
     pub(crate) namespace: String,
     /// How long others wait after the last sign of life of the one that leads
-    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
     pub(crate) lease_duration: Duration,
+    /// How often the one that leads renews the lease [default: a third of --lease-duration]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) lease_renewal: Option<Duration>,
     /// Where /livez and /readyz are, and /metrics unless --metrics-listen names another address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     pub(crate) status_listen: SocketAddr,

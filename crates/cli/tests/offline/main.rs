@@ -15,6 +15,7 @@ mod lint;
 mod odd_files;
 mod promql;
 mod release;
+mod requests;
 mod risk;
 mod security;
 mod serve;

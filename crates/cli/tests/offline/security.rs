@@ -15,7 +15,8 @@ fn every_claim_of_the_threat_model_has_a_test() {
         let names: Vec<&str> = test.split('`').filter(|part| !part.trim().is_empty()).collect();
         let [file, name] = names[..] else { panic!("not a file and a test: {test}") };
         let code = fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{claim} {file}: {error}"));
-        let (before, _) = code.split_once(&format!("fn {name}(")).unwrap_or_else(|| panic!("{claim} {file}: no {name}"));
+        let (before, _) =
+            code.split_once(&format!("fn {name}(")).unwrap_or_else(|| panic!("{claim} {file}: no {name}"));
         let attributes = before.rsplit("\n\n").next().unwrap_or_default();
         assert!(attributes.contains("test]"), "{claim} {name} is no test");
         claims += 1;

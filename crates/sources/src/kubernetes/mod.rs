@@ -25,7 +25,7 @@ pub(crate) use watch::SILENCE;
 pub use watch::Seen;
 pub use write::{Apply, Part};
 
-use crate::http::{innermost, install_tls};
+use crate::http::{USER_AGENT, innermost, install_tls};
 
 /// Objects asked for in one page of a list.
 const PAGE: u32 = 500;
@@ -173,6 +173,8 @@ impl Cluster {
             config.auth_info.impersonate_groups = None;
             config.auth_info.impersonate_user_extra = None;
         }
+        // So that the server's audit log says who asks.
+        config.headers.push((::http::header::USER_AGENT, ::http::HeaderValue::from_static(USER_AGENT)));
         config.connect_timeout = Some(Duration::from_secs(5));
         // Longer than the server's own limit on a watch, which would otherwise be cut for being quiet.
         config.read_timeout = Some(Duration::from_secs(330));

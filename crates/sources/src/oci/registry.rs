@@ -218,7 +218,7 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
         }
     });
     reqwest::Client::builder()
-        .user_agent(concat!("clearway/", env!("CARGO_PKG_VERSION")))
+        .user_agent(crate::http::USER_AGENT)
         // A layer is hashed as it is stored, so nothing may unpack it on the way.
         .no_gzip()
         .connect_timeout(options.timeout)
