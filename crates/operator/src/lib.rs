@@ -21,6 +21,7 @@ pub mod metrics;
 pub mod metrics_access;
 pub mod metrics_store;
 pub mod operator;
+mod other_operator;
 pub mod preflight;
 pub mod recommendations;
 pub mod reconciler;

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use clearway_bundle::Installed;
-use clearway_sources::store::{Key, Kind as ObjectKind, Seen, Store, StoreError};
+use clearway_sources::store::{Seen, Store, StoreError};
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::api::{Kind, SINGLETON};
-use crate::driver::{Told, Tools, definitions, drive, object_kind};
+use crate::driver::{Told, Tools, drive, object_kind};
+use crate::other_operator;
 use crate::reconciler::Settings;
 
 /// How often a kind that is not served is looked for again.
@@ -30,12 +31,31 @@ pub async fn operate<S: Store>(
         let (store, names) = (tools.store.clone(), names.clone());
         tasks.spawn(async move { find(&store, kind, &names).await });
     }
+    // Those that another operator keeps; that is said once.
+    let mut left_alone = BTreeSet::new();
     let mut drivers: BTreeMap<(Kind, String), tokio::task::AbortHandle> = BTreeMap::new();
     while let Some((kind, found)) = found.recv().await {
         match found {
-            Found::There(name) => {
+            Found::There(object) => {
+                let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 let id = (kind, name.clone());
-                if drivers.contains_key(&id) || is_looked_after(&tools.store, kind).await {
+                if drivers.contains_key(&id) && !other_operator::manages_status(&object) {
+                    continue;
+                }
+                if let Some(evidence) = other_operator::find(&tools.store, kind, &object, (tools.clock)()).await {
+                    if left_alone.insert(id.clone()) {
+                        tracing::warn!(
+                            "OpenShift's own operator looks after the ClusterVersion ({evidence}); its status is left alone"
+                        );
+                    }
+                    if let Some(driver) = drivers.remove(&id) {
+                        driver.abort();
+                        shown.send_modify(|all| drop(all.remove(&id)));
+                    }
+                    continue;
+                }
+                left_alone.remove(&id);
+                if drivers.contains_key(&id) {
                     continue;
                 }
                 let (told, seen) = watch::channel(None);
@@ -56,30 +76,8 @@ pub async fn operate<S: Store>(
     }
 }
 
-/// Whether OpenShift's own operator looks after the ClusterVersion, whose status is then never written: the CRD is not
-/// ours, and the other operator is there, or nobody can tell.
-async fn is_looked_after<S: Store>(store: &S, kind: Kind) -> bool {
-    if kind != Kind::ClusterVersion {
-        return false;
-    }
-    let crd = store.get(&Key::cluster_wide(definitions(), kind.crd())).await;
-    if !matches!(crd, Ok(Some(crd)) if Installed::of(&crd) == Installed::Foreign) {
-        return false;
-    }
-    let deployment = Key {
-        kind: ObjectKind::new("apps/v1", "Deployment"),
-        namespace: "openshift-cluster-version".to_owned(),
-        name: "cluster-version-operator".to_owned(),
-    };
-    let there = !matches!(store.get(&deployment).await, Ok(None));
-    if there {
-        tracing::warn!("OpenShift's own operator looks after the ClusterVersion; its status is left alone");
-    }
-    there
-}
-
 enum Found {
-    There(String),
+    There(Box<Value>),
     Gone(String),
 }
 
@@ -94,9 +92,7 @@ async fn find<S: Store>(store: &S, kind: Kind, names: &mpsc::Sender<(Kind, Found
             Ok(mut seen) => {
                 while let Some(seen) = seen.recv().await {
                     let found = match seen {
-                        Seen::Object(object) => {
-                            Found::There(object["metadata"]["name"].as_str().unwrap_or_default().to_owned())
-                        }
+                        Seen::Object(object) => Found::There(object),
                         Seen::Gone { name } => Found::Gone(name),
                         Seen::Trouble { error } => {
                             tracing::warn!(%error, %kind, "objects cannot be seen at the moment");

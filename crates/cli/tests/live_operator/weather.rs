@@ -235,9 +235,46 @@ async fn a_service_that_trickles_holds_nothing_up() {
     .await;
 }
 
-/// Where OpenShift's own operator runs, the status of its ClusterVersion is never written.
+/// Where OpenShift's own operator runs, the status of its ClusterVersion is never written: it is recognised by its
+/// Deployment, by its lease, and, while ours is at work already, by the first status that it writes.
 #[tokio::test]
 async fn the_cluster_version_of_another_operator_is_left_alone() {
+    let Some(lab) = Lab::open(&ClusterOptions::api_only(), "standard", "4.6.23", "stable-4.6").await else { return };
+    let said = "OpenShift's own operator looks after";
+    let namespace = "openshift-cluster-version";
+    lab.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+
+    // Ours was here first; then the other one writes.
+    let mut operator = lab.operator("first.log", &["--upstream", "http://127.0.0.1:1"]);
+    lab.until("it keeps the object", |object| {
+        condition(&object["status"]["conditions"], "RetrievedUpdates").1 == "RemoteFailed"
+    })
+    .await;
+    let theirs = PatchParams { field_manager: Some("cluster-version-operator".into()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({"status": {"versionHash": "theirs"}}));
+    lab.versions().patch_status("version", &theirs, &patch).await.unwrap();
+    wait_until(SOON, "it says so", async || operator.logged(said)).await.unwrap();
+    operator.kill();
+
+    // By what it manages, and by its Deployment where the CRD is not ours.
+    let before = lab.version().await;
+    let operator = lab.operator("second.log", &["--upstream", "http://127.0.0.1:1", "--lease-duration", "1s"]);
+    wait_until(SOON, "it says so", async || operator.logged("it manages fields of the status")).await.unwrap();
+    drop(operator);
+    assert_eq!(lab.version().await, before);
+    lab.create(&json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "version", "namespace": namespace},
+        "spec": {"holderIdentity": "another", "leaseDurationSeconds": 137, "renewTime": "2999-01-01T00:00:00.000000Z"},
+    }))
+    .await;
+    let operator = lab.operator("third.log", &["--upstream", "http://127.0.0.1:1", "--lease-duration", "1s"]);
+    wait_until(SOON, "it says so", async || operator.logged("it holds the lease")).await.unwrap();
+    assert_eq!(lab.version().await, before);
+}
+
+/// The CRD is not ours, and the other operator is installed.
+#[tokio::test]
+async fn the_deployment_of_another_operator_is_enough() {
     let Some(lab) = Lab::open(&ClusterOptions::api_only(), "standard", "4.6.23", "stable-4.6").await else { return };
     let ours =
         json!({"metadata": {"annotations": {"clearway.dev/channel": null, "clearway.dev/bundle-version": null}}});

@@ -31,6 +31,7 @@ use clearway_bundle::Channel;
 use serde_json::{Value, json};
 
 use super::{MetricsExposure, NAME, Settings, labels, metadata};
+use crate::other_operator;
 
 pub use evidence::{AGGREGATE_TO_EVIDENCE, EVIDENCE};
 
@@ -128,6 +129,15 @@ pub const OPERATOR: &[Right] = &[
         &["create", "patch"],
         "what an administrator would look for with kubectl describe",
     ),
+    Right::new(
+        &["coordination.k8s.io"],
+        &["leases"],
+        &["get"],
+        "whether OpenShift's own operator leads here: then the ClusterVersion is left alone",
+    )
+    .named(&[other_operator::LEASE]),
+    Right::new(&["apps"], &["deployments"], &["get"], "whether OpenShift's own operator is installed")
+        .named(&[other_operator::NAME]),
 ];
 
 /// What the operator's own account may do in its own namespace, in the standard channel.
