@@ -1,4 +1,16 @@
 //! Bounds on foreign input, in one place and with a reason each.
+//!
+//! [`Limits`] holds for every document that is read. What is read of update graphs and of registries has caps of its own
+//! ([`GraphLimits`], [`RegistryLimits`]): each is at least ten times what the largest public product needs, and
+//! `docs/limits.md` lists them.
+
+mod cap;
+mod graph;
+mod registry;
+
+pub use cap::{Cap, Exceeded};
+pub use graph::GraphLimits;
+pub use registry::RegistryLimits;
 
 /// How much of somebody else's input is read before it is refused by name.
 ///
@@ -16,10 +28,38 @@ pub struct Limits {
     pub nodes: usize,
     /// Items of one `List` above which a reader is told that it is unusually long.
     pub list_items: usize,
+    /// What an update graph may hold, in files and in answers of a service.
+    pub graph: GraphLimits,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { file_bytes: 1 << 30, document_bytes: 512 << 20, depth: 128, nodes: 1_000_000, list_items: 50_000 }
+        Limits {
+            file_bytes: 1 << 30,
+            document_bytes: 512 << 20,
+            depth: 128,
+            nodes: 1_000_000,
+            list_items: 50_000,
+            graph: GraphLimits::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// The limits under which the files of graph-data are gathered and read: those of [`GraphLimits`].
+    pub fn for_graph_data() -> Self {
+        Limits::default().of_graph_data()
+    }
+
+    /// The same limits, with those of [`GraphLimits`] for files, documents and their values.
+    #[must_use]
+    pub fn of_graph_data(&self) -> Self {
+        let bytes = usize::try_from(self.graph.data_bytes).unwrap_or(usize::MAX);
+        Limits {
+            file_bytes: self.graph.data_bytes.min(self.file_bytes),
+            document_bytes: bytes.min(self.document_bytes),
+            nodes: self.graph.object_values.min(self.nodes),
+            ..self.clone()
+        }
     }
 }

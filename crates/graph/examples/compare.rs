@@ -59,18 +59,17 @@ fn convert_there_and_back(inputs: &Inputs, revision: &Revision, limits: &Limits)
     let replaced = |inputs: &Inputs, conversion: &Conversion| -> Inputs {
         let kept = inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path));
         let kept = kept.map(|(path, content)| (path.to_owned(), content.to_vec()));
-        kept.chain(conversion.files.iter().map(|(path, value)| (path.clone(), value.to_string().into_bytes())))
-            .collect()
+        kept.chain(conversion.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()))).collect()
     };
     let wanted = bodies(revision);
     let start = Instant::now();
-    let declared = convert::declare(revision);
+    let Ok(declared) = convert::declare(revision) else { return 2 };
     let (from, to, took) = (declared.replaced.len(), declared.files.len(), start.elapsed());
     let inputs = replaced(inputs, &declared);
     let Some(second) = load(&inputs, limits).revision else { return 2 };
     let same = bodies(&second) == wanted;
     println!("{from} blocks are {to} declared risks ({took:.1?}): answers the same: {same}");
-    let compiled = convert::compile(&second);
+    let Ok(compiled) = convert::compile(&second) else { return 2 };
     let Some(third) = load(&replaced(&inputs, &compiled), limits).revision else { return 2 };
     let again = bodies(&third) == wanted;
     println!(

@@ -5,12 +5,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use clearway_core::{Position, Version};
+use clearway_core::{Exceeded, Position, Version};
 use clearway_yaml::Node;
 
 use crate::codes;
+use crate::findings::{Findings, over};
 use crate::range::Ranges;
-use crate::record::{Findings, Record, read_one};
+use crate::record::{Record, read_one, shortened};
 use crate::risk::{Risk, Rule};
 
 /// A block as its file declares it.
@@ -37,8 +38,8 @@ pub struct Block {
 pub enum Sources {
     /// Those in whose `<version>+<arch>` an expression is found.
     Expression(String),
-    /// Those that version ranges hold.
-    Ranges(Ranges),
+    /// Those that version ranges hold. Shared by the blocks that one declared risk stands for.
+    Ranges(Arc<Ranges>),
 }
 
 impl fmt::Display for Sources {
@@ -163,7 +164,25 @@ pub(crate) fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect 
         );
         return Effect::Remove;
     };
-    Effect::Condition(Arc::new(Risk::new(name, url, message, read_rules(record, rules, findings))))
+    let caps = findings.caps();
+    let above = Exceeded::first([
+        ("name_bytes", name.len(), caps.name_bytes, "bytes in the name of a risk"),
+        ("url_bytes", url.len(), caps.url_bytes, "bytes in the url of a risk"),
+        ("message_bytes", message.len(), caps.message_bytes, "bytes in the message of a risk"),
+        ("rules", rules.map_or(0, |rules| rules.items().count()), caps.rules, "matching rules in one risk"),
+    ]);
+    let risk = above.map_or(Ok(()), Err).and_then(|()| {
+        let risk = Risk::new(name, url, message, read_rules(record, rules, findings));
+        risk.above(caps).map_or(Ok(risk), Err)
+    });
+    match risk {
+        Ok(risk) => Effect::Condition(Arc::new(risk)),
+        Err(above) => {
+            let finding = over(&codes::TOO_LARGE, &above).at(record.finding(&codes::TOO_LARGE, root, "").place);
+            findings.push(finding.with_note("its updates are removed"));
+            Effect::Remove
+        }
+    }
 }
 
 /// The rules of a risk; [`Rule::ALWAYS`] where there are none that can be read.
@@ -183,7 +202,7 @@ fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Finding
             return always();
         };
         if !Rule::KNOWN.contains(&rule.kind.as_str()) {
-            let message = format!("the rule type `{}` is carried through unchanged", rule.kind);
+            let message = format!("the rule type `{}` is carried through unchanged", shortened(&rule.kind));
             findings.push(record.finding(&codes::RULE_TYPE, item, message));
         }
         rules.push(rule);

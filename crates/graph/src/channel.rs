@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use clearway_core::Version;
 
 use crate::codes;
-use crate::record::{Findings, Record, read_one};
+use crate::findings::Findings;
+use crate::record::{Record, read_one, shortened};
 
 /// A channel as its files declare it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +44,14 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
         return None;
     };
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    let caps = findings.caps();
+    let place = |node: clearway_yaml::Node<'_>| record.finding(&codes::OVER_CAP, node, "").place;
+    let cap = caps.channel_name_bytes;
+    if findings.exceeds("channel_name_bytes", name.len(), cap, "bytes in the name of a channel", || place(name_node)) {
+        return None;
+    }
     if !name.bytes().all(allowed) {
-        let message = format!("no client can ask for the channel `{name}`");
+        let message = format!("no client can ask for the channel `{}`", shortened(name));
         let help = "use lower-case letters, digits, `-` and `.`";
         findings.push(record.finding(&codes::CHANNEL_NAME, name_node, message).with_help(help));
     }
@@ -54,6 +61,13 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
         findings.refuse(finding.with_help("a channel without versions has `versions: []`"));
         return None;
     };
+    let lists = [Some(list), record.root.get("tombstones")];
+    for list in lists.into_iter().flatten() {
+        let (count, cap) = (list.items().count(), caps.channel_versions);
+        if findings.exceeds("channel_versions", count, cap, "versions in one channel", || place(list)) {
+            return None;
+        }
+    }
     let versions: Vec<_> = versions(record, list, findings).collect();
     let tombstones: Vec<Version> = match record.root.get("tombstones") {
         Some(list) => crate::channel::versions(record, list, findings).map(|(version, _)| version).collect(),
@@ -61,12 +75,12 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
     };
     let dead: BTreeSet<&Version> = tombstones.iter().collect();
     for (version, node) in versions.iter().filter(|(version, _)| dead.contains(version)) {
-        let message = format!("{version} has a tombstone in this channel and is still listed");
-        findings.push(
+        findings.report(&codes::CHANNEL_TOMBSTONE, || {
+            let message = format!("{version} has a tombstone in this channel and is still listed");
             record
                 .finding(&codes::CHANNEL_TOMBSTONE, *node, message)
-                .with_help("it stays served; edges to and from a tombstoned version were never supported"),
-        );
+                .with_help("it stays served; edges to and from a tombstoned version were never supported")
+        });
     }
     let versions = versions.into_iter().map(|(version, _)| version).collect();
     Some(Channel { name: name.to_owned(), files: vec![path.to_owned()], versions, tombstones })
@@ -80,21 +94,29 @@ fn versions<'a>(
 ) -> std::vec::IntoIter<(Version, clearway_yaml::Node<'a>)> {
     let mut read = Vec::new();
     for node in list.items() {
-        let why = match node.as_text().map(str::parse::<Version>) {
+        let parsed = match node.as_text().map(str::parse::<Version>) {
             Some(Ok(version)) => {
                 read.push((version, node));
                 continue;
             }
-            Some(Err(error)) => error.to_string(),
-            None => format!("{} is not a version", node.describe()),
+            Some(Err(error)) => Some(error),
+            None => None,
         };
-        let help = "the entry is passed over; a version has three numbers, such as 4.10.0";
-        findings.push(record.finding(&codes::CHANNEL_VERSION, node, why).with_help(help));
+        findings.report(&codes::CHANNEL_VERSION, || {
+            let why = parsed.map_or_else(|| format!("{} is not a version", node.describe()), |error| error.to_string());
+            let help = "the entry is passed over; a version has three numbers, such as 4.10.0";
+            record.finding(&codes::CHANNEL_VERSION, node, why).with_help(help)
+        });
     }
     read.into_iter()
 }
 
 impl Channel {
+    /// How many versions it lists, tombstones included.
+    pub(crate) fn entries(&self) -> usize {
+        self.versions.len() + self.tombstones.len()
+    }
+
     /// Takes in another file of the same name.
     pub(crate) fn join(&mut self, other: Channel) {
         self.files.extend(other.files);

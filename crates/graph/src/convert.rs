@@ -5,24 +5,57 @@
 //! knows, and leave alone what they cannot say exactly. Loading the result gives the same answers, which whoever
 //! converts should check by comparing them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
-use clearway_core::{Arch, Version};
+use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Version};
 use serde_json::{Map, Value, json};
 
 use crate::block::{Block, Effect, Sources};
-use crate::pattern::Pattern;
-use crate::range::Ranges;
+use crate::pattern::{Pattern, Work};
+use crate::range::{Range, Ranges};
 use crate::revision::Revision;
 use crate::risk::Risk;
 
 /// Files to write in place of others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversion {
-    /// New files by path, as values: JSON is YAML, so either may be written.
-    pub files: BTreeMap<String, Value>,
+    /// New files by path, as JSON, which is YAML too.
+    pub files: BTreeMap<String, String>,
     /// The files that they replace.
     pub replaced: BTreeSet<String>,
+    /// How many files there are by the beginning of their paths, and what they hold.
+    stems: HashMap<String, usize>,
+    known: HashSet<(String, Digest)>,
+    bytes: u64,
+}
+
+impl Conversion {
+    /// Adds a file under a path of its own, unless it is there already; an error if all of them are too large.
+    fn insert(&mut self, stem: String, file: &Value, caps: &GraphLimits) -> Result<(), Exceeded> {
+        let text = file.to_string();
+        let key = (stem, Digest::sha256(text.as_bytes()));
+        if self.known.contains(&key) {
+            return Ok(());
+        }
+        self.bytes += text.len() as u64;
+        if self.bytes > caps.data_bytes {
+            let what = "bytes in the files to write";
+            return Err(Exceeded { cap: "data_bytes", limit: caps.data_bytes, what });
+        }
+        let number = self.stems.entry(key.0.clone()).or_insert(0);
+        // Another beginning may have led to the same path.
+        let path = loop {
+            *number += 1;
+            let path = if *number == 1 { format!("{}.yaml", key.0) } else { format!("{}-{number}.yaml", key.0) };
+            if !self.files.contains_key(&path) {
+                break path;
+            }
+        };
+        self.files.insert(path, text);
+        self.known.insert(key);
+        Ok(())
+    }
 }
 
 /// What belongs into one declaration: one risk, one minor version of targets.
@@ -39,15 +72,16 @@ struct Unit<'r> {
 /// Declares every risk that stands in blocks, once for each minor version of its targets.
 ///
 /// Left alone are blocks without a risk, blocks to one architecture only, and expressions that tell architectures
-/// apart or match no known version.
-pub fn declare(revision: &Revision) -> Conversion {
+/// apart, match no known version, or would take more than the cap on work to search.
+pub fn declare(revision: &Revision) -> Result<Conversion, Exceeded> {
     let known = known(revision);
-    let full = full_names(&known, revision.arches());
+    let names: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let mut work = Work::new(revision.caps.pattern_work);
     let mut units: BTreeMap<(&str, &str, u64, u64), Unit<'_>> = BTreeMap::new();
     let mut sources: HashMap<&str, Option<Ranges>> = HashMap::new();
     for block in revision.blocks() {
         let (Effect::Condition(risk), Sources::Expression(from)) = (&block.effect, &block.from) else { continue };
-        let ranges = sources.entry(from).or_insert_with(|| ranges_of(from, &known, &full));
+        let ranges = sources.entry(from).or_insert_with(|| ranges_of(from, &known, &names, revision, &mut work));
         if ranges.is_none() || !block.to.build().is_empty() {
             continue;
         }
@@ -62,7 +96,12 @@ pub fn declare(revision: &Revision) -> Conversion {
     for unit in units.into_values().filter(|unit| unit.fixed_in.len() <= 1) {
         let Some(risk) = unit.risk else { continue };
         let edges = unit.edges.iter().filter_map(|(from, to)| {
-            let marked: Vec<bool> = known.iter().map(|version| to.contains(version)).collect();
+            let mut marked = vec![false; known.len()];
+            for version in to {
+                if let Some(mark) = known.binary_search(version).ok().and_then(|place| marked.get_mut(place)) {
+                    *mark = true;
+                }
+            }
             let (to, from) = (Ranges::covering(&known, &marked)?, sources.get(from)?.as_ref()?);
             Some(json!({"to": texts(&to), "from": texts(from)}))
         });
@@ -78,22 +117,22 @@ pub fn declare(revision: &Revision) -> Conversion {
             }
         }
         let stem = format!("risks/{}-{}.{}", file_name(risk.name()), unit.minor.0, unit.minor.1);
-        insert(&mut conversion, &stem, Value::Object(file));
+        conversion.insert(stem, &Value::Object(file), &revision.caps)?;
         conversion.replaced.extend(unit.files.iter().map(|file| (*file).to_owned()));
     }
-    conversion
+    Ok(conversion)
 }
 
 /// Writes a block for every known target of every declared risk; a declaration that holds none stays.
 ///
 /// Who hands the data on keeps the declarations as well: they also speak of releases to come.
-pub fn compile(revision: &Revision) -> Conversion {
+pub fn compile(revision: &Revision) -> Result<Conversion, Exceeded> {
     let mut conversion = Conversion::default();
-    let mut expressions: HashMap<String, Option<String>> = HashMap::new();
+    let mut expressions: HashMap<*const Ranges, Option<String>> = HashMap::new();
     for block in revision.blocks() {
         let Block { to, from: Sources::Ranges(from), effect, fixed_in, file, .. } = block else { continue };
         conversion.replaced.insert(file.clone());
-        let from = expressions.entry(from.to_string()).or_insert_with(|| expression_of(from, revision));
+        let from = expressions.entry(Arc::as_ptr(from)).or_insert_with(|| expression_of(from, revision));
         // Ranges that hold no known source block no known edge.
         let Some(from) = from else { continue };
         let mut file = Map::new();
@@ -110,9 +149,9 @@ pub fn compile(revision: &Revision) -> Conversion {
             file.insert("fixedIn".to_owned(), json!(fixed_in.to_string()));
         }
         let stem = format!("blocked-edges/{}-{}", to.without_build(), file_name(name));
-        insert(&mut conversion, &stem, Value::Object(file));
+        conversion.insert(stem, &Value::Object(file), &revision.caps)?;
     }
-    conversion
+    Ok(conversion)
 }
 
 /// Every version that anybody names, in order and without build metadata.
@@ -122,25 +161,35 @@ fn known(revision: &Revision) -> Vec<Version> {
     all.into_iter().collect()
 }
 
-/// `<version>+<arch>` of every known version for each architecture. Written once: every expression is searched in all.
-fn full_names(known: &[Version], arches: &[Arch]) -> Vec<Vec<String>> {
-    known.iter().map(|version| arches.iter().map(|arch| format!("{version}+{arch}")).collect()).collect()
-}
-
-/// The ranges that hold the known versions in which an expression is found; nothing if architectures differ.
-fn ranges_of(expression: &str, known: &[Version], full: &[Vec<String>]) -> Option<Ranges> {
-    let pattern = Pattern::new(expression).ok()?;
+/// The ranges that hold the known versions in which an expression is found; nothing if architectures differ, or if there
+/// is no work left to find out.
+fn ranges_of(
+    expression: &str,
+    known: &[Version],
+    names: &[String],
+    revision: &Revision,
+    work: &mut Work,
+) -> Option<Ranges> {
+    let pattern = Pattern::new(expression, &revision.caps).ok()?;
     if matches!(pattern, Pattern::Any) {
         return Some(Ranges::any());
     }
     let mut marked = Vec::with_capacity(known.len());
-    for names in full {
-        let mut found = names.iter().map(|name| pattern.matches(name));
-        let first = found.next()?;
-        if found.any(|other| other != first) {
-            return None;
+    let mut full = String::new();
+    for name in names {
+        let mut first = None;
+        for arch in &revision.arches {
+            full.clear();
+            full.extend([name, "+", arch.as_str()]);
+            if !work.take(&pattern, &full) {
+                return None;
+            }
+            let found = pattern.matches(&full);
+            if *first.get_or_insert(found) != found {
+                return None;
+            }
         }
-        marked.push(first);
+        marked.push(first?);
     }
     Ranges::covering(known, &marked)
 }
@@ -150,10 +199,17 @@ fn expression_of(ranges: &Ranges, revision: &Revision) -> Option<String> {
     if ranges.iter().any(|range| range.to_string() == "*") {
         return Some(".*".to_owned());
     }
+    let mark = |held: &mut Vec<bool>, range: &Range| {
+        let places = range.among(&revision.versions);
+        held.get_mut(places).into_iter().for_each(|places| places.fill(true));
+    };
+    let mut of_all = vec![false; revision.versions.len()];
+    ranges.iter().filter(|range| range.arch().is_none()).for_each(|range| mark(&mut of_all, range));
     // For each set of versions, the architectures for which exactly these are held: mostly one set for all.
     let mut alike: BTreeMap<Vec<bool>, Vec<&Arch>> = BTreeMap::new();
     for arch in revision.arches() {
-        let held = revision.versions.iter().map(|version| ranges.hold(version, arch.as_str())).collect();
+        let mut held = of_all.clone();
+        ranges.iter().filter(|range| range.arch() == Some(arch.as_str())).for_each(|range| mark(&mut held, range));
         alike.entry(held).or_default().push(arch);
     }
     let whole = alike.len() == 1;
@@ -214,15 +270,4 @@ fn texts(ranges: &Ranges) -> Value {
 fn file_name(name: &str) -> String {
     let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '-' };
     name.chars().take(80).map(safe).collect()
-}
-
-/// Adds a file under a path of its own.
-fn insert(conversion: &mut Conversion, stem: &str, file: Value) {
-    let mut path = format!("{stem}.yaml");
-    let mut number = 2_u32;
-    while conversion.files.get(&path).is_some_and(|there| *there != file) {
-        path = format!("{stem}-{number}.yaml");
-        number += 1;
-    }
-    conversion.files.insert(path, file);
 }

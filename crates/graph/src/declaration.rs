@@ -16,13 +16,16 @@
 //! `to` and `from` are a range or a list of them (see [`crate::range`]). A risk with different sources for different
 //! targets has a list `edges` of `to` and `from` instead.
 
+use std::sync::Arc;
+
 use clearway_core::{Position, Version};
 use clearway_yaml::Node;
 
 use crate::block::{self, Block, Effect, Sources};
 use crate::codes;
+use crate::findings::Findings;
 use crate::range::{Range, Ranges};
-use crate::record::{Findings, Record, read_one};
+use crate::record::{Record, read_one};
 
 /// A risk as its file declares it.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +46,7 @@ pub struct DeclaredEdges {
     /// The targets.
     pub to: Ranges,
     /// The sources.
-    pub from: Ranges,
+    pub from: Arc<Ranges>,
     position: Option<Position>,
     from_position: Option<Position>,
 }
@@ -51,7 +54,7 @@ pub struct DeclaredEdges {
 impl DeclaredEdges {
     /// Edges from some versions to others.
     pub fn new(to: Ranges, from: Ranges) -> Self {
-        DeclaredEdges { to, from, position: None, from_position: None }
+        DeclaredEdges { to, from: Arc::new(from), position: None, from_position: None }
     }
 }
 
@@ -67,6 +70,11 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
         if both || repeated.iter().any(|key| matches!(*key, "to" | "from" | "edges")) {
             let message = "the targets stand here twice: either `to` and `from`, or a list `edges` of them";
             findings.refuse(record.finding(&codes::DECLARED_TARGET, root, message));
+            return None;
+        }
+        let (ranges, cap) = (count_ranges(root), findings.caps().ranges);
+        let place = record.finding(&codes::OVER_CAP, root, "").place;
+        if findings.exceeds("ranges", ranges, cap, "version ranges in one declared risk", || place) {
             return None;
         }
         let edges: Option<Vec<DeclaredEdges>> = match root.get("edges") {
@@ -109,7 +117,16 @@ fn edges(record: Record<'_>, node: Node<'_>, findings: &mut Findings<'_>) -> Opt
         Ranges::any()
     });
     let position = |key: &str| node.get(key).and_then(|node| record.position(node));
-    Some(DeclaredEdges { to, from, position: position("to"), from_position: position("from") })
+    Some(DeclaredEdges { to, from: Arc::new(from), position: position("to"), from_position: position("from") })
+}
+
+/// How many ranges a declaration has, before any of them is read.
+fn count_ranges(root: Node<'_>) -> usize {
+    let of = |node: Node<'_>| -> usize {
+        let lists = ["to", "from"].into_iter().filter_map(|key| node.get(key));
+        lists.map(|list| if list.is_sequence() { list.items().count() } else { 1 }).sum()
+    };
+    of(root) + root.get("edges").into_iter().flat_map(Node::items).map(|item| of(item).max(1)).sum::<usize>()
 }
 
 /// The ranges of a text or a list of texts, or the value that is none.
@@ -127,30 +144,70 @@ fn ranges(node: Node<'_>) -> Result<Ranges, (Node<'_>, String)> {
 }
 
 impl Declaration {
-    /// The blocks it stands for: one for each known version (sorted, without build) in its targets.
-    pub(crate) fn compile(&self, versions: &[Version]) -> Vec<Block> {
-        let mut blocks = Vec::new();
+    /// How many version ranges it has.
+    pub(crate) fn ranges(&self) -> usize {
+        self.edges.iter().map(|edges| edges.to.iter().count() + edges.from.iter().count()).sum()
+    }
+
+    /// Adds the blocks it stands for: one for each known version (sorted, without build) in its targets. Stops above
+    /// `most` blocks in all, and says whether it did not have to.
+    pub(crate) fn compile(&self, versions: &[Version], blocks: &mut Vec<Block>, most: usize) -> bool {
         for edges in &self.edges {
-            let mut targets: Vec<(usize, Option<&str>)> = Vec::new();
-            for range in edges.to.iter() {
-                targets.extend(range.among(versions).map(|at| (at, range.arch())));
+            let targets = targets(&edges.to, versions);
+            let count: usize = targets.iter().map(|(places, _)| places.len()).sum();
+            if blocks.len() + count > most {
+                return false;
             }
-            targets.sort_unstable();
-            targets.dedup();
-            for (at, arch) in targets {
-                let Some(version) = versions.get(at) else { continue };
+            let places = targets.into_iter().flat_map(|(places, arch)| places.map(move |at| (at, arch)));
+            for (version, arch) in places.filter_map(|(at, arch)| Some((versions.get(at)?, arch))) {
                 let arch = arch.and_then(|arch| arch.parse().ok());
                 blocks.push(Block {
                     file: self.file.clone(),
                     position: edges.position,
                     to: arch.map_or_else(|| version.clone(), |arch| version.with_arch(&arch)),
-                    from: Sources::Ranges(edges.from.clone()),
+                    from: Sources::Ranges(Arc::clone(&edges.from)),
                     from_position: edges.from_position,
                     effect: self.effect.clone(),
                     fixed_in: self.fixed_in.clone(),
                 });
             }
         }
-        blocks
+        true
+    }
+}
+
+/// The places of the versions that ranges hold, as stretches that do not overlap, each with the only architecture that
+/// is meant. Ranges that overlap are put together before anything is built from them.
+fn targets<'r>(ranges: &'r Ranges, versions: &[Version]) -> Vec<(std::ops::Range<usize>, Option<&'r str>)> {
+    let mut stretches: Vec<(Option<&str>, usize, usize)> = ranges
+        .iter()
+        .map(|range| (range.arch(), range.among(versions)))
+        .filter(|(_, among)| !among.is_empty())
+        .map(|(arch, among)| (arch, among.start, among.end))
+        .collect();
+    stretches.sort_unstable();
+    let mut joined: Vec<(std::ops::Range<usize>, Option<&str>)> = Vec::new();
+    for (arch, start, end) in stretches {
+        match joined.last_mut().filter(|(last, of)| *of == arch && start <= last.end) {
+            Some((last, _)) => last.end = last.end.max(end),
+            None => joined.push((start..end, arch)),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_overlap_are_one_stretch_and_architectures_their_own() {
+        let versions: Vec<Version> = (0..6).map(|patch| Version::new(1, 0, patch)).collect();
+        let ranges: Vec<Range> = ["1.0.2 - 1.0.4", "1.0.0 - 1.0.2", "1.0.4+arm64", "9.9.9", "1.0.3"]
+            .into_iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
+        let ranges = Ranges::new(ranges).unwrap();
+        assert_eq!(targets(&ranges, &versions), [(0..5, None), (4..5, Some("arm64"))]);
     }
 }

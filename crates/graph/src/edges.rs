@@ -3,11 +3,14 @@
 //! Releases are in order (architecture, then version) and their places there are their ids; edges stand in one table,
 //! by target and then source, and never cross architectures. Start at [`build`].
 
-use clearway_core::Version;
+use std::collections::BTreeMap;
+
+use clearway_core::{Place, Version};
 
 use crate::codes;
-use crate::pattern::Pattern;
-use crate::record::{Findings, whole};
+use crate::findings::Findings;
+use crate::pattern::{Pattern, Work};
+use crate::record::{shortened, whole};
 use crate::releases::Listed;
 use crate::verdicts::Ruling;
 use crate::versions::{NONE, id};
@@ -93,7 +96,8 @@ pub(crate) struct Context<'c> {
 }
 
 /// Everything the releases and their metadata say about edges.
-pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table {
+pub(crate) fn build(context: &Context<'_>, work: &mut Work, findings: &mut Findings<'_>) -> Table {
+    let most = findings.caps().edges;
     let mut table = Table::default();
     let mut here = vec![NONE; context.versions.len()];
     let mut sources: Vec<(u32, u8)> = Vec::new();
@@ -108,6 +112,9 @@ pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table
         ahead.clear();
         for (place, release) in members() {
             list_next(context, release, place, &here, &mut ahead, findings);
+            if findings.exceeds("edges", table.rows.len() + ahead.len(), most, UPDATES, Place::default) {
+                return Table::default();
+            }
         }
         ahead.sort_unstable();
         let mut rest = ahead.iter().peekable();
@@ -121,6 +128,9 @@ pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table
                 sources.sort_unstable();
             }
             table.push(&sources);
+            if findings.exceeds("edges", table.rows.len(), most, UPDATES, Place::default) {
+                return Table::default();
+            }
         }
         for (_, release) in members() {
             set(&mut here, release.version, NONE);
@@ -128,9 +138,11 @@ pub(crate) fn build(context: &Context<'_>, findings: &mut Findings<'_>) -> Table
         first += id(of_arch.len());
     }
     table.starts.push(id(table.rows.len()));
-    remove(context, &mut table, findings);
+    remove(context, &mut table, work, findings);
     table
 }
+
+const UPDATES: &str = "updates listed by releases";
 
 fn set(here: &mut [u32], version: u32, place: u32) {
     if let Some(slot) = here.get_mut(version as usize) {
@@ -186,14 +198,16 @@ fn report_order(context: &Context<'_>, release: &Listed, must: &str, wrong: &[u3
     if wrong.is_empty() {
         return;
     }
-    let name = |rank: &u32| context.versions.get(*rank as usize).map(ToString::to_string).unwrap_or_default();
-    let mut shown: Vec<_> = wrong.iter().take(5).map(name).collect();
-    if wrong.len() > shown.len() {
-        shown.push(format!("{} more", wrong.len() - shown.len()));
-    }
-    let side = if must == "older" { "previous" } else { "next" };
-    let message = format!("{} lists {} as {side}, which must be {must}", name(&release.version), shown.join(", "));
-    findings.push(at(context, release, codes::RELEASE_ORDER.finding(message)).with_help("no edge comes of the entry"));
+    findings.report(&codes::RELEASE_ORDER, || {
+        let name = |rank: &u32| context.versions.get(*rank as usize).map(ToString::to_string).unwrap_or_default();
+        let mut shown: Vec<_> = wrong.iter().take(5).map(name).collect();
+        if wrong.len() > shown.len() {
+            shown.push(format!("{} more", wrong.len() - shown.len()));
+        }
+        let side = if must == "older" { "previous" } else { "next" };
+        let message = format!("{} lists {} as {side}, which must be {must}", name(&release.version), shown.join(", "));
+        at(context, release, codes::RELEASE_ORDER.finding(message)).with_help("no edge comes of the entry")
+    });
 }
 
 /// The ranks of the versions under a metadata key; a version that no release has adds nothing.
@@ -203,14 +217,17 @@ fn added(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Find
     for text in value.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         match text.parse::<Version>() {
             Ok(version) => ranks.extend(rank(context.versions, &version)),
-            Err(error) => findings.push(unreadable(context, release, key, &error.to_string(), "nothing is added")),
+            Err(error) => findings.report(&codes::EDGE_METADATA, || {
+                unreadable(context, release, key, &error.to_string(), "nothing is added")
+            }),
         }
     }
     ranks
 }
 
 /// Marks the edges that metadata takes away. What cannot be read takes all of them.
-fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>) {
+fn remove(context: &Context<'_>, table: &mut Table, work: &mut Work, findings: &mut Findings<'_>) {
+    let mut expressions: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     let mut closed = vec![false; context.releases.len()];
     let mut cut: Vec<(u32, u32)> = Vec::new();
     for (place, release) in (0..).zip(context.releases) {
@@ -224,22 +241,15 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
                 *by |= by::PREVIOUS_REMOVE;
             }
         }
-        if let Some(text) = metadata(release, "previous.remove_regex") {
-            let pattern = Pattern::new(text).unwrap_or_else(|why| {
-                findings.push(unreadable(context, release, "previous.remove_regex", &why, "every source is blocked"));
-                Pattern::Any
-            });
-            for (row, by) in table.marks(place) {
-                if context.full.get(row.from as usize).is_none_or(|full| pattern.matches(full)) {
-                    *by |= by::REMOVE_REGEX;
-                }
-            }
+        if let Some(text) = metadata(release, REMOVE_REGEX) {
+            expressions.entry(text).or_default().push(place);
         }
         match removed(context, release, "next.remove", findings) {
             Removal::All => closed.get_mut(place as usize).into_iter().for_each(|slot| *slot = true),
             Removal::Of(ranks) => cut.extend(ranks.into_iter().map(|rank| (place, rank))),
         }
     }
+    remove_matching(context, &expressions, table, work, findings);
     cut.sort_unstable();
     if cut.is_empty() && !closed.contains(&true) {
         return;
@@ -249,6 +259,44 @@ fn remove(context: &Context<'_>, table: &mut Table, findings: &mut Findings<'_>)
             let all = closed.get(row.from as usize).copied().unwrap_or(true);
             if all || cut.binary_search(&(row.from, release.version)).is_ok() {
                 *by |= by::NEXT_REMOVE;
+            }
+        }
+    }
+}
+
+const REMOVE_REGEX: &str = "previous.remove_regex";
+
+/// Marks the edges from sources that an expression of the target's metadata is found in. Each expression is compiled
+/// once, whoever has it.
+fn remove_matching(
+    context: &Context<'_>,
+    expressions: &BTreeMap<&str, Vec<u32>>,
+    table: &mut Table,
+    work: &mut Work,
+    findings: &mut Findings<'_>,
+) {
+    let caps = findings.caps();
+    let what = "different expressions in the metadata of releases";
+    if findings.exceeds("patterns", expressions.len(), caps.patterns, what, Place::default) {
+        return;
+    }
+    for (text, places) in expressions {
+        let compiled = Pattern::new(text, caps);
+        for place in places {
+            if let (Err(why), Some(release)) = (&compiled, context.releases.get(*place as usize)) {
+                findings.report(&codes::EDGE_METADATA, || {
+                    unreadable(context, release, REMOVE_REGEX, why, "every source is blocked")
+                });
+            }
+            let pattern = compiled.as_ref().unwrap_or(&Pattern::Any);
+            for (row, by) in table.marks(*place) {
+                let full = context.full.get(row.from as usize).map_or("", String::as_str);
+                if !work.take(pattern, full) {
+                    return findings.exceed(Work::exceeded(caps), Place::default());
+                }
+                if pattern.matches(full) {
+                    *by |= by::REMOVE_REGEX;
+                }
             }
         }
     }
@@ -278,7 +326,9 @@ fn removed(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Fi
             _ if text == "*" => return Removal::All,
             Ok(version) => ranks.extend(rank(context.versions, &version)),
             Err(error) => {
-                findings.push(unreadable(context, release, key, &error.to_string(), "all edges are removed"));
+                findings.report(&codes::EDGE_METADATA, || {
+                    unreadable(context, release, key, &error.to_string(), "all edges are removed")
+                });
                 return Removal::All;
             }
         }
@@ -311,7 +361,7 @@ pub(crate) fn is_consumed(key: &str) -> bool {
 
 fn unreadable(context: &Context<'_>, release: &Listed, key: &str, why: &str, so: &str) -> clearway_core::Diagnostic {
     let version = context.versions.get(release.version as usize).map(ToString::to_string).unwrap_or_default();
-    let message = format!("`{PREFIX}{key}` of {version}: {why}; {so}");
+    let message = format!("`{PREFIX}{key}` of {version}: {}; {so}", shortened(why));
     at(context, release, codes::EDGE_METADATA.finding(message))
         .with_help("the key may come from the release itself or from raw/metadata.json")
 }

@@ -6,13 +6,14 @@
 //! between the answers of one revision.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use clearway_core::Version;
+use clearway_core::{Exceeded, GraphLimits, Version};
 
 use crate::metadata::Metadata;
 use crate::risk::{Risk, push_text};
+use crate::sets::Sets;
 use crate::versions::id;
 
 /// A release as clients see it.
@@ -129,11 +130,26 @@ impl Graph {
     /// `nodes` must have distinct versions; edges name them by their place in it. An edge that stands in both is
     /// conditional; risks of an edge that comes twice are united. An edge that does not lead from a node to a newer
     /// one is left out, and so is a conditional edge without risks, which nobody could be recommended.
-    pub fn assemble(
+    pub fn assemble<R: Into<Arc<[Arc<Risk>]>>>(
         nodes: Vec<Arc<Node>>,
         edges: impl IntoIterator<Item = Edge>,
-        conditional: impl IntoIterator<Item = (Edge, Vec<Arc<Risk>>)>,
+        conditional: impl IntoIterator<Item = (Edge, R)>,
     ) -> Self {
+        let mut sets = Sets::default();
+        let conditional = conditional.into_iter().map(|(edge, risks)| (edge, sets.add(&risks.into()))).collect();
+        // Without a bound there is always a graph.
+        Graph::of_sets(nodes, edges, conditional, sets, usize::MAX).unwrap_or_default()
+    }
+
+    /// The same with risks as sets by their numbers. Nothing if putting the sets of edges together takes more than so
+    /// many risks in all.
+    pub(crate) fn of_sets(
+        nodes: Vec<Arc<Node>>,
+        edges: impl IntoIterator<Item = Edge>,
+        conditional: Vec<(Edge, u32)>,
+        mut sets: Sets,
+        most: usize,
+    ) -> Option<Self> {
         let mut order: Vec<(Arc<Node>, u32)> = nodes.into_iter().zip(0..).collect();
         order.sort_by(|(one, _), (other, _)| one.version.cmp(&other.version));
         let mut places = vec![0_u32; order.len()];
@@ -148,31 +164,80 @@ impl Graph {
             let (from, to) = (nodes.get(edge.from as usize)?, nodes.get(edge.to as usize)?);
             from.version.precedence(&to.version).is_lt().then_some(edge)
         };
-        let mut risks: BTreeMap<Edge, Vec<Arc<Risk>>> = BTreeMap::new();
-        for (edge, more) in conditional {
-            if let Some(edge) = moved(edge) {
-                risks.entry(edge).or_default().extend(more);
-            }
-        }
-        let mut plain: Vec<_> = edges.into_iter().filter_map(moved).filter(|edge| !risks.contains_key(edge)).collect();
+        let mut carried: Vec<(Edge, u32)> =
+            conditional.into_iter().filter_map(|(edge, set)| Some((moved(edge)?, set))).collect();
+        carried.retain(|(_, set)| !sets.is_empty(*set));
+        carried.sort_unstable();
+        carried.dedup();
+        let mut plain: Vec<_> = edges.into_iter().filter_map(moved).collect();
         plain.sort_unstable();
         plain.dedup();
+        plain.retain(|edge| carried.binary_search_by_key(edge, |(carried, _)| *carried).is_err());
         let mut groups: Vec<Group> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
-        for (edge, mut set) in risks {
-            set.sort_by(|one, other| one.order(other));
-            set.dedup();
-            if set.is_empty() {
-                continue;
-            }
-            let key: String = set.iter().map(|risk| risk.json()).collect();
-            let at = *known.entry(key).or_insert(groups.len());
+        let mut known: HashMap<u32, usize> = HashMap::new();
+        let mut left = most;
+        for of_edge in carried.chunk_by(|(one, _), (other, _)| one == other) {
+            let Some((edge, first)) = of_edge.first() else { continue };
+            let set =
+                if of_edge.len() == 1 { *first } else { sets.unite(of_edge.iter().map(|(_, set)| *set), &mut left)? };
+            let at = *known.entry(set).or_insert(groups.len());
             match groups.get_mut(at) {
-                Some(group) => group.edges.push(edge),
-                None => groups.push(Group { risks: set.into(), edges: vec![edge] }),
+                Some(group) => group.edges.push(*edge),
+                None => groups.push(Group { risks: sets.risks(set), edges: vec![*edge] }),
             }
         }
-        Graph { nodes, edges: plain, conditional: groups }
+        Some(Graph { nodes, edges: plain, conditional: groups })
+    }
+
+    /// The part of the graph that starts at a place: that release, its updates, and where they lead.
+    #[must_use]
+    pub fn part_from(&self, place: u32) -> Graph {
+        let mut nodes: Vec<Arc<Node>> = self.nodes.get(place as usize).cloned().into_iter().collect();
+        let mut targets: Vec<u32> =
+            self.updates().filter(|(edge, _)| edge.from == place).map(|(edge, _)| edge.to).collect();
+        targets.sort_unstable();
+        nodes.extend(targets.iter().filter_map(|to| self.nodes.get(*to as usize).cloned()));
+        // Updates lead to newer versions, so the source stays the first, and the others in their order.
+        let moved =
+            |edge: &Edge| (edge.from == place).then_some(edge).and_then(|edge| targets.binary_search(&edge.to).ok());
+        let moved = |edge: &Edge| moved(edge).map(|at| Edge { from: 0, to: id(at + 1) });
+        let conditional = self.conditional.iter().filter_map(|group| {
+            let edges: Vec<Edge> = group.edges.iter().filter_map(moved).collect();
+            (!edges.is_empty()).then(|| Group { risks: Arc::clone(&group.risks), edges })
+        });
+        let conditional = conditional.collect();
+        Graph { edges: self.edges.iter().filter_map(moved).collect(), conditional, nodes }
+    }
+
+    /// The cap on answers that the graph is above.
+    pub fn above(&self, caps: &GraphLimits) -> Option<Exceeded> {
+        let edges = self.edges.len() + self.conditional.iter().map(|group| group.edges.len()).sum::<usize>();
+        let mut risks: HashSet<*const Risk> = HashSet::new();
+        let mut named = 0;
+        // What the updates from each version carry.
+        let mut carried = vec![0_usize; self.nodes.len()];
+        for group in &self.conditional {
+            named += group.risks.len();
+            risks.extend(group.risks.iter().map(Arc::as_ptr));
+            let bytes: usize = group.risks.iter().map(|risk| risk.json().len()).sum();
+            for edge in &group.edges {
+                carried.get_mut(edge.from as usize).into_iter().for_each(|sum| *sum = sum.saturating_add(bytes));
+            }
+        }
+        let carried = carried.into_iter().max().unwrap_or(0);
+        Exceeded::first([
+            ("answer_nodes", self.nodes.len(), caps.answer_nodes, "releases in one answer"),
+            ("answer_edges", edges, caps.answer_edges, "updates in one answer"),
+            (
+                "answer_groups",
+                self.conditional.len(),
+                caps.answer_groups,
+                "groups of conditional updates in one answer",
+            ),
+            ("answer_risks", named, caps.answer_risks, "risks in the groups of one answer"),
+            ("risks", risks.len(), caps.risks, "different risks"),
+            ("version_risk_bytes", carried, caps.version_risk_bytes, "bytes of risks on the updates from one version"),
+        ])
     }
 
     /// The releases by increasing version.

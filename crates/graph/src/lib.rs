@@ -23,8 +23,11 @@
 //! | an unknown rule type | carried through unchanged with its parameters |
 //! | a tombstoned version that a channel still lists | served: taking it away would strand clusters |
 //! | an unreadable release, or two different ones of one name | not served |
+//! | a release above a cap of [`GraphLimits`](clearway_core::GraphLimits) | not served |
+//! | a risk above one | the edge is gone |
+//! | an expression above one | every source is blocked |
 //! | a file that exists and cannot be read ([`Inputs::unreadable`]) | nothing: the revision is refused |
-//! | an unreadable `to`, channel file, `risks/` target, `releases/` file or `raw/metadata.json`; another major `version` | nothing: the revision is refused, and the caller keeps its last good one |
+//! | an unreadable `to`, channel file, `risks/` target, `releases/` file or `raw/metadata.json`; another major `version`; the whole above a cap | nothing: the revision is refused, and the caller keeps its last good one |
 
 #![cfg_attr(
     not(test),
@@ -39,6 +42,7 @@ mod declaration;
 pub mod diff;
 mod edges;
 mod explain;
+mod findings;
 mod graph;
 mod inputs;
 pub mod lint;
@@ -55,8 +59,10 @@ mod releases;
 pub mod render;
 mod revision;
 mod risk;
+mod risk_table;
 mod schema;
 mod serial;
+mod sets;
 mod stranded;
 mod verdicts;
 mod versions;

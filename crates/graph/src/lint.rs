@@ -9,6 +9,7 @@
 mod alternatives;
 mod answer;
 mod channels;
+mod drafts;
 mod locate;
 mod names;
 mod queries;
@@ -25,10 +26,10 @@ use std::ops::Range;
 use clearway_core::{Diagnostic, Severity, Version};
 
 use crate::block::{Block, Effect};
-use crate::codes::Code;
 use crate::inputs::{Inputs, Role, role};
 use crate::revision::Revision;
 use crate::risk::Risk;
+use drafts::{At, Draft, Drafts};
 
 /// What is known about queries.
 pub trait Queries {
@@ -67,7 +68,7 @@ pub enum QueryFault {
 /// Everything the rules have to say about a revision and the files it was made of, by place.
 pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<Diagnostic> {
     let index = Index::new(revision);
-    let mut drafts = Vec::new();
+    let mut drafts = Drafts::new(revision.caps.findings);
     sources::check(&index, &mut drafts);
     queries::check(index.risks(), queries, &mut drafts);
     targets::check(&index, &mut drafts);
@@ -76,7 +77,7 @@ pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<
     index.risks().for_each(|(file, risk)| risks::check(file, risk, &mut drafts));
     risks::declared(&index, &mut drafts);
     channels::check(&index, &mut drafts);
-    let mut found = locate::locate(drafts, inputs);
+    let mut found = locate::locate(drafts, inputs, &revision.caps);
     found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     found
 }
@@ -133,42 +134,6 @@ fn risk(block: &Block) -> Option<&Risk> {
     match &block.effect {
         Effect::Condition(risk) => Some(risk),
         Effect::Remove => None,
-    }
-}
-
-/// A finding that does not know its line yet.
-struct Draft {
-    code: &'static Code,
-    severity: Severity,
-    file: String,
-    at: At,
-    message: String,
-    help: String,
-    note: Option<String>,
-}
-
-/// The value of a file that a finding is about.
-enum At {
-    /// The value of a key.
-    Key(&'static str),
-    /// An entry of a list: which of those that read so.
-    Entry { list: &'static str, text: String, repeat: usize },
-    /// A part of the query of a rule.
-    Query { rule: usize, query: String, span: Range<usize> },
-}
-
-impl Draft {
-    fn new(code: &'static Code, file: &str, at: At, message: impl Into<String>, help: impl Into<String>) -> Self {
-        let (message, help) = (message.into(), help.into());
-        Draft { code, severity: code.severity, file: file.to_owned(), at, message, help, note: None }
-    }
-
-    /// The finding, without its place.
-    fn finding(&self) -> Diagnostic {
-        let mut finding = self.code.finding(self.message.as_str()).with_help(self.help.as_str());
-        finding.severity = self.severity;
-        finding.note.clone_from(&self.note);
-        finding
     }
 }
 

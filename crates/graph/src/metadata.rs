@@ -10,7 +10,36 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metadata(Vec<(Arc<str>, String)>);
 
+/// What one key takes besides its texts.
+const ENTRY: usize = 40;
+
 impl Metadata {
+    /// What a key and its text take, as caps count it.
+    pub(crate) fn cost(key: &str, value: &str) -> usize {
+        key.len() + value.len() + ENTRY
+    }
+
+    /// What all keys and texts take, as caps count it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.iter().map(|(key, value)| Self::cost(key, value)).sum()
+    }
+
+    /// The texts of some pairs; the last one, if a key is repeated.
+    pub(crate) fn of_pairs(pairs: Vec<(impl AsRef<str>, impl Into<String>)>) -> Self {
+        let mut list: Vec<(Arc<str>, String)> =
+            pairs.into_iter().map(|(key, value)| (key.as_ref().into(), value.into())).collect();
+        list.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // Of a run of equal keys the last one stays: the later one takes the place of the one that is kept.
+        list.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                std::mem::swap(later, kept);
+            }
+            same
+        });
+        Metadata(list)
+    }
+
     /// The text under a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         let at = self.find(key).ok()?;

@@ -80,10 +80,15 @@ impl FromStr for Range {
     type Err = RangeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        /// Two versions at their longest, and what stands between them.
+        const LONGEST: usize = 600;
         let text = text.trim();
         let bad = |why: String| RangeError { text: text.chars().take(80).collect(), why };
         let version = |part: &str| part.trim().parse::<Version>().map_err(|error| bad(error.to_string()));
         let range = |low, high| Range { low, high, arch: None, text: text.to_owned() };
+        if text.len() > LONGEST {
+            return Err(bad(format!("longer than {LONGEST} bytes")));
+        }
         if text == "*" {
             return Ok(range(Bound::Unbounded, Bound::Unbounded));
         }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use clearway_core::Version;
 
 use crate::codes;
-use crate::record::{Findings, read_one};
+use crate::findings::Findings;
+use crate::record::{read_one, shortened};
 
 /// The path of the file.
 pub(crate) const PATH: &str = "raw/metadata.json";
@@ -24,7 +25,9 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
             let version = match key.raw().parse::<Version>() {
                 Ok(version) => version.without_build(),
                 Err(error) => {
-                    findings.refuse(record.finding(&codes::RAW_UNREADABLE, key, error.to_string()));
+                    findings.refuse_with(&codes::RAW_UNREADABLE, || {
+                        record.finding(&codes::RAW_UNREADABLE, key, error.to_string())
+                    });
                     continue;
                 }
             };
@@ -36,8 +39,11 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
                 if let Some(text) = value.as_text() {
                     raw.entry(version.clone()).or_default().push((name.raw().to_owned(), text.to_owned()));
                 } else {
-                    let message = format!("`{}` of {version} is {}, not a text", name.raw(), value.describe());
-                    findings.refuse(record.finding(&codes::RAW_UNREADABLE, value, message));
+                    findings.refuse_with(&codes::RAW_UNREADABLE, || {
+                        let name = shortened(name.raw());
+                        let message = format!("`{name}` of {version} is {}, not a text", value.describe());
+                        record.finding(&codes::RAW_UNREADABLE, value, message)
+                    });
                 }
             }
         }

@@ -3,33 +3,13 @@
 //! Every graph-data file but the large lists of releases is such a file. [`read_one`] hands the object over as a
 //! [`Record`]; a file that holds none, several, or no object at all is reported.
 
-use clearway_core::{Diagnostic, Limits, Place, Position};
+use std::collections::HashSet;
+
+use clearway_core::{Diagnostic, Place, Position};
 use clearway_yaml::{Found, Node, Source};
 
 use crate::codes::{self, Code};
-
-/// What was found wrong so far, and whether it refuses the revision.
-pub(crate) struct Findings<'l> {
-    pub(crate) limits: &'l Limits,
-    pub(crate) diagnostics: Vec<Diagnostic>,
-    pub(crate) refused: bool,
-}
-
-impl<'l> Findings<'l> {
-    pub(crate) fn new(limits: &'l Limits) -> Self {
-        Findings { limits, diagnostics: Vec::new(), refused: false }
-    }
-
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// A finding after which the last good revision must stay.
-    pub(crate) fn refuse(&mut self, diagnostic: Diagnostic) {
-        self.refused = true;
-        self.diagnostics.push(diagnostic.with_note("the revision is refused"));
-    }
-}
+use crate::findings::Findings;
 
 /// The object of a file.
 #[derive(Clone, Copy)]
@@ -56,22 +36,27 @@ impl<'a> Record<'a> {
     /// Reports keys that are not known or stand twice, and says which stand twice.
     pub(crate) fn check_keys(&self, known: &[&str], findings: &mut Findings<'_>) -> Vec<&'a str> {
         let mut repeated = Vec::new();
-        let mut seen: Vec<&str> = Vec::with_capacity(8);
+        let mut seen: HashSet<&str> = HashSet::with_capacity(8);
         for (key, _) in self.root.fields() {
             let name = key.raw();
-            if seen.contains(&name) {
-                repeated.push(name);
-                let message = format!("`{name}` stands here a second time");
-                findings.push(self.finding(&codes::REPEATED_KEY, key, message).with_help("keep one of the two"));
+            if !seen.insert(name) {
+                if known.contains(&name) {
+                    repeated.push(name);
+                }
+                findings.report(&codes::REPEATED_KEY, || {
+                    let message = format!("`{}` stands here a second time", shortened(name));
+                    self.finding(&codes::REPEATED_KEY, key, message).with_help("keep one of the two")
+                });
             } else if !known.contains(&name) {
-                let message = format!("`{name}` is not a key of this file, and has no effect");
-                let help = similar(name, known).map_or_else(
-                    || format!("known keys are {}", known.join(", ")),
-                    |meant| format!("did you mean `{meant}`?"),
-                );
-                findings.push(self.finding(&codes::UNKNOWN_KEY, key, message).with_help(help));
+                findings.report(&codes::UNKNOWN_KEY, || {
+                    let message = format!("`{}` is not a key of this file, and has no effect", shortened(name));
+                    let help = similar(name, known).map_or_else(
+                        || format!("known keys are {}", known.join(", ")),
+                        |meant| format!("did you mean `{meant}`?"),
+                    );
+                    self.finding(&codes::UNKNOWN_KEY, key, message).with_help(help)
+                });
             }
-            seen.push(name);
         }
         repeated
     }
@@ -79,6 +64,10 @@ impl<'a> Record<'a> {
 
 /// The known key that was probably meant: equal but for case and separators.
 fn similar<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    // No known key is that long, however it is written.
+    if name.len() > 64 {
+        return None;
+    }
     let fold = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     known.iter().find(|key| fold(key) == fold(name)).copied()
 }
@@ -93,14 +82,16 @@ pub(crate) fn read_one<T>(
 ) -> Option<T> {
     let mut parsed = None;
     let (mut objects, mut problems) = (0_usize, 0_usize);
-    let limits = findings.limits;
-    clearway_yaml::read(bytes, path, limits, |found| match found {
+    let limits = findings.yaml();
+    clearway_yaml::read(bytes, path, &limits, |found| match found {
         Found::Object { root, source, .. } => {
             objects += 1;
             let record = Record { root, source };
             if objects > 1 {
-                let message = "a second object in this file";
-                findings.refuse(record.finding(&codes::NOT_ONE_DOCUMENT, root, message).with_help("one object a file"));
+                findings.refuse_with(&codes::NOT_ONE_DOCUMENT, || {
+                    let message = "a second object in this file";
+                    record.finding(&codes::NOT_ONE_DOCUMENT, root, message).with_help("one object a file")
+                });
             } else if root.is_mapping() {
                 parsed = parse(record, findings);
             } else {
@@ -118,6 +109,15 @@ pub(crate) fn read_one<T>(
             .refuse(code.finding("the file is empty").at(whole(path)).with_help("remove it, or write what it is for"));
     }
     if objects == 1 && problems == 0 { parsed } else { None }
+}
+
+/// Foreign text as a message may hold it: so much of it as helps.
+pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    const SHOWN: usize = 200;
+    match text.char_indices().nth(SHOWN) {
+        None => text.into(),
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()).into(),
+    }
 }
 
 /// The place of a whole file.

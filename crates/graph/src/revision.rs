@@ -3,15 +3,16 @@
 //! Releases have ids: their places by architecture and version. So the releases of an answer are a sorted list of ids
 //! that lie close together, and their edges are found without a search. Start at [`Revision::graph`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use clearway_core::{Arch, Digest, Position, Version};
+use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Place, Position, Version};
 
 use crate::block::Block;
 use crate::channel::Channel;
 use crate::declaration::Declaration;
 use crate::edges::{Table, rank};
+use crate::findings::Findings;
 use crate::graph::{Edge, Graph, Group, Node};
 use crate::raw::Raw;
 use crate::releases::Listed;
@@ -47,6 +48,8 @@ pub struct Revision {
     pub(crate) channels: BTreeMap<String, Channel>,
     /// What `raw/metadata.json` adds.
     pub(crate) raw: Raw,
+    /// The caps it was loaded under.
+    pub(crate) caps: GraphLimits,
 }
 
 /// Which releases a version or a channel has.
@@ -56,7 +59,7 @@ pub(crate) struct Members {
     starts: Vec<u32>,
     by_version: Vec<u32>,
     /// The releases of each channel, in order.
-    channels: BTreeMap<String, Vec<u32>>,
+    channels: BTreeMap<String, Box<[u32]>>,
     /// Where each architecture's releases end.
     arch_ends: Vec<u32>,
 }
@@ -97,9 +100,12 @@ impl Members {
         versions: &[Version],
         listed: &[Listed],
         arches: &[Arch],
+        findings: &mut Findings<'_>,
     ) -> Self {
+        let (mut count, most) = (0, findings.caps().channel_members);
+        let mut members: Vec<u32> = Vec::new();
         for (name, channel) in channels {
-            let mut members = Vec::with_capacity(channel.versions.len() * arches.len());
+            members.clear();
             for version in &channel.versions {
                 let Some(rank) = rank(versions, version) else { continue };
                 let only = version.build();
@@ -110,7 +116,11 @@ impl Members {
             }
             members.sort_unstable();
             members.dedup();
-            self.channels.insert(name.clone(), members);
+            count += members.len();
+            if findings.exceeds("channel_members", count, most, "releases in channels", Place::default) {
+                return self;
+            }
+            self.channels.insert(name.clone(), members.as_slice().into());
         }
         self
     }
@@ -123,7 +133,7 @@ impl Members {
 
     /// The releases of a channel.
     pub(crate) fn of_channel(&self, channel: &str) -> &[u32] {
-        self.channels.get(channel).map_or(&[], Vec::as_slice)
+        self.channels.get(channel).map_or(&[], |members| members)
     }
 
     /// The releases of a channel for one architecture.
@@ -176,6 +186,33 @@ impl Revision {
         let rank = rank(&self.versions, version)?;
         let is = |place: &&u32| self.releases.get(**place as usize).is_some_and(|release| release.arch == *arch);
         self.members.of_version(rank).iter().find(is).copied()
+    }
+
+    /// The cap on all answers together that the revision is above: how many there are, and how much there is to look at to
+    /// make them.
+    pub fn above_in_answers(&self) -> Option<Exceeded> {
+        let answers = self.channels.len().saturating_mul(self.arches.len());
+        // Channels with the same releases have the same answers.
+        let different: HashSet<&[u32]> = self.members.channels.values().map(AsRef::as_ref).collect();
+        let edges: u64 = different.into_iter().map(|members| self.rows_into(members)).sum();
+        let (most, what) = (self.caps.answers_edges, "updates to look at for all answers");
+        Exceeded::first([("answers", answers, self.caps.answers, "answers: channels times architectures")])
+            .or((edges > most).then_some(Exceeded { cap: "answers_edges", limit: most, what }))
+    }
+
+    /// How many updates, offered or not, lead to some releases.
+    fn rows_into(&self, members: &[u32]) -> u64 {
+        members.iter().map(|member| self.table.range(*member).len() as u64).sum()
+    }
+
+    /// How many updates there are to look at if every channel is looked at by itself.
+    pub(crate) fn rows_of_channels(&self) -> u64 {
+        self.members.channels.values().map(|members| self.rows_into(members)).sum()
+    }
+
+    /// The caps that it was loaded under.
+    pub fn caps(&self) -> &GraphLimits {
+        &self.caps
     }
 
     /// The answer for a channel and an architecture; an empty one for what nobody declared.

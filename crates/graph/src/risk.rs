@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use clearway_core::{Exceeded, GraphLimits};
 use serde_json::{Map, Value};
 
 /// One entry of `matchingRules`: a type, and parameters that only that type understands.
@@ -122,6 +123,19 @@ impl Risk {
     /// The risk as it stands on the wire.
     pub fn json(&self) -> &str {
         &self.json
+    }
+
+    /// The cap on one risk that it is above.
+    pub(crate) fn above(&self, caps: &GraphLimits) -> Option<Exceeded> {
+        let query = self.rules.iter().filter_map(Rule::promql).map(str::len).max().unwrap_or(0);
+        Exceeded::first([
+            ("name_bytes", self.name.len(), caps.name_bytes, "bytes in the name of a risk"),
+            ("url_bytes", self.url.len(), caps.url_bytes, "bytes in the url of a risk"),
+            ("message_bytes", self.message.len(), caps.message_bytes, "bytes in the message of a risk"),
+            ("rules", self.rules.len(), caps.rules, "matching rules in one risk"),
+            ("query_bytes", query, caps.query_bytes, "bytes in a query"),
+            ("risk_bytes", self.json.len(), caps.risk_bytes, "bytes in one risk"),
+        ])
     }
 
     /// The order of risks everywhere: by name, and by everything else where two share one.

@@ -3,7 +3,8 @@
 use clearway_core::Version;
 
 use crate::codes;
-use crate::record::{Findings, whole};
+use crate::findings::Findings;
+use crate::record::whole;
 
 /// The newest schema that is understood.
 const UNDERSTOOD: (u64, u64) = (1, 2);
@@ -67,7 +68,8 @@ mod tests {
             let mut findings = Findings::new(&limits);
             check(content.map(str::as_bytes), &mut findings);
             assert_eq!(findings.refused, refused, "{content:?}");
-            let codes: Vec<_> = findings.diagnostics.iter().map(|found| found.code.as_ref()).collect();
+            let found = findings.finish();
+            let codes: Vec<_> = found.iter().map(|found| found.code.as_ref()).collect();
             assert_eq!(codes, code.into_iter().collect::<Vec<_>>(), "{content:?}");
         }
     }

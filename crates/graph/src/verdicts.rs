@@ -6,14 +6,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use clearway_core::Version;
+use clearway_core::{Place, Version};
 
 use crate::block::{Block, Effect, Sources};
 use crate::codes;
 use crate::edges::{Table, by, rank};
-use crate::pattern::Pattern;
-use crate::record::{Findings, whole};
+use crate::findings::Findings;
+use crate::pattern::{Pattern, Work};
+use crate::range::Ranges;
+use crate::record::{shortened, whole};
 use crate::risk::Risk;
+use crate::risk_table::RiskTable;
 use crate::versions::id;
 
 /// What became of an edge: nothing, its end, or the number of a set of risks.
@@ -100,109 +103,142 @@ pub(crate) struct Targets<'t> {
     pub(crate) full: &'t [String],
 }
 
+impl Targets<'_> {
+    /// The releases that a block is about.
+    fn of(&self, block: &Block) -> impl Iterator<Item = u32> {
+        let releases = rank(self.versions, &block.to).map_or(&[][..], |rank| (self.of_version)(rank));
+        let (full, only) = (self.full, block.to.build().to_owned());
+        releases.iter().copied().filter(move |to| {
+            let full = full.get(*to as usize).map_or("", String::as_str);
+            only.is_empty() || full.rsplit_once('+').is_some_and(|(_, arch)| arch == only)
+        })
+    }
+}
+
 /// Applies every block to the edges of the table.
+///
+/// An expression is compiled, searched, and dropped before the next one: compiled ones take a thousand times the memory
+/// of their text.
 pub(crate) fn judge(
     blocks: &mut [Block],
+    risks: RiskTable,
     targets: &Targets<'_>,
     table: &mut Table,
+    work: &mut Work,
     findings: &mut Findings<'_>,
 ) -> Judged {
-    let (risks, risk_of) = intern(blocks, findings);
-    let patterns = compile(blocks, findings);
+    let (risks, risk_of) = number(blocks, risks, findings);
+    let caps = findings.caps();
+    let rows = |block: &Block| targets.of(block).map(|to| table.range(to).len()).sum::<usize>();
+    let trials = blocks.iter().map(rows).fold(0, usize::saturating_add);
+    let expressions = by_sources(blocks);
+    if findings.exceeds("block_trials", trials, caps.block_trials, "updates for blocks to try", Place::default)
+        || findings.exceeds("patterns", expressions.len(), caps.patterns, "different expressions", Place::default)
+    {
+        return Judged::default();
+    }
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     // What is known of each source: twice the number of the pattern that was searched last, and its answer.
     let mut known: Vec<u32> = vec![0; targets.full.len()];
-    for (number, (pattern, users)) in (1_u32..).zip(&patterns) {
+    for (number, (sources, users)) in (1_u32..).zip(expressions) {
+        let pattern = match sources {
+            Sources::Ranges(ranges) => Pattern::Held(ranges),
+            Sources::Expression(text) => Pattern::new(&text, caps).unwrap_or_else(|why| {
+                refuse_expression(blocks, &users, &text, &why, findings);
+                Pattern::Any
+            }),
+        };
         for (at, block) in users.iter().filter_map(|at| Some((*at, blocks.get(*at as usize)?))) {
-            let Some(rank) = rank(targets.versions, &block.to) else { continue };
-            for to in (targets.of_version)(rank) {
-                let only = block.to.build();
-                let full = targets.full.get(*to as usize).map_or("", String::as_str);
-                if !only.is_empty() && full.rsplit_once('+').is_none_or(|(_, arch)| arch != only) {
-                    continue;
-                }
-                let range = table.range(*to);
+            for to in targets.of(block) {
+                let range = table.range(to);
                 for (row, edge) in range.clone().zip(table.rows.get(range).unwrap_or(&[])) {
-                    if touches(pattern, number, edge.from, targets.full, &mut known) {
-                        pairs.push((id(row), at));
+                    match touches(&pattern, number, edge.from, targets.full, &mut known, work) {
+                        Some(true) => pairs.push((id(row), at)),
+                        Some(false) => {}
+                        None => {
+                            findings.exceed(Work::exceeded(caps), whole(&block.file));
+                            return Judged::default();
+                        }
                     }
                 }
             }
         }
     }
     let hits = Hits::new(&pairs, table.rows.len());
+    drop(pairs);
     let sets = rule(&hits, &risks, &risk_of, table);
     Judged { hits, sets }
 }
 
-/// Whether a pattern is found in a source; searched once for each pair.
-fn touches(pattern: &Pattern, number: u32, from: u32, full: &[String], known: &mut [u32]) -> bool {
+/// Whether a pattern is found in a source; searched once for each pair. Nothing if there is no work left for it.
+fn touches(
+    pattern: &Pattern,
+    number: u32,
+    from: u32,
+    full: &[String],
+    known: &mut [u32],
+    work: &mut Work,
+) -> Option<bool> {
     if matches!(pattern, Pattern::Any) {
-        return true;
+        return Some(true);
     }
-    let Some(slot) = known.get_mut(from as usize) else { return true };
+    let (Some(slot), Some(full)) = (known.get_mut(from as usize), full.get(from as usize)) else { return Some(true) };
     if *slot >> 1 != number {
-        let found = full.get(from as usize).is_none_or(|full| pattern.matches(full));
-        *slot = number << 1 | u32::from(found);
+        if !work.take(pattern, full) {
+            return None;
+        }
+        *slot = number << 1 | u32::from(pattern.matches(full));
     }
-    *slot & 1 == 1
+    Some(*slot & 1 == 1)
 }
 
-/// The distinct patterns with the blocks that use them; a `from` that is no expression blocks every source.
-fn compile(blocks: &mut [Block], findings: &mut Findings<'_>) -> Vec<(Pattern, Vec<u32>)> {
-    let mut users: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    let mut held: BTreeMap<String, (Pattern, Vec<u32>)> = BTreeMap::new();
-    for (at, block) in (0..).zip(blocks.iter()) {
+/// The different `from`s with the blocks that use them, in an order that does not depend on the blocks'.
+fn by_sources(blocks: &[Block]) -> Vec<(Sources, Vec<u32>)> {
+    let mut texts: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let mut shared: HashMap<*const Ranges, (&Arc<Ranges>, Vec<u32>)> = HashMap::new();
+    for (at, block) in (0..).zip(blocks) {
         match &block.from {
-            Sources::Expression(text) => users.entry(text).or_default().push(at),
+            Sources::Expression(text) => texts.entry(text).or_default().push(at),
             Sources::Ranges(ranges) => {
-                let entry = held.entry(ranges.to_string());
-                entry.or_insert_with(|| (Pattern::Held(ranges.clone()), Vec::new())).1.push(at);
+                shared.entry(Arc::as_ptr(ranges)).or_insert_with(|| (ranges, Vec::new())).1.push(at);
             }
         }
     }
-    let users: Vec<_> = users.into_iter().map(|(text, users)| (text.to_owned(), users)).collect();
-    let mut patterns: Vec<_> = held.into_values().collect();
-    for (text, users) in users {
-        let pattern = Pattern::new(&text).unwrap_or_else(|why| {
-            for at in &users {
-                let Some(block) = blocks.get_mut(*at as usize) else { continue };
-                let mut place = whole(&block.file);
-                place.position = block.from_position;
-                let message = format!("`from: {text}` is not an expression: {why}; every source is blocked");
-                let finding = codes::BLOCK_SOURCE.finding(message).at(place);
-                findings.push(finding.with_help("a dot is written [.] and a plus sign [+]"));
-                block.from = Sources::Expression(".*".to_owned());
-            }
-            Pattern::Any
-        });
-        patterns.push((pattern, users));
+    let mut held: BTreeMap<String, (&Arc<Ranges>, Vec<u32>)> = BTreeMap::new();
+    for (ranges, users) in shared.into_values() {
+        held.entry(ranges.to_string()).or_insert_with(|| (ranges, Vec::new())).1.extend(users);
     }
-    patterns
+    let held = held.into_values().map(|(ranges, users)| (Sources::Ranges(Arc::clone(ranges)), users));
+    held.chain(texts.into_iter().map(|(text, users)| (Sources::Expression(text.to_owned()), users))).collect()
 }
 
-/// The distinct risks in their order, and the one of each block.
-fn intern(blocks: &mut [Block], findings: &mut Findings<'_>) -> (Vec<Arc<Risk>>, Vec<Option<u32>>) {
-    let mut distinct: HashMap<String, (Arc<Risk>, String)> = HashMap::new();
-    for block in blocks.iter_mut() {
-        if let Effect::Condition(risk) = &mut block.effect {
-            match distinct.get(risk.json()) {
-                Some((same, _)) => *risk = Arc::clone(same),
-                None => {
-                    distinct.insert(risk.json().to_owned(), (Arc::clone(risk), block.file.clone()));
-                }
-            }
-        }
+/// Reports a `from` that is no expression at each block that has it: it blocks every source.
+fn refuse_expression(blocks: &mut [Block], users: &[u32], text: &str, why: &str, findings: &mut Findings<'_>) {
+    for at in users {
+        let Some(block) = blocks.get_mut(*at as usize) else { continue };
+        findings.report(&codes::BLOCK_SOURCE, || {
+            let mut place = whole(&block.file);
+            place.position = block.from_position;
+            let text = shortened(text);
+            let message = format!("`from: {text}` is not an expression: {why}; every source is blocked");
+            codes::BLOCK_SOURCE.finding(message).at(place).with_help("a dot is written [.] and a plus sign [+]")
+        });
+        block.from = Sources::Expression(".*".to_owned());
     }
-    let mut risks: Vec<_> = distinct.into_values().collect();
-    risks.sort_by(|(one, _), (other, _)| one.order(other));
+}
+
+/// The different risks in their order, and the one of each block.
+fn number(blocks: &[Block], risks: RiskTable, findings: &mut Findings<'_>) -> (Vec<Arc<Risk>>, Vec<Option<u32>>) {
+    let risks = risks.in_order();
     for pair in risks.windows(2) {
         if let [(one, first), (other, file)] = pair
             && one.name() == other.name()
         {
-            let message = format!("the risk `{}` differs from the one of the same name in {first}", other.name());
-            let finding = codes::RISK_NAME.finding(message).at(whole(file));
-            findings.push(finding.with_help("use the same url, message and matchingRules, or another name"));
+            findings.report(&codes::RISK_NAME, || {
+                let message = format!("the risk `{}` differs from the one of the same name in {first}", other.name());
+                let finding = codes::RISK_NAME.finding(message).at(whole(file));
+                finding.with_help("use the same url, message and matchingRules, or another name")
+            });
         }
     }
     let risks: Vec<Arc<Risk>> = risks.into_iter().map(|(risk, _)| risk).collect();

@@ -15,6 +15,18 @@ pub(crate) fn id(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(NONE)
 }
 
+/// Why a text has no id.
+#[derive(Debug)]
+pub(crate) enum NotInterned {
+    /// It is no version.
+    NoVersion(VersionError),
+    /// There are as many different versions as there may be.
+    TooMany,
+}
+
+/// How many spellings are remembered for each version there may be: with and without an architecture.
+const SPELLINGS: usize = 4;
+
 /// Every version that was named, without build metadata.
 #[derive(Default)]
 pub(crate) struct Versions {
@@ -27,8 +39,8 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// The id of a version by its text, whatever its build metadata.
-    pub(crate) fn intern(&mut self, text: &str) -> Result<u32, VersionError> {
+    /// The id of a version by its text, whatever its build metadata. There are at most so many different ones.
+    pub(crate) fn intern(&mut self, text: &str, most: usize) -> Result<u32, NotInterned> {
         let guess = self.spelt.get(self.last as usize).map_or(NONE, |(_, next)| *next);
         if let Some((spelling, _)) = self.spelt.get(guess as usize)
             && **spelling == *text
@@ -39,7 +51,7 @@ impl Versions {
         let known = self.texts.get(text).copied();
         let found = match known {
             Some(found) => found,
-            None => self.parse(text)?,
+            None => self.parse(text, most)?,
         };
         if let Some((_, next)) = self.spelt.get_mut(self.last as usize) {
             *next = found;
@@ -48,9 +60,16 @@ impl Versions {
         Ok(found)
     }
 
-    fn parse(&mut self, text: &str) -> Result<u32, VersionError> {
-        let found = self.add(&text.parse::<Version>()?.without_build());
-        self.texts.insert(text.into(), found);
+    fn parse(&mut self, text: &str, most: usize) -> Result<u32, NotInterned> {
+        let version = text.parse::<Version>().map_err(NotInterned::NoVersion)?.without_build();
+        if self.list.len() >= most && !self.ids.contains_key(&version) {
+            return Err(NotInterned::TooMany);
+        }
+        let found = self.add(&version);
+        // Build metadata may be anything: what is spelt in ever new ways is parsed again each time.
+        if self.texts.len() < most.saturating_mul(SPELLINGS) {
+            self.texts.insert(text.into(), found);
+        }
         if let Some((spelling, _)) = self.spelt.get_mut(found as usize) {
             *spelling = text.into();
         }
@@ -90,9 +109,11 @@ mod tests {
     fn spellings_of_one_version_are_one_id_and_ranks_are_in_order() {
         let mut versions = Versions::default();
         let texts = ["4.10.0", "4.9.0+amd64", "4.9.0", "4.10.0-rc.1", "4.9.0", "4.10.0", "4.9.0+amd64"];
-        let ids: Vec<_> = texts.iter().map(|text| versions.intern(text).unwrap()).collect();
+        let ids: Vec<_> = texts.iter().map(|text| versions.intern(text, 3).unwrap()).collect();
         assert_eq!(ids, [0, 1, 1, 2, 1, 0, 1]);
-        assert!(versions.intern("4.9").is_err());
+        assert!(matches!(versions.intern("4.9", 3), Err(NotInterned::NoVersion(_))));
+        assert!(matches!(versions.intern("4.11.0", 3), Err(NotInterned::TooMany)));
+        assert_eq!(versions.intern("4.9.0+arm64", 3).unwrap(), 1);
         let (list, ranks) = versions.ranked();
         assert_eq!(list.iter().map(ToString::to_string).collect::<Vec<_>>(), ["4.9.0", "4.10.0-rc.1", "4.10.0"]);
         assert_eq!(ranks, [2, 0, 1]);

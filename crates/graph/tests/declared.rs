@@ -19,7 +19,7 @@ fn bodies(revision: &Revision) -> Vec<String> {
 fn converted(inputs: &Inputs, conversion: &Conversion) -> Inputs {
     let kept = inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path));
     let kept = kept.map(|(path, content)| (path.to_owned(), content.to_vec()));
-    let new = conversion.files.iter().map(|(path, value)| (path.clone(), value.to_string().into_bytes()));
+    let new = conversion.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
     kept.chain(new).collect()
 }
 
@@ -94,14 +94,14 @@ fn converting_there_and_back_leaves_the_graph_alone() {
     ];
     let inputs = common::inputs(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
     let first = load(&inputs, &Limits::default()).revision.unwrap();
-    let declared = convert::declare(&first);
+    let declared = convert::declare(&first).unwrap();
     assert_eq!(declared.files.keys().collect::<Vec<_>>(), ["risks/Later-7.0.yaml", "risks/Slow-1.0.yaml"]);
     assert_eq!(declared.replaced.len(), 3, "an architecture's expression and a silent block stay: {declared:?}");
-    assert_eq!(declared.files["risks/Slow-1.0.yaml"]["fixedIn"], "1.0.3");
+    assert!(declared.files["risks/Slow-1.0.yaml"].contains(r#""fixedIn":"1.0.3""#), "{declared:?}");
     let inputs = converted(&inputs, &declared);
     let second = load(&inputs, &Limits::default()).revision.unwrap();
     assert_eq!((second.declarations().len(), bodies(&second)), (2, bodies(&first)));
-    let compiled = convert::compile(&second);
+    let compiled = convert::compile(&second).unwrap();
     let third = load(&converted(&inputs, &compiled), &Limits::default()).revision.unwrap();
     // The risk on a release that nobody knows yet stays declared.
     assert_eq!((third.declarations().len(), bodies(&third)), (1, bodies(&first)));
@@ -111,7 +111,7 @@ fn converting_there_and_back_leaves_the_graph_alone() {
 fn ranges_of_one_architecture_compile_to_an_expression_for_it() {
     let inputs = common::inputs(&[("risks/Slow.yaml", &format!("{RISK}to: 1.0.x\nfrom: [1.0.0+arm64, 1.0.1]\n"))]);
     let first = load(&inputs, &Limits::default()).revision.unwrap();
-    let compiled = convert::compile(&first);
+    let compiled = convert::compile(&first).unwrap();
     let second = load(&converted(&inputs, &compiled), &Limits::default()).revision.unwrap();
     assert_eq!(bodies(&second), bodies(&first));
     assert!(second.declarations().is_empty() && !second.blocks().is_empty());

@@ -381,7 +381,7 @@ fn lists_of_rules_and_long_messages() {
         let text = block("1.1.0", ".*", "Slow", "").replace("Slow breaks.", &"x".repeat(length));
         found("GD133", &[("blocked-edges/1.1.0-Slow.yaml", &text)]).len()
     };
-    assert_eq!((message(40_000), message(600)), (1, 0));
+    assert_eq!((message(12_000), message(600)), (1, 0));
 }
 
 #[test]

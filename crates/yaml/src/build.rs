@@ -4,7 +4,7 @@
 //! entry it makes against the limit, so that a small text cannot become a large tree.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use granit_parser::{Event, ScalarStyle, Span};
 
@@ -15,6 +15,8 @@ use crate::tape::{Entry, Shape, Tape};
 pub(crate) enum BuildError {
     #[error("more than {limit} values in one object (aliases count as what they stand for)")]
     TooManyValues { limit: usize },
+    #[error("aliases stand for more than {limit} bytes of text")]
+    TooMuchText { limit: usize },
     #[error("a list or an object cannot be a key")]
     ComplexKey,
     #[error("an alias for a value that is not complete before it")]
@@ -22,6 +24,10 @@ pub(crate) enum BuildError {
     #[error("`<<` must name an object or a list of objects")]
     BadMerge,
 }
+
+/// Bytes of text that aliases may stand for in one document. Text that had to be unescaped or unfolded is copied for each of
+/// them.
+const ALIASED: usize = 16 << 20;
 
 /// A list or object that is not closed yet.
 struct Open {
@@ -40,6 +46,10 @@ pub(crate) struct Builder<'s> {
     anchors: BTreeMap<usize, Vec<Entry<'s>>>,
     /// Entries kept for aliases; they count against the limit for as long as the document lasts.
     anchored: usize,
+    /// Bytes of text that were copied for aliases in this document.
+    copied: usize,
+    /// Where the value of the outermost object's `kind` stands.
+    kind: Option<usize>,
     limit: usize,
     first_line: usize,
     keep: Keep,
@@ -60,6 +70,8 @@ impl<'s> Builder<'s> {
             open: Vec::new(),
             anchors: BTreeMap::new(),
             anchored: 0,
+            copied: 0,
+            kind: None,
             limit,
             first_line,
             keep,
@@ -72,6 +84,7 @@ impl<'s> Builder<'s> {
         self.tape.entries.clear();
         self.open.clear();
         self.passing = 0;
+        self.kind = None;
     }
 
     /// Forgets everything: anchors end with their document.
@@ -79,6 +92,7 @@ impl<'s> Builder<'s> {
         self.next_value();
         self.anchors.clear();
         self.anchored = 0;
+        self.copied = 0;
     }
 
     /// How many lists and objects are open.
@@ -139,6 +153,7 @@ impl<'s> Builder<'s> {
                 if copy.len() > 1 && self.open.last().is_some_and(|open| open.mapping && open.key_next) {
                     return Err(BuildError::ComplexKey);
                 }
+                count_text(copy, &mut self.copied)?;
                 self.tape.entries.extend_from_slice(copy);
                 self.value_done(start, 0)
             }
@@ -173,16 +188,8 @@ impl<'s> Builder<'s> {
     }
 
     /// The kind of the outermost object, if it was read already.
-    fn kind(&self) -> Option<&str> {
-        let inside = self.tape.entries.get(1..)?;
-        let mut rest = inside;
-        while let [key, value, ..] = rest {
-            if key.text == "kind" {
-                return Some(&value.text);
-            }
-            rest = rest.get(1 + value.size as usize..)?;
-        }
-        None
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.tape.entries.get(self.kind?).map(|value| &*value.text)
     }
 
     #[inline]
@@ -233,12 +240,19 @@ impl<'s> Builder<'s> {
     #[inline]
     fn value_done(&mut self, start: usize, anchor: usize) -> Result<bool, BuildError> {
         if anchor != 0 {
-            let copy = self.tape.entries.get(start..).unwrap_or(&[]).to_vec();
+            let value = self.tape.entries.get(start..).unwrap_or(&[]);
+            count_text(value, &mut self.copied)?;
+            let copy = value.to_vec();
             self.anchored += copy.len();
             if self.tape.entries.len() + self.anchored > self.limit {
                 return Err(BuildError::TooManyValues { limit: self.limit });
             }
             self.anchors.insert(anchor, copy);
+        }
+        if let ([Open { mapping: true, key_next: false, .. }], None) = (self.open.as_slice(), self.kind)
+            && start.checked_sub(1).and_then(|key| self.tape.entries.get(key)).is_some_and(|key| key.text == "kind")
+        {
+            self.kind = Some(start);
         }
         match self.open.last_mut() {
             Some(open) => {
@@ -256,7 +270,7 @@ impl<'s> Builder<'s> {
         let (merged, kept): (Vec<_>, Vec<_>) = fields
             .into_iter()
             .partition(|(key, _)| key.first().is_some_and(|key| key.shape == Shape::Plain && key.text == "<<"));
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: HashSet<&str> = HashSet::new();
         for (key, value) in kept {
             names.extend(key.first().map(|key| &*key.text));
             self.tape.entries.extend(key.iter().chain(value).cloned());
@@ -274,8 +288,7 @@ impl<'s> Builder<'s> {
                 }
                 for (key, value) in fields_of(source.get(1..).unwrap_or(&[])) {
                     let Some(name) = key.first().map(|key| &*key.text) else { continue };
-                    if !names.contains(&name) {
-                        names.push(name);
+                    if names.insert(name) {
                         self.tape.entries.extend(key.iter().chain(value).cloned());
                     }
                 }
@@ -283,6 +296,13 @@ impl<'s> Builder<'s> {
         }
         Ok(())
     }
+}
+
+/// Counts the text that a copy of some entries takes.
+fn count_text(entries: &[Entry<'_>], copied: &mut usize) -> Result<(), BuildError> {
+    let owned = |entry: &Entry<'_>| if let Cow::Owned(text) = &entry.text { text.len() } else { 0 };
+    *copied = copied.saturating_add(entries.iter().map(owned).sum());
+    if *copied > ALIASED { Err(BuildError::TooMuchText { limit: ALIASED }) } else { Ok(()) }
 }
 
 /// Cuts the inside of a list into its values.

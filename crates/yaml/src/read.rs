@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::build::{BuildError, Builder, Keep};
 use crate::split::{SplitError, Splitter};
-use crate::tape::{Node, Span};
+use crate::tape::{Node, Span, Tape};
 
 /// The codes of what is wrong with a stream as such.
 pub mod codes {
@@ -141,8 +141,8 @@ struct Pass<'s> {
     limits: &'s Limits,
     keep: Keep,
     builder: Builder<'s>,
-    /// Whether the items of the document at hand were handed over already.
-    streamed: bool,
+    /// The fields before the items of the document at hand, once its items were handed over.
+    streamed: Option<Tape<'s>>,
     lists: usize,
 }
 
@@ -159,7 +159,7 @@ impl<'s> Pass<'s> {
             limits,
             keep,
             builder: Builder::new(first_line, limits.nodes, keep, capacity),
-            streamed: false,
+            streamed: None,
             lists: 0,
         }
     }
@@ -170,13 +170,14 @@ impl<'s> Pass<'s> {
             match event {
                 Event::DocumentStart(..) => {
                     self.builder.next_document();
-                    self.streamed = false;
+                    self.streamed = None;
                 }
                 Event::SequenceStart(..) if self.builder.depth() == 0 => self.items(None, span.start, visit)?,
                 Event::SequenceStart(..) if self.starts_items() => {
-                    let list = self.builder.so_far();
+                    // Copied once: a key `items` may stand in an object any number of times.
+                    let list = self.streamed.take().unwrap_or_else(|| self.builder.so_far());
                     self.items(list.root(), span.start, visit)?;
-                    self.streamed = true;
+                    self.streamed = Some(list);
                     // The list itself goes on with an empty one in their place.
                     self.feed(event, &span)?;
                     self.feed(Event::SequenceEnd, &span)?;
@@ -197,7 +198,7 @@ impl<'s> Pass<'s> {
 
     fn hand_over(&self, visit: &mut dyn FnMut(Found<'_>)) {
         let Some(root) = self.builder.tape.root() else { return };
-        let is_list = self.streamed && root.get("kind").is_none_or(|kind| kind.raw().ends_with("List"));
+        let is_list = self.streamed.is_some() && root.get("kind").is_none_or(|kind| kind.raw().ends_with("List"));
         // An empty document is what stands between two separators, and says nothing.
         if !is_list && !root.is_null() {
             visit(Found::Object { root, source: self.source, list: None });
@@ -208,13 +209,7 @@ impl<'s> Pass<'s> {
     ///
     /// `kubectl` writes `items` before `kind`, so a list whose kind is not known yet counts.
     fn starts_items(&self) -> bool {
-        self.builder.top_key() == Some("items")
-            && self
-                .builder
-                .so_far()
-                .root()
-                .and_then(|list| list.get("kind"))
-                .is_none_or(|kind| kind.raw().ends_with("List"))
+        self.builder.top_key() == Some("items") && self.builder.kind().is_none_or(|kind| kind.ends_with("List"))
     }
 
     /// Hands over the items of a list one at a time.

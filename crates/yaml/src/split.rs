@@ -38,6 +38,9 @@ pub(crate) struct Splitter<R> {
     line: usize,
     read: u64,
     state: State,
+    /// How many bytes of the document at hand are blank so far, and whether what follows them begins JSON.
+    blank: usize,
+    json: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +65,18 @@ enum More {
 
 impl<R: BufRead> Splitter<R> {
     pub(crate) fn new(input: R, limits: Limits) -> Self {
-        Splitter { input, limits, buffer: Vec::new(), start: 0, end: 0, line: 1, read: 0, state: State::Reading }
+        Splitter {
+            input,
+            limits,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            line: 1,
+            read: 0,
+            state: State::Reading,
+            blank: 0,
+            json: None,
+        }
     }
 
     /// The next document and the line it starts at. After a file that is too large or an I/O error there is none.
@@ -71,6 +85,7 @@ impl<R: BufRead> Splitter<R> {
             return None;
         }
         self.start = self.end;
+        (self.blank, self.json) = (0, None);
         let first_line = self.line;
         let mut scanned = self.start;
         let mut too_large = false;
@@ -89,6 +104,7 @@ impl<R: BufRead> Splitter<R> {
                 too_large = true;
                 self.line += newlines(self.buffer.get(self.start..scanned).unwrap_or(&[]));
                 self.start = scanned;
+                (self.blank, self.json) = (0, None);
             }
             // What was handed over or given up makes room for what comes.
             self.buffer.drain(..self.start);
@@ -116,16 +132,28 @@ impl<R: BufRead> Splitter<R> {
     }
 
     /// Where the next document begins.
-    fn boundary_from(&self, from: usize) -> Option<usize> {
+    fn boundary_from(&mut self, from: usize) -> Option<usize> {
         let separator = self.separator_from(from);
         let value = if self.is_json() { self.value_from(from) } else { None };
         separator.into_iter().chain(value).min()
     }
 
-    fn is_json(&self) -> bool {
-        let text = self.buffer.get(self.start..).unwrap_or(&[]);
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
+    /// Whether the document begins as JSON does. Blanks before it are looked at once, however many there are.
+    fn is_json(&mut self) -> bool {
+        if let Some(known) = self.json {
+            return known;
+        }
+        let text = self.buffer.get(self.start + self.blank..).unwrap_or(&[]);
+        let text = if self.blank == 0 { text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text) } else { text };
+        let rest = text.trim_ascii_start();
+        let Some(first) = rest.first() else {
+            self.blank = self.buffer.len() - self.start;
+            return false;
+        };
+        let json = matches!(first, b'{' | b'[');
+        // A mark of the encoding may still be cut in two.
+        self.json = (rest.len() > 3 || self.state != State::Reading).then_some(json);
+        json
     }
 
     /// The start of the next line that begins another JSON value.

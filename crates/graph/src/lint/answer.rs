@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use clearway_core::{Diagnostic, Excerpt, Place};
+use clearway_core::{Diagnostic, Excerpt, GraphLimits, Place};
 
-use super::{At, Draft, Queries, channels, queries, risks};
+use super::drafts::{At, Draft, Drafts};
+use super::{Queries, channels, queries, risks};
 use crate::codes;
 use crate::graph::{Graph, Node};
 use crate::risk::Risk;
@@ -22,20 +23,21 @@ pub fn answer(graph: &Graph, knowledge: &dyn Queries) -> Vec<Diagnostic> {
     let distinct: BTreeMap<&str, &Risk> = carried.map(|risk| (risk.json(), risk.as_ref())).collect();
     let named: Vec<(String, &Risk)> =
         distinct.values().map(|risk| (format!("conditionalEdges[].risks[name={}]", risk.name()), *risk)).collect();
-    let mut drafts = Vec::new();
+    let mut drafts = Drafts::new(GraphLimits::default().findings);
     for (path, risk) in &named {
         risks::check(path, risk, &mut drafts);
     }
     queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), knowledge, &mut drafts);
     // Among the few risks of one answer, a metric of its own is the rule.
-    drafts.retain(|draft| draft.code != &codes::QUERY_METRIC);
+    drafts.kept.retain(|draft| draft.code != &codes::QUERY_METRIC);
     for (place, missing) in stranded_places(graph) {
         let Some(version) = graph.node(place).map(Node::version) else { continue };
         let at = At::Entry { list: "nodes", text: version.to_string(), repeat: 0 };
         let message = channels::no_way(version, missing);
         drafts.push(Draft::new(&codes::CHANNEL_STRANDED, "", at, message, "see `clearway graph stranded`"));
     }
-    let mut found: Vec<Diagnostic> = drafts.iter().map(placed).collect();
+    let mut found = drafts.not_kept();
+    found.extend(drafts.kept.iter().map(placed));
     found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     found
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{Arch, Version};
+use clearway_core::{Arch, Exceeded, Version};
 
-use super::{At, Draft, Index};
+use super::{At, Draft, Drafts, Index};
 use crate::channel::Channel;
 use crate::codes;
 use crate::graph::Graph;
@@ -14,12 +14,21 @@ use crate::stranded::{Missing, stranded_places};
 const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")];
 
 /// Checks every channel.
-pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
+    let within = index.revision.rows_of_channels() <= index.revision.caps.answers_edges;
+    if !within {
+        let what = "updates to look at in all channels";
+        let above = Exceeded { cap: "answers_edges", limit: index.revision.caps.answers_edges, what };
+        let message = format!("{above}: stranded versions are not looked for");
+        drafts.push(Draft::new(&codes::CHANNEL_UNCHECKED, "", At::Key("versions"), message, "list fewer versions"));
+    }
     for channel in index.revision.channels() {
         repeated(channel, drafts);
         order(channel, drafts);
         subset(index, channel, drafts);
-        without_a_way(index, channel, drafts);
+        if within {
+            without_a_way(index, channel, drafts);
+        }
     }
 }
 
@@ -28,7 +37,7 @@ fn draft(code: &'static codes::Code, channel: &Channel, version: &Version, messa
     Draft::new(code, channel.files.first().map_or("", String::as_str), at, message, help)
 }
 
-fn repeated(channel: &Channel, drafts: &mut Vec<Draft>) {
+fn repeated(channel: &Channel, drafts: &mut Drafts) {
     // With several files, the same version in each is what `GD012` tells.
     if channel.files.len() > 1 {
         return;
@@ -47,7 +56,7 @@ fn repeated(channel: &Channel, drafts: &mut Vec<Draft>) {
     }
 }
 
-fn order(channel: &Channel, drafts: &mut Vec<Draft>) {
+fn order(channel: &Channel, drafts: &mut Drafts) {
     let key = |version: &Version| (version.major(), version.minor(), version.patch());
     let unordered = channel.versions.windows(2).find_map(|pair| match pair {
         [one, other] if channel.files.len() == 1 && key(one) > key(other) => Some((one, other)),
@@ -59,7 +68,7 @@ fn order(channel: &Channel, drafts: &mut Vec<Draft>) {
     }
 }
 
-fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
+fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Drafts) {
     let before = BEFORE.iter().find_map(|(name, before)| {
         let minor = channel.name.strip_prefix(name)?;
         index.revision.channels.get(&format!("{before}{minor}"))
@@ -78,7 +87,7 @@ fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
 }
 
 /// Stranded versions, one finding for each, whatever the architectures.
-fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Vec<Draft>) {
+fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Drafts) {
     let mut found: BTreeMap<Version, (Missing, Vec<&Arch>)> = BTreeMap::new();
     // Architectures mostly have the same releases and updates, and then the same versions are stranded.
     let mut known: Vec<(Graph, Vec<(u32, Missing)>)> = Vec::new();

@@ -2,24 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use clearway_core::{Diagnostic, Excerpt, Limits, Position};
+use clearway_core::{Diagnostic, Excerpt, GraphLimits, Limits, Position};
 use clearway_yaml::{Found, Node, Source};
 
-use super::{At, Draft};
+use super::drafts::{At, Draft, Drafts};
 use crate::inputs::Inputs;
 use crate::record::whole;
 
+/// Bytes of a file in which a part of a query is searched for: above, the query as a whole is shown.
+const SEARCHED: usize = 1 << 20;
+
 /// Gives every draft its place.
-pub(super) fn locate(drafts: Vec<Draft>, inputs: &Inputs) -> Vec<Diagnostic> {
+pub(super) fn locate(drafts: Drafts, inputs: &Inputs, caps: &GraphLimits) -> Vec<Diagnostic> {
+    let limits = Limits { graph: caps.clone(), ..Limits::default() }.of_graph_data();
+    let mut found = drafts.not_kept();
     let mut by_file: BTreeMap<String, Vec<Draft>> = BTreeMap::new();
-    for draft in drafts {
+    for draft in drafts.kept {
         by_file.entry(draft.file.clone()).or_default().push(draft);
     }
-    let mut found = Vec::new();
     for (file, drafts) in by_file {
         let bytes = inputs.get(&file).unwrap_or_default();
         let mut first = true;
-        clearway_yaml::read(bytes, &file, &Limits::default(), |object| {
+        clearway_yaml::read(bytes, &file, &limits, |object| {
             if let Found::Object { root, source, .. } = object
                 && std::mem::take(&mut first)
             {
@@ -43,7 +47,7 @@ fn placed(draft: &Draft, root: Node<'_>, source: Source<'_>, bytes: &[u8]) -> Di
         At::Query { rule, query, span } => {
             let rule = root.get("matchingRules").and_then(|rules| rules.items().nth(*rule));
             let node = rule.and_then(|rule| query_node(rule).or(Some(rule)));
-            let text = str::from_utf8(bytes).unwrap_or_default();
+            let text = if bytes.len() > SEARCHED { "" } else { str::from_utf8(bytes).unwrap_or_default() };
             if let Some((position, excerpt)) = within(text, node, query, span.start, span.end) {
                 let mut place = whole(&draft.file);
                 place.position = Some(position);

@@ -1,11 +1,11 @@
 //! Names of files of blocks: `<to>-<name>.yaml`.
 
-use super::{At, Draft, Index, risk};
+use super::{At, Draft, Drafts, Index, risk};
 use crate::codes;
 use crate::risk::Risk;
 
 /// Checks the file name of every block.
-pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     for block in index.own_blocks() {
         let name = block.file.rsplit_once('/').map_or(block.file.as_str(), |(_, name)| name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -1,11 +1,12 @@
 //! Risks themselves, wherever they stand: what clients show of them, their lists of rules, and declarations that older
 //! services do not see.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use clearway_core::Version;
 
-use super::{At, Draft, Index, first_few, is_own};
+use super::{At, Draft, Drafts, Index, first_few, is_own, risk};
+use crate::block::Block;
 use crate::codes;
 use crate::risk::{Risk, Rule};
 
@@ -14,12 +15,12 @@ use crate::risk::{Risk, Rule};
 const LONG: usize = 8 << 10;
 
 /// Checks what clients show of a risk that stands in a file, and its rules.
-pub(super) fn check(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
+pub(super) fn check(file: &str, risk: &Risk, drafts: &mut Drafts) {
     texts(file, risk, drafts);
     rules(file, risk, drafts);
 }
 
-fn texts(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
+fn texts(file: &str, risk: &Risk, drafts: &mut Drafts) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !risk.name().starts_with(|first: char| first.is_ascii_uppercase()) || !risk.name().bytes().all(plain) {
         let message = format!("`{}` is not the name of a risk", risk.name());
@@ -41,7 +42,7 @@ fn texts(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
     }
 }
 
-fn rules(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
+fn rules(file: &str, risk: &Risk, drafts: &mut Drafts) {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for rule in risk.rules() {
@@ -61,18 +62,24 @@ fn rules(file: &str, risk: &Risk, drafts: &mut Vec<Draft>) {
 }
 
 /// Checks that whatever a declared risk is on, a file of `blocked-edges/` puts it there too.
-pub(super) fn declared(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn declared(index: &Index<'_>, drafts: &mut Drafts) {
     let revision = index.revision;
     if revision.declarations().is_empty() {
         return;
     }
     let mut missing: BTreeMap<&str, BTreeSet<&Version>> = BTreeMap::new();
+    // Equal risks are one, so their addresses tell them apart; a block that removes its edges has none.
+    let address = |block: &Block| risk(block).map(std::ptr::from_ref);
+    let mut own: HashSet<Option<*const Risk>> = HashSet::new();
     for row in 0..revision.table.rows.len() {
         let blocks = || revision.judged.hits.of(row).iter().filter_map(|block| revision.blocks().get(*block as usize));
-        for block in blocks().filter(|block| !is_own(block)) {
-            if !blocks().any(|other| is_own(other) && other.effect == block.effect) {
-                missing.entry(&block.file).or_default().insert(&block.to);
-            }
+        if blocks().all(is_own) {
+            continue;
+        }
+        own.clear();
+        own.extend(blocks().filter(|block| is_own(block)).map(address));
+        for block in blocks().filter(|block| !is_own(block) && !own.contains(&address(block))) {
+            missing.entry(&block.file).or_default().insert(&block.to);
         }
     }
     for (file, targets) in missing {

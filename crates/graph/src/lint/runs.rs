@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_core::Version;
 
-use super::{At, Draft, Index, first_few, is_own};
+use super::{At, Draft, Drafts, Index, first_few, is_own};
 use crate::block::Block;
 use crate::codes;
 
 /// Checks the blocks of every risk, one minor version at a time.
-pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     // The releases of each minor version that a channel lists.
     let mut releases: BTreeMap<(u64, u64), Vec<&Version>> = BTreeMap::new();
     for version in index.listed.iter().filter(|version| version.pre_release().is_empty()) {
@@ -27,14 +27,15 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
 }
 
 /// Releases that a risk leaves out between two that it is on.
-fn gaps(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Vec<Draft>) {
+fn gaps(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Drafts) {
     let covered: BTreeSet<Version> = run.iter().map(|block| block.to.without_build()).collect();
     let mut blocks = run.iter().filter(|block| block.to.pre_release().is_empty()).peekable();
     while let (Some(block), Some(next)) = (blocks.next(), blocks.peek()) {
-        let between =
-            |version: &&&Version| version.precedence(&block.to).is_gt() && version.precedence(&next.to).is_lt();
-        let missing: Vec<&Version> =
-            releases.iter().filter(between).filter(|version| !covered.contains(**version)).copied().collect();
+        // Both are in order, so each release is looked at once.
+        let after = releases.partition_point(|version| version.precedence(&block.to).is_le());
+        let before = releases.partition_point(|version| version.precedence(&next.to).is_lt());
+        let between = releases.get(after..before).unwrap_or_default();
+        let missing: Vec<&Version> = between.iter().filter(|version| !covered.contains(**version)).copied().collect();
         if missing.is_empty() {
             continue;
         }
@@ -46,7 +47,7 @@ fn gaps(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Vec<Draf
 }
 
 /// A risk that stops before the newest release, without a word.
-fn end(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Vec<Draft>) {
+fn end(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Drafts) {
     let Some(last) = run.last() else { return };
     let later = releases.iter().copied().find(|version| version.precedence(&last.to).is_gt());
     // Whoever says it once has said it for the run.
@@ -60,7 +61,7 @@ fn end(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Vec<Draft
 }
 
 /// Two files for one risk and one target.
-fn twice(name: &str, run: &[&Block], drafts: &mut Vec<Draft>) {
+fn twice(name: &str, run: &[&Block], drafts: &mut Drafts) {
     for pair in run.windows(2) {
         if let [one, other] = pair
             && one.to == other.to
@@ -74,7 +75,7 @@ fn twice(name: &str, run: &[&Block], drafts: &mut Vec<Draft>) {
 }
 
 /// Two answers to the question where a risk ends.
-fn fixed_in(name: &str, run: &[&Block], drafts: &mut Vec<Draft>) {
+fn fixed_in(name: &str, run: &[&Block], drafts: &mut Drafts) {
     let mut named = run.iter().filter_map(|block| Some((block, block.fixed_in.as_ref()?)));
     let Some((first, fixed)) = named.next() else { return };
     let mut told = BTreeSet::new();

@@ -1,20 +1,21 @@
 //! Expressions for sources: those that match nothing, too much, or only by chance.
 //!
-//! Each distinct expression is compiled and searched once, in every known release.
+//! Each distinct expression is compiled and searched once, in every known release, within the cap on work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{Severity, Version};
+use clearway_core::{GraphLimits, Severity, Version};
 
 use super::alternatives::alternatives;
-use super::{At, Draft, Index, first_few};
+use super::{At, Draft, Drafts, Index, first_few};
 use crate::block::{Block, Sources};
 use crate::codes;
 use crate::edges::rank;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Work};
+use crate::record::shortened;
 
 /// Checks the `from` of every block.
-pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     let mut users: BTreeMap<&str, Vec<&Block>> = BTreeMap::new();
     for block in index.own_blocks() {
         if let Sources::Expression(text) = &block.from
@@ -23,11 +24,83 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
             users.entry(text).or_default().push(block);
         }
     }
+    let mut search = Search::new(index);
     for (text, blocks) in users {
-        let Some(judgement) = Judgement::of(text, index) else { continue };
+        let judgement = match Judgement::of(text, &mut search) {
+            Ok(Some(judgement)) => judgement,
+            Ok(None) => continue,
+            Err(Spent) => {
+                let file = blocks.first().map_or("", |block| block.file.as_str());
+                let message = format!("`{}` and the expressions behind it were not checked", shortened(text));
+                let help = "write fewer and smaller expressions";
+                drafts.push(Draft::new(&codes::SOURCE_UNCHECKED, file, At::Key("from"), message, help));
+                return;
+            }
+        };
         for block in blocks {
-            judgement.report(text, block, index, drafts);
+            judgement.report(&shortened(text), block, index, drafts);
         }
+    }
+}
+
+/// The cap on work is used up.
+struct Spent;
+
+/// Expressions that are compiled and searched, within the cap on work.
+struct Search<'s, 'i> {
+    index: &'s Index<'i>,
+    /// What is put around an expression to ask about it makes it larger than it may be by itself.
+    caps: GraphLimits,
+    work: Work,
+}
+
+impl<'s, 'i> Search<'s, 'i> {
+    fn new(index: &'s Index<'i>) -> Self {
+        let own = &index.revision.caps;
+        let caps = GraphLimits {
+            pattern_bytes: own.pattern_bytes.saturating_mul(4),
+            pattern_positions: own.pattern_positions.saturating_mul(2),
+            pattern_compiled_bytes: own.pattern_compiled_bytes.saturating_mul(2),
+            ..own.clone()
+        };
+        let work = Work::new(caps.pattern_work);
+        Search { index, caps, work }
+    }
+
+    /// Compiles an expression; nothing if it is none.
+    fn compile(&mut self, text: &str) -> Result<Option<Pattern>, Spent> {
+        let pattern = Pattern::new(text, &self.caps).ok();
+        match &pattern {
+            Some(compiled) if !self.work.take_compile(compiled) => Err(Spent),
+            _ => Ok(pattern),
+        }
+    }
+
+    fn is_found(&mut self, pattern: &Pattern, text: &str) -> Result<bool, Spent> {
+        if self.work.take(pattern, text) { Ok(pattern.matches(text)) } else { Err(Spent) }
+    }
+
+    /// The releases among some, by their places, that an expression is found in, or is not.
+    fn among(&mut self, pattern: &Pattern, places: &[usize], found: bool) -> Result<Vec<usize>, Spent> {
+        let index = self.index;
+        let mut kept = Vec::new();
+        for place in places {
+            let full = index.full.get(*place).map_or("", String::as_str);
+            if self.is_found(pattern, full)? == found {
+                kept.push(*place);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// A version that an expression is found in as long as no architecture follows.
+    fn bare(&mut self, pattern: &Pattern) -> Result<Option<&'i Version>, Spent> {
+        for release in self.index.revision.releases() {
+            if self.is_found(pattern, &release.node.version().to_string())? {
+                return Ok(Some(release.node.version()));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -47,34 +120,39 @@ struct Judgement<'i> {
 }
 
 impl<'i> Judgement<'i> {
-    fn of(text: &str, index: &Index<'i>) -> Option<Self> {
-        let matched = matches(text, index)?;
+    fn of(text: &str, search: &mut Search<'_, 'i>) -> Result<Option<Self>, Spent> {
+        let index = search.index;
+        let Some(pattern) = search.compile(text)? else { return Ok(None) };
+        let all: Vec<usize> = (0..index.full.len()).collect();
+        let matched = search.among(&pattern, &all, true)?;
         // A stricter expression is found only where this one is.
-        let lost = |other: &str| -> Vec<usize> {
-            let Ok(pattern) = Pattern::new(other) else { return Vec::new() };
-            let kept = |place: &usize| index.full.get(*place).is_some_and(|full| pattern.matches(full));
-            matched.iter().copied().filter(|place| !kept(place)).collect()
+        let mut lost = |other: &str| match search.compile(other)? {
+            Some(pattern) => search.among(&pattern, &matched, false),
+            None => Ok(Vec::new()),
         };
         let versions = |places: &[usize]| -> BTreeSet<&'i Version> {
             let releases = places.iter().filter_map(|place| index.revision.releases().get(*place));
             releases.map(|release| release.node.version()).collect()
         };
-        let nothing = matched.is_empty();
-        let bare = nothing.then(|| bare(text, index)).flatten();
         // A match that ends within a number goes on in other versions; one behind the `+` or at a word's end does not.
-        let beyond = versions(&lost(&format!("(?:{text})(?:(?-u:\\b)|[^+]*$)")));
+        let beyond = versions(&lost(&format!("(?:{text})(?:(?-u:\\b)|[^+]*$)"))?);
         // What matches nowhere from the start is meant to match behind it.
-        let within = lost(&format!("^(?:{text})"));
+        let within = lost(&format!("^(?:{text})"))?;
         let within = if within.len() == matched.len() { BTreeSet::new() } else { versions(&within) };
-        let dots = escaped(text).map(|escaped| {
-            let surplus = versions(&lost(&escaped));
-            (escaped, surplus)
-        });
-        let dead = if nothing { Vec::new() } else { dead(text, &matched, index) };
-        Some(Judgement { bare, nothing, beyond, within, dots, dead })
+        let dots = match escaped(text) {
+            Some(escaped) => {
+                let surplus = versions(&lost(&escaped)?);
+                Some((escaped, surplus))
+            }
+            None => None,
+        };
+        let nothing = matched.is_empty();
+        let bare = if nothing { search.bare(&pattern)? } else { None };
+        let dead = if nothing { Vec::new() } else { dead(text, &matched, search)? };
+        Ok(Some(Judgement { bare, nothing, beyond, within, dots, dead }))
     }
 
-    fn report(&self, text: &str, block: &Block, index: &Index<'_>, drafts: &mut Vec<Draft>) {
+    fn report(&self, text: &str, block: &Block, index: &Index<'_>, drafts: &mut Drafts) {
         let mut draft = |code, message: String, help: String| {
             drafts.push(Draft::new(code, &block.file, At::Key("from"), message, help));
         };
@@ -101,12 +179,13 @@ impl<'i> Judgement<'i> {
                 first_few(self.beyond.iter().copied())
             );
             let help = format!("if only whole numbers are meant, write `({text})[+]`");
-            draft(&codes::SOURCE_OPEN_END, message, help);
+            let mut draft = Draft::new(&codes::SOURCE_OPEN_END, &block.file, At::Key("from"), message, help);
             let reached = reached(&self.beyond, block, index);
             let number = self.beyond.len();
             let releases = if number == 1 { "release" } else { "releases" };
-            let note = format!("{number} known {releases} too many, of which {reached} can update to {}", block.to);
-            drafts.last_mut().into_iter().for_each(|draft| draft.note = Some(note.clone()));
+            draft.note =
+                Some(format!("{number} known {releases} too many, of which {reached} can update to {}", block.to));
+            drafts.push(draft);
         }
         let mut by_chance = |code, surplus: &BTreeSet<&Version>, message: String, help: String| {
             let mut draft = Draft::new(code, &block.file, At::Key("from"), message, help);
@@ -126,41 +205,40 @@ impl<'i> Judgement<'i> {
                 _ => format!(", so that it also matches {}", first_few(surplus.iter().copied())),
             };
             let message = format!("a dot of `{text}` stands for any character{also}");
-            by_chance(&codes::SOURCE_DOT, surplus, message, format!("write `{escaped}`"));
+            by_chance(&codes::SOURCE_DOT, surplus, message, format!("write `{}`", shortened(escaped)));
         }
     }
-}
-
-/// The releases that an expression is found in; nothing if it is none.
-fn matches(text: &str, index: &Index<'_>) -> Option<Vec<usize>> {
-    let pattern = Pattern::new(text).ok()?;
-    Some(index.full.iter().enumerate().filter(|(_, full)| pattern.matches(full)).map(|(place, _)| place).collect())
 }
 
 /// The alternatives of an expression that match none of the releases it is found in.
 ///
 /// With one alternative in place of all, an expression is found only where it was before, so no other release has to be
 /// looked at. An alternative within an alternative that is named is not named as well.
-fn dead<'i>(text: &str, matched: &[usize], index: &Index<'i>) -> Vec<(String, Option<&'i Version>)> {
+fn dead<'i>(
+    text: &str,
+    matched: &[usize],
+    search: &mut Search<'_, 'i>,
+) -> Result<Vec<(String, Option<&'i Version>)>, Spent> {
     let mut found: Vec<(std::ops::Range<usize>, Option<&'i Version>)> = Vec::new();
     for (content, alternative) in alternatives(text) {
         let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
         let only = [part(0..content.start), part(alternative.clone()), part(content.end..text.len())].concat();
-        let Ok(pattern) = Pattern::new(&only) else { continue };
-        let alive = matched.iter().filter_map(|place| index.full.get(*place)).any(|full| pattern.matches(full));
+        let Some(pattern) = search.compile(&only)? else { continue };
+        let mut alive = false;
+        for full in matched.iter().filter_map(|place| search.index.full.get(*place)) {
+            alive = search.is_found(&pattern, full)?;
+            if alive {
+                break;
+            }
+        }
         let told = found.iter().any(|(outer, _)| outer.start <= alternative.start && alternative.end <= outer.end);
         if !alive && !told {
-            found.push((alternative, bare(&only, index)));
+            let bare = search.bare(&pattern)?;
+            found.push((alternative, bare));
         }
     }
-    found.into_iter().map(|(part, bare)| (text.get(part).unwrap_or_default().to_owned(), bare)).collect()
-}
-
-/// A version that an expression is found in as long as no architecture follows.
-fn bare<'i>(text: &str, index: &Index<'i>) -> Option<&'i Version> {
-    let pattern = Pattern::new(text).ok()?;
-    let versions = index.revision.releases().iter().map(|release| release.node.version());
-    versions.into_iter().find(|version| pattern.matches(&version.to_string()))
+    let text_of = |part| shortened(text.get(part).unwrap_or_default()).into_owned();
+    Ok(found.into_iter().map(|(part, bare)| (text_of(part), bare)).collect())
 }
 
 /// How many of some versions have an update to the target of a block.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use clearway_core::Version;
 
-use super::{At, Draft, Index};
+use super::{At, Draft, Drafts, Index};
 use crate::block::{Block, Effect};
 use crate::codes;
 use crate::edges::rank;
 
 /// Checks `to` and `fixedIn` of every block.
-pub(super) fn check(index: &Index<'_>, drafts: &mut Vec<Draft>) {
+pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     for block in index.own_blocks().filter(|block| !index.listed.contains(&block.to.without_build())) {
         let known = rank(&index.revision.versions, &block.to)
             .is_some_and(|rank| !index.revision.members.of_version(rank).is_empty());

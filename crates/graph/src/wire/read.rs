@@ -1,284 +1,303 @@
-//! Reads an answer, element by element.
+//! Reads an answer, element by element, within the caps of [`GraphLimits`].
 //!
-//! Indices count every element of `nodes`, also the ones that cannot be read, so a bad node shifts nobody.
+//! Indices count every element of `nodes`, also the ones that cannot be read, so a bad node shifts nobody. The text is
+//! gone through twice: first for the nodes, then for the updates, which name nodes that may stand behind them. Nothing is
+//! kept of it but what the graph is made of, so an answer takes a small multiple of its bytes, whatever stands in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod any_value;
+mod elements;
+mod risks;
+
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use clearway_core::{Diagnostic, Limits, Place, Version};
-use serde_json::Value;
+use clearway_core::{Diagnostic, Exceeded, GraphLimits, Limits, Place, Version};
+use serde::de::DeserializeSeed as _;
 
 use crate::codes::{self, Code};
+use crate::findings::{Kept, over};
 use crate::graph::{Edge, Graph, Node};
-use crate::risk::{Risk, Rule};
+use crate::sets::Sets;
 use crate::versions::id;
+use any_value::{Any, AnyValue};
+use elements::{NodeParts, Nodes, Updates};
+use risks::RiskReader;
 
 /// What an answer was read as.
 #[derive(Debug)]
 pub struct Reading {
-    /// The graph; nothing if the answer is no graph at all.
+    /// The graph; nothing if the answer is no graph at all, or above a cap on the whole.
     pub graph: Option<Graph>,
     /// What is wrong with the answer, by its paths.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The name of a risk that stands for one that could not be read and has none.
-const UNNAMED: &str = "UnreadableRisk";
-
 /// Reads an answer. Whatever it holds, this does not fail; see [`Reading`].
 pub fn read(bytes: &[u8], limits: &Limits) -> Reading {
-    let mut reader = Reader::default();
-    let graph = reader.graph(bytes, limits);
-    Reading { graph, diagnostics: reader.diagnostics }
+    let mut reader = Reader::new(&limits.graph);
+    let graph = reader.graph(bytes, limits).unwrap_or_else(|refusal| {
+        let place = Place { path: Some(String::new()), ..Place::default() };
+        reader.kept.push(refusal.at(place));
+        None
+    });
+    let mut diagnostics = reader.kept.into_found();
+    // In the order in which the parts are told of, and not in that of the text.
+    let part = |found: &Diagnostic| {
+        let path = found.place.path.as_deref().unwrap_or_default();
+        let part = ["nodes", "edges", "conditionalEdges"].iter().position(|part| path.starts_with(part));
+        (found.code == codes::WIRE_BOTH.code, part)
+    };
+    diagnostics.sort_by_key(part);
+    Reading { graph, diagnostics }
 }
 
-#[derive(Default)]
-struct Reader {
-    diagnostics: Vec<Diagnostic>,
-    /// The distinct risks, so that a risk that stands in many groups is kept once.
-    risks: HashMap<String, Arc<Risk>>,
+/// Why an answer is refused as a whole: a diagnostic without its place.
+type Refusal = Box<Diagnostic>;
+
+/// What is known of the answer so far.
+struct Reader<'t> {
+    caps: &'t GraphLimits,
+    kept: Kept,
+    /// The cap that the answer is above: what ends the reading early.
+    exceeded: Option<Exceeded>,
+    /// The nodes that can be read.
+    nodes: Vec<Arc<Node>>,
+    /// For each element of the list of nodes, its node.
+    places: Vec<Option<u32>>,
+    /// The places of nodes by the text of their version.
+    names: HashMap<String, u32>,
+    edges: Vec<Edge>,
+    conditional: Vec<(Edge, u32)>,
+    sets: Sets,
+    risks: RiskReader<'t>,
+    /// The group that each conditional update was last seen in.
+    seen: HashMap<Edge, usize>,
+    /// Updates in both lists, also those that come to nothing.
+    updates: usize,
 }
 
-impl Reader {
-    fn report(&mut self, code: &Code, path: String, message: impl Into<String>) {
-        let place = Place { path: Some(path), ..Place::default() };
-        self.diagnostics.push(code.finding(message).at(place).with_help(code.text));
+impl<'t> Reader<'t> {
+    fn new(caps: &'t GraphLimits) -> Self {
+        Reader {
+            caps,
+            kept: Kept::new(caps.findings),
+            exceeded: None,
+            nodes: Vec::new(),
+            places: Vec::new(),
+            names: HashMap::new(),
+            edges: Vec::new(),
+            conditional: Vec::new(),
+            sets: Sets::default(),
+            risks: RiskReader::default(),
+            seen: HashMap::new(),
+            updates: 0,
+        }
     }
 
-    fn graph(&mut self, bytes: &[u8], limits: &Limits) -> Option<Graph> {
-        let unreadable = &codes::WIRE_UNREADABLE;
-        if bytes.len() > limits.document_bytes {
-            self.report(
-                unreadable,
-                String::new(),
-                format!("the answer is larger than {} bytes", limits.document_bytes),
-            );
-            return None;
-        }
-        let answer: Value = match serde_json::from_slice(bytes) {
-            Ok(answer) => answer,
-            Err(error) => {
-                self.report(unreadable, String::new(), format!("not JSON: {error}"));
-                return None;
-            }
-        };
-        let Some(nodes) = answer.get("nodes").and_then(Value::as_array) else {
-            self.report(unreadable, "nodes".to_owned(), "the answer has no list of nodes");
-            return None;
-        };
-        let (nodes, places) = self.nodes(nodes);
-        let edges = self.edges(list(&answer, "edges"), &nodes, &places);
-        let conditional = self.conditional(list(&answer, "conditionalEdges"), &nodes);
-        for key in ["edges", "conditionalEdges"] {
-            if answer.get(key).is_some_and(|value| !value.is_array() && !value.is_null()) {
-                self.report(
-                    &codes::WIRE_EDGE,
-                    key.to_owned(),
-                    format!("`{key}` is not a list; nothing of it is offered"),
-                );
-            }
-        }
-        for edge in edges.iter().filter(|edge| conditional.contains_key(edge)) {
-            let message = format!("the update {} is both recommended and conditional", shown(&nodes, *edge));
-            self.report(&codes::WIRE_BOTH, "edges".to_owned(), message);
-        }
-        Some(Graph::assemble(nodes, edges, conditional))
+    fn report(&mut self, code: &'static Code, path: impl FnOnce() -> String, message: impl FnOnce() -> String) {
+        self.kept.report(code.code, code.severity, || {
+            let place = Place { path: Some(path()), ..Place::default() };
+            code.finding(message()).at(place).with_help(code.text)
+        });
     }
 
-    /// The nodes that can be read, and for each element of the list its node.
-    fn nodes(&mut self, elements: &[Value]) -> (Vec<Arc<Node>>, Vec<Option<u32>>) {
-        let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(elements.len());
-        let mut read: Vec<Option<Node>> = Vec::with_capacity(elements.len());
-        for (at, element) in elements.iter().enumerate() {
-            read.push(match node(element) {
-                Ok(node) => Some(node),
-                Err(why) => {
-                    self.report(&codes::WIRE_NODE, format!("nodes[{at}]"), why);
-                    None
-                }
-            });
+    /// Counts one more of something; false, and the end of the reading, above its cap.
+    fn counts(&mut self, cap: &'static str, count: usize, most: usize, what: &'static str) -> bool {
+        self.exceeded = self.exceeded.or(Exceeded::first([(cap, count, most, what)]));
+        count <= most
+    }
+
+    fn graph(&mut self, bytes: &'t [u8], limits: &Limits) -> Result<Option<Graph>, Refusal> {
+        let unreadable = |why: String| {
+            let code = &codes::WIRE_UNREADABLE;
+            Box::new(code.finding(why).with_help(code.text))
+        };
+        let most = limits.document_bytes.min(self.caps.answer_bytes);
+        if bytes.len() > most {
+            let above = Exceeded { cap: "answer_bytes", limit: most as u64, what: "bytes in one answer" };
+            return Err(Box::new(over(&codes::WIRE_OVER_CAP, &above)));
         }
-        // One version with two contents is none that could be offered.
-        let mut first: HashMap<String, &Node> = HashMap::new();
+        let text = str::from_utf8(bytes).map_err(|error| unreadable(format!("not UTF-8: {error}")))?;
+        let mut read: Vec<Option<Node>> = Vec::new();
+        let has_nodes = go_through(text, Nodes { reader: self, read: &mut read });
+        if !has_nodes.map_err(|why| self.refusal(why, unreadable))? {
+            return Err(unreadable("the answer has no list of nodes".to_owned()));
+        }
+        self.settle(read);
+        go_through(text, Updates { reader: self }).map_err(|why| self.refusal(why, unreadable))?;
+        self.report_both();
+        let (nodes, edges) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.edges));
+        let (conditional, sets) = (std::mem::take(&mut self.conditional), std::mem::take(&mut self.sets));
+        let (limit, what) = (self.caps.answer_united as u64, "risks of updates that stand in several groups");
+        let united = Exceeded { cap: "answer_united", limit, what };
+        let graph = Graph::of_sets(nodes, edges, conditional, sets, self.caps.answer_united);
+        let above = graph.as_ref().map_or(Some(united), |graph| graph.above(self.caps));
+        match above {
+            Some(above) => Err(Box::new(over(&codes::WIRE_OVER_CAP, &above))),
+            None => Ok(graph),
+        }
+    }
+
+    /// Why the reading ended early.
+    fn refusal(&self, why: String, unreadable: impl Fn(String) -> Refusal) -> Refusal {
+        match self.exceeded {
+            Some(above) => Box::new(over(&codes::WIRE_OVER_CAP, &above)),
+            None => unreadable(why),
+        }
+    }
+
+    /// One element of the list of nodes.
+    fn node(&mut self, at: usize, parts: NodeParts<'_>) -> Option<Node> {
+        match parts.node(self.caps) {
+            Ok(node) => Some(node),
+            Err((code, why)) => {
+                self.report(code, || format!("nodes[{at}]"), || why);
+                None
+            }
+        }
+    }
+
+    /// Takes in the nodes that were read. One version with two contents is none that could be offered.
+    fn settle(&mut self, read: Vec<Option<Node>>) {
+        let mut first: HashMap<&Version, &Node> = HashMap::new();
         let mut torn: BTreeSet<Version> = BTreeSet::new();
         for node in read.iter().flatten() {
-            if *first.entry(node.version().to_string()).or_insert(node) != node {
+            if *first.entry(node.version()).or_insert(node) != node {
                 torn.insert(node.version().clone());
             }
         }
         drop(first);
-        let mut known: HashMap<Version, u32> = HashMap::new();
-        let mut places = Vec::with_capacity(elements.len());
+        self.places.reserve_exact(read.len());
         for (at, node) in read.into_iter().enumerate() {
-            let Some(node) = node else {
-                places.push(None);
-                continue;
-            };
-            if torn.contains(node.version()) {
-                let message = format!("the version {} stands here with two contents", node.version());
-                self.report(&codes::WIRE_NODE, format!("nodes[{at}]"), message);
-                places.push(None);
-                continue;
-            }
-            let place = *known.entry(node.version().clone()).or_insert_with(|| {
-                nodes.push(Arc::new(node));
-                id(nodes.len() - 1)
-            });
-            places.push(Some(place));
-        }
-        (nodes, places)
-    }
-
-    fn edges(&mut self, elements: &[Value], nodes: &[Arc<Node>], places: &[Option<u32>]) -> BTreeSet<Edge> {
-        let mut edges = BTreeSet::new();
-        for (at, element) in elements.iter().enumerate() {
-            let path = || format!("edges[{at}]");
-            let place = |value: &Value| places.get(usize::try_from(value.as_u64()?).ok()?).copied();
-            let pair = element.as_array().map(Vec::as_slice);
-            let Some([from, to]) = pair else {
-                self.report(&codes::WIRE_EDGE, path(), "an edge is a list of two indices");
-                continue;
-            };
-            match (place(from), place(to)) {
-                (Some(Some(from)), Some(Some(to))) => {
-                    let edge = Edge { from, to };
-                    if self.leads_up(nodes, edge, path) {
-                        edges.insert(edge);
-                    }
+            let torn = node.as_ref().filter(|node| torn.contains(node.version())).map(|node| node.version().clone());
+            if let Some(version) = torn {
+                let message = || format!("the version {version} stands here with two contents");
+                self.report(&codes::WIRE_NODE, || format!("nodes[{at}]"), message);
+            } else if let Some(node) = node {
+                let next = id(self.nodes.len());
+                let place = *self.names.entry(node.version().to_string()).or_insert(next);
+                if place == next {
+                    self.nodes.push(Arc::new(node));
                 }
-                // The node was reported already.
-                (Some(_), Some(_)) => {}
-                _ => self.report(&codes::WIRE_EDGE, path(), format!("no nodes have the indices {from} and {to}")),
+                self.places.push(Some(place));
+                continue;
             }
+            self.places.push(None);
         }
-        edges
     }
 
-    fn leads_up(&mut self, nodes: &[Arc<Node>], edge: Edge, path: impl Fn() -> String) -> bool {
-        let version = |place: u32| nodes.get(place as usize).map(|node| node.version());
+    /// One element of the list of unconditional updates; false if there are too many of them.
+    fn edge(&mut self, at: usize, indices: Option<(Option<u64>, Option<u64>)>) -> bool {
+        self.updates += 1;
+        if !self.counts("answer_edges", self.updates, self.caps.answer_edges, "updates in one answer") {
+            return false;
+        }
+        let path = || format!("edges[{at}]");
+        let Some((from, to)) = indices else {
+            self.report(&codes::WIRE_EDGE, path, || "an edge is a list of two indices".to_owned());
+            return true;
+        };
+        let place = |index: Option<u64>| self.places.get(usize::try_from(index?).ok()?).copied();
+        match (place(from), place(to)) {
+            (Some(Some(from)), Some(Some(to))) => {
+                let edge = Edge { from, to };
+                if self.leads_up(edge, path) {
+                    self.edges.push(edge);
+                }
+            }
+            // The node was reported already.
+            (Some(_), Some(_)) => {}
+            _ => {
+                let shown = |index: Option<u64>| index.map_or("no number".to_owned(), |index| index.to_string());
+                let message = || format!("no nodes have the indices {} and {}", shown(from), shown(to));
+                self.report(&codes::WIRE_EDGE, path, message);
+            }
+        }
+        true
+    }
+
+    /// One update of a group; the edge if it is one, and false if there are too many of them.
+    fn named_edge(
+        &mut self,
+        group: usize,
+        at: usize,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<Option<Edge>, ()> {
+        self.updates += 1;
+        if !self.counts("answer_edges", self.updates, self.caps.answer_edges, "updates in one answer") {
+            return Err(());
+        }
+        let path = move || format!("conditionalEdges[{group}].edges[{at}]");
+        let place = |text: Option<&str>| {
+            let text = text?;
+            let parsed = || self.names.get(&text.parse::<Version>().ok()?.to_string());
+            self.names.get(text).or_else(parsed).copied()
+        };
+        let (Some(from), Some(to)) = (place(from), place(to)) else {
+            let shown =
+                |text: Option<&str>| text.map_or_else(|| "nothing".to_owned(), |text| format!("`{}`", short(text)));
+            let message = || format!("no nodes for the update from {} to {}", shown(from), shown(to));
+            self.report(&codes::WIRE_EDGE, path, message);
+            return Ok(None);
+        };
+        let edge = Edge { from, to };
+        if !self.leads_up(edge, path) {
+            return Ok(None);
+        }
+        match self.seen.insert(edge, group) {
+            Some(before) if before == group => Ok(None),
+            None => Ok(Some(edge)),
+            Some(_) => {
+                let update = self.shown(edge);
+                self.report(&codes::WIRE_REPEATED, path, || format!("the update {update} stands in two groups"));
+                Ok(Some(edge))
+            }
+        }
+    }
+
+    fn leads_up(&mut self, edge: Edge, path: impl Fn() -> String) -> bool {
+        let version = |place: u32| self.nodes.get(place as usize).map(|node| node.version());
         let up = version(edge.from).zip(version(edge.to)).is_some_and(|(from, to)| from.precedence(to).is_lt());
         if !up {
-            let message = format!("the update {} does not lead to a newer version", shown(nodes, edge));
-            self.report(&codes::WIRE_ORDER, path(), message);
+            let update = self.shown(edge);
+            let message = || format!("the update {update} does not lead to a newer version");
+            self.report(&codes::WIRE_ORDER, path, message);
         }
         up
     }
 
-    fn conditional(&mut self, groups: &[Value], nodes: &[Arc<Node>]) -> BTreeMap<Edge, Vec<Arc<Risk>>> {
-        let places: HashMap<String, u32> = nodes.iter().map(|node| node.version().to_string()).zip(0..).collect();
-        let mut edges: BTreeMap<Edge, Vec<Arc<Risk>>> = BTreeMap::new();
-        for (at, group) in groups.iter().enumerate() {
-            let path = format!("conditionalEdges[{at}]");
-            if !group.is_object() || group.get("edges").is_some_and(|edges| !edges.is_array()) {
-                self.report(
-                    &codes::WIRE_EDGE,
-                    path,
-                    "a group has lists of `edges` and `risks`; nothing of it is offered",
-                );
-                continue;
-            }
-            let risks = self.risks(group, &path);
-            let mut here: HashSet<Edge> = HashSet::new();
-            for (at, element) in list(group, "edges").iter().enumerate() {
-                let path = || format!("{path}.edges[{at}]");
-                let place = |key: &str| {
-                    let text = element.get(key)?.as_str()?;
-                    places
-                        .get(text)
-                        .copied()
-                        .or_else(|| places.get(&text.parse::<Version>().ok()?.to_string()).copied())
-                };
-                let (Some(from), Some(to)) = (place("from"), place("to")) else {
-                    self.report(&codes::WIRE_EDGE, path(), format!("no nodes for the update {element}"));
-                    continue;
-                };
-                let edge = Edge { from, to };
-                if !self.leads_up(nodes, edge, path) || !here.insert(edge) {
-                    continue;
-                }
-                if edges.contains_key(&edge) {
-                    let message = format!("the update {} stands in two groups", shown(nodes, edge));
-                    self.report(&codes::WIRE_REPEATED, path(), message);
-                }
-                edges.entry(edge).or_default().extend(risks.iter().cloned());
-            }
+    /// Updates that stand in both lists, and those that stand in several groups.
+    fn report_both(&mut self) {
+        self.conditional.sort_by_key(|(edge, _)| *edge);
+        let is_conditional =
+            |edge: &&Edge| self.conditional.binary_search_by_key(*edge, |(conditional, _)| *conditional).is_ok();
+        let mut both: Vec<Edge> = self.edges.iter().filter(is_conditional).copied().collect();
+        both.sort_unstable();
+        both.dedup();
+        for edge in both {
+            let update = self.shown(edge);
+            let message = || format!("the update {update} is both recommended and conditional");
+            self.report(&codes::WIRE_BOTH, || "edges".to_owned(), message);
         }
-        edges
     }
 
-    /// The risks of a group: never none, because edges without a risk would be recommended.
-    fn risks(&mut self, group: &Value, path: &str) -> Vec<Arc<Risk>> {
-        let mut risks = Vec::new();
-        for (at, element) in list(group, "risks").iter().enumerate() {
-            let risk = risk(element).unwrap_or_else(|why| {
-                self.report(&codes::WIRE_RISK, format!("{path}.risks[{at}]"), why);
-                stand_in(element, why)
-            });
-            risks.push(self.shared(risk));
-        }
-        if risks.is_empty() {
-            self.report(&codes::WIRE_RISK, format!("{path}.risks"), "the group has no list of risks");
-            let risk = stand_in(&Value::Null, "it names no risk");
-            risks.push(self.shared(risk));
-        }
-        risks
-    }
-
-    fn shared(&mut self, risk: Risk) -> Arc<Risk> {
-        Arc::clone(self.risks.entry(risk.json().to_owned()).or_insert_with(|| Arc::new(risk)))
+    fn shown(&self, edge: Edge) -> String {
+        let name =
+            |place: u32| self.nodes.get(place as usize).map_or_else(String::new, |node| node.version().to_string());
+        format!("from {} to {}", name(edge.from), name(edge.to))
     }
 }
 
-/// The elements of a list under a key; none if there is no such list.
-fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+/// Goes through the text once; what follows the answer in it is an error.
+fn go_through<'t, V: AnyValue<'t>>(text: &'t str, visit: V) -> Result<V::Value, String> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = Any(visit).deserialize(&mut deserializer).map_err(|error| error.to_string())?;
+    deserializer.end().map_err(|error| error.to_string())?;
+    Ok(read)
 }
 
-fn node(element: &Value) -> Result<Node, String> {
-    let version = element.get("version").and_then(Value::as_str).ok_or("a node without a version")?;
-    let parsed = version.parse::<Version>().map_err(|error| error.to_string())?;
-    let payload = element.get("payload").and_then(Value::as_str).filter(|payload| !payload.is_empty());
-    let payload = payload.ok_or_else(|| format!("the node {version} has no payload"))?;
-    let mut metadata = BTreeMap::new();
-    match element.get("metadata") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(fields)) => {
-            // A value that is no text says nothing to anybody.
-            let texts = fields.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-            metadata.extend(texts);
-        }
-        Some(_) => return Err(format!("the metadata of the node {version} is not an object")),
-    }
-    Ok(Node::new(parsed, payload, metadata))
-}
-
-/// A risk, or why it cannot be read.
-fn risk(element: &Value) -> Result<Risk, &'static str> {
-    let text = |key: &str| element.get(key).and_then(Value::as_str);
-    let name = text("name").filter(|name| !name.is_empty()).ok_or("the risk has no name")?;
-    let url = text("url").ok_or("the risk has no url")?;
-    let message = text("message").ok_or("the risk has no message")?;
-    let rules = element.get("matchingRules").and_then(Value::as_array);
-    let rules = rules.ok_or("the risk has no list of matchingRules")?;
-    let rules: Option<Vec<Rule>> = rules.iter().map(Rule::from_json).collect();
-    let rules = rules.ok_or("an entry of matchingRules is not an object with a type")?;
-    Ok(Risk::new(name, url, message, rules))
-}
-
-/// What stands for a risk that cannot be read: what is left of its texts, and a rule that no cluster can evaluate.
-fn stand_in(element: &Value, why: &str) -> Risk {
-    let text = |key: &str| element.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let message = text("message")
-        .map_or_else(|| format!("The update service sent a risk that cannot be read: {why}."), str::to_owned);
-    Risk::new(
-        text("name").unwrap_or(UNNAMED),
-        text("url").unwrap_or(""),
-        message,
-        vec![Rule::of_kind(Rule::UNREADABLE)],
-    )
-}
-
-fn shown(nodes: &[Arc<Node>], edge: Edge) -> String {
-    let name = |place: u32| nodes.get(place as usize).map_or_else(String::new, |node| node.version().to_string());
-    format!("from {} to {}", name(edge.from), name(edge.to))
+/// Foreign text for a message.
+fn short(text: &str) -> std::borrow::Cow<'_, str> {
+    crate::record::shortened(text)
 }

@@ -42,7 +42,7 @@ pub(crate) fn sketch(words: &str) -> Graph {
         let edge = Edge { from: place(&mut names, from), to: place(&mut names, to) };
         match risks {
             None => edges.push(edge),
-            Some(risks) => conditional.push((edge, risks.split(',').map(risk).collect())),
+            Some(risks) => conditional.push((edge, risks.split(',').map(risk).collect::<Vec<_>>())),
         }
     }
     Graph::assemble(names.into_iter().map(node).collect(), edges, conditional)
@@ -64,7 +64,9 @@ pub(crate) fn graphs() -> impl Strategy<Value = Graph> {
         Graph::assemble(
             nodes,
             plain.into_iter().map(|(from, to, _)| edge(from, to)),
-            risky.into_iter().map(|(from, to, risks)| (edge(from, to), risks.into_iter().map(named).collect())),
+            risky
+                .into_iter()
+                .map(|(from, to, risks)| (edge(from, to), risks.into_iter().map(named).collect::<Vec<_>>())),
         )
     })
 }

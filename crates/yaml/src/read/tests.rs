@@ -126,6 +126,37 @@ fn what_would_grow_without_bound_is_refused() {
 }
 
 #[test]
+fn aliases_of_a_long_text_are_refused_before_they_are_copied() {
+    // A block scalar is unfolded, so each alias is a copy of it.
+    let text = |aliases: usize| {
+        let line = format!("  {}\n", "x".repeat(1_000));
+        format!("a: &a |\n{}b: [{}]\n", line.repeat(1_000), vec!["*a"; aliases].join(", "))
+    };
+    assert_eq!(gist(text(5), &Limits::default()), ["@1"]);
+    let refused = gist(text(5_000), &Limits::default());
+    assert!(refused.len() == 1 && refused.first().unwrap().starts_with("IN004 1002:"), "{refused:?}");
+    // The same text, anchored at every level.
+    let nested = format!("k: {}\"\\n{}\"{}\n", "&a [".repeat(60), "x".repeat(400_000), "]".repeat(60));
+    let refused = gist(nested, &Limits::default());
+    assert!(refused.len() == 1 && refused.first().unwrap().starts_with("IN004 "), "{refused:?}");
+}
+
+#[test]
+fn keys_that_stand_many_times_are_read_in_the_time_of_their_number() {
+    // Each of these took the square of their number: this ends at once, or not at all.
+    let many = 60_000;
+    let items = "items: []\n".repeat(many);
+    assert_eq!(gist(format!("kind: List\n{items}"), &Limits::default()), [""; 0]);
+    let fields = "a: []\n".repeat(many);
+    assert_eq!(gist(fields, &Limits::default()), ["@1"]);
+    let own: Vec<String> = (0..many / 4).map(|at| format!("  k{at}: 1\n")).collect();
+    let own = own.concat();
+    let merged = format!("x: &x\n{own}y:\n  <<: *x\n{}", own.replace('k', "l"));
+    assert_eq!(gist(merged, &Limits::default()), ["@1"]);
+    assert_eq!(gist("\n".repeat(2 << 20) + "{}", &Limits::default()), [format!("@{}", (2 << 20) + 1)]);
+}
+
+#[test]
 fn bytes_that_are_no_text_are_refused_with_their_place() {
     assert_eq!(gist(b"a: 1\nb: \xff\n---\nkind: B\n", &Limits::default()), ["IN002 2:4", "@4"]);
 }
