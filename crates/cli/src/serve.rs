@@ -24,7 +24,10 @@ pub(crate) fn run(options: &Serve) -> Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start a runtime")?;
-    runtime.block_on(serve(options))
+    let outcome = runtime.block_on(serve(options));
+    // Whatever is still under way, such as requests that do not end or a revision that is read, is not waited for.
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn serve(options: &Serve) -> Result<Exit> {
@@ -65,7 +68,11 @@ fn bind(address: SocketAddr) -> Result<TcpListener> {
 }
 
 fn config(options: &Serve) -> Result<Config> {
-    let http = HttpOptions { ca_file: options.ca_file.clone(), ..HttpOptions::default() };
+    let http = HttpOptions {
+        ca_file: options.ca_file.clone(),
+        redirect_hosts: options.allow_redirects_to.clone(),
+        ..HttpOptions::default()
+    };
     let mirror = match &options.upstream {
         Some(url) => Some(MirrorOptions {
             upstream: Upstream::new(url, &http)?,

@@ -59,6 +59,7 @@ impl Limits {
             file_bytes: self.graph.data_bytes.min(self.file_bytes),
             document_bytes: bytes.min(self.document_bytes),
             nodes: self.graph.object_values.min(self.nodes),
+            depth: self.graph.object_depth.min(self.depth),
             ..self.clone()
         }
     }

@@ -5,6 +5,7 @@
 //! stands for every update that either answer has between its ranges, and for no other. Start at [`diff`]; for two
 //! revisions [`Revision::diff`](crate::Revision::diff) names the files as well.
 
+mod compared;
 mod lines;
 mod reasons;
 
@@ -18,6 +19,7 @@ use serde::Serialize;
 use crate::graph::{Graph, Node};
 use crate::risk::Risk;
 use crate::versions::id;
+use compared::RiskLists;
 use lines::Cells;
 
 /// Everything that differs between two answers.
@@ -138,7 +140,7 @@ pub struct Line {
 }
 
 /// What happened to an update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum What {
     /// It is gone.
@@ -223,11 +225,16 @@ impl Diff {
 /// What an update carries in one answer: no update, or its risks.
 type Carried<'g> = Option<&'g [Arc<Risk>]>;
 
-/// By their JSON: a risk before and after, and on how many updates.
-type Reworded<'g> = BTreeMap<(&'g str, &'g str), (&'g Arc<Risk>, &'g Arc<Risk>, usize)>;
+/// The updates that each line of a difference stands for: their sources and targets.
+type Updates<'g> = Vec<Vec<(&'g Version, &'g Version)>>;
 
 /// What changed from one answer to another.
 pub fn diff(before: &Graph, after: &Graph) -> Diff {
+    with_updates(before, after).0
+}
+
+/// The same, with the updates that each line stands for.
+fn with_updates<'g>(before: &'g Graph, after: &'g Graph) -> (Diff, Updates<'g>) {
     let mut found = Diff::default();
     // The releases of both by version, so that an update has the same places in either.
     let mut nodes: BTreeMap<&Version, (Option<&Node>, Option<&Node>)> = BTreeMap::new();
@@ -252,44 +259,45 @@ pub fn diff(before: &Graph, after: &Graph) -> Diff {
         updates.entry(edge).or_default().1 = Some(risks);
     }
     let mut cells = Cells::new(&versions);
-    let mut reworded: Reworded<'_> = BTreeMap::new();
+    let mut lists = RiskLists::default();
     for ((to, from), carried) in updates {
         cells.exists(from, to);
         let release = [to, from].into_iter().find(|place| !stays(*place));
-        let mut put = |what, risks: Vec<&str>| cells.put(what, release, &risks, from, to);
+        let mut put = |what, risks: u32| cells.put((what, release, risks), from, to);
         let totals = &mut found.totals;
         match carried {
             (Some(risks), None) => {
                 totals.updates_lost += 1;
-                put(What::Lost, names(risks));
+                put(What::Lost, lists.names(risks));
             }
             (None, Some(risks)) => {
                 totals.updates_gained += 1;
-                put(What::Gained, names(risks));
+                put(What::Gained, lists.names(risks));
             }
             (Some([]), Some(risks @ [_, ..])) => {
                 totals.became_conditional += 1;
-                put(What::BecameConditional, names(risks));
+                put(What::BecameConditional, lists.names(risks));
             }
             (Some(risks @ [_, ..]), Some([])) => {
                 totals.became_unconditional += 1;
-                put(What::BecameUnconditional, names(risks));
+                put(What::BecameUnconditional, lists.names(risks));
             }
-            (Some(old), Some(new)) if !same(old, new) => {
-                totals.risks_changed += 1;
-                let (lost, gained) = (without(old, new), without(new, old));
-                let (lost, gained) = pair_up(lost, gained, &mut reworded);
-                if !lost.is_empty() {
-                    put(What::RisksLost, lost);
-                }
-                if !gained.is_empty() {
-                    put(What::RisksGained, gained);
+            (Some(old @ [_, ..]), Some(new @ [_, ..])) => {
+                if let Some((lost, gained)) = lists.compare(old, new) {
+                    totals.risks_changed += 1;
+                    for (what, risks) in [(What::RisksLost, lost), (What::RisksGained, gained)] {
+                        if let Some(risks) = risks {
+                            put(what, risks);
+                        }
+                    }
                 }
             }
             _ => {}
         }
     }
-    found.updates = cells.lines();
+    let (names, reworded) = lists.finish();
+    let (lines, cells): (Vec<Line>, Vec<Vec<(u32, u32)>>) = cells.lines(&names).into_iter().unzip();
+    found.updates = lines;
     found.totals.releases_gained = found.releases.gained.len();
     found.totals.releases_lost = found.releases.lost.len();
     let (old, new) = (all_names(before), all_names(after));
@@ -297,7 +305,12 @@ pub fn diff(before: &Graph, after: &Graph) -> Diff {
     found.risks.lost = old.difference(&new).map(|name| (*name).to_owned()).collect();
     found.risks.changed =
         reworded.into_values().map(|(before, after, updates)| risk_change(before, after, updates)).collect();
-    found
+    let version = |place: u32| versions.get(place as usize).copied();
+    let ends = |updates: Vec<(u32, u32)>| {
+        updates.into_iter().filter_map(|(to, from)| Some((version(from)?, version(to)?))).collect()
+    };
+    let updates = cells.into_iter().map(ends).collect();
+    (found, updates)
 }
 
 /// The updates of a graph as target and source by their places among `versions`.
@@ -308,40 +321,8 @@ fn placed<'g>(graph: &'g Graph, versions: &[&Version]) -> impl Iterator<Item = (
     graph.updates().filter_map(move |(edge, risks)| Some(((at(edge.to)?, at(edge.from)?), risks)))
 }
 
-fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
-    risks.iter().map(|risk| risk.name()).collect()
-}
-
 fn all_names(graph: &Graph) -> BTreeSet<&str> {
     graph.conditional().iter().flat_map(|group| group.risks.iter().map(|risk| risk.name())).collect()
-}
-
-fn same(one: &[Arc<Risk>], other: &[Arc<Risk>]) -> bool {
-    std::ptr::eq(one, other) || one == other
-}
-
-/// The risks that only the first list has.
-fn without<'g>(one: &'g [Arc<Risk>], other: &[Arc<Risk>]) -> Vec<&'g Arc<Risk>> {
-    one.iter().filter(|risk| !other.contains(risk)).collect()
-}
-
-/// Takes out the risks that went and came back under the same name: they were reworded. What is left really went or came.
-fn pair_up<'g>(
-    lost: Vec<&'g Arc<Risk>>,
-    mut gained: Vec<&'g Arc<Risk>>,
-    reworded: &mut Reworded<'g>,
-) -> (Vec<&'g str>, Vec<&'g str>) {
-    let mut gone = Vec::new();
-    for old in lost {
-        match gained.iter().position(|new| new.name() == old.name()) {
-            Some(at) => {
-                let new = gained.remove(at);
-                reworded.entry((old.json(), new.json())).or_insert((old, new, 0)).2 += 1;
-            }
-            None => gone.push(old.name()),
-        }
-    }
-    (gone, gained.into_iter().map(|risk| risk.name()).collect())
 }
 
 fn release_change(before: &Node, after: &Node) -> ReleaseChange {

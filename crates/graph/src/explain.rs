@@ -70,11 +70,25 @@ impl Revision {
         let holds = |name: &str, place: &u32| self.members.of_channel(name).binary_search(place).is_ok();
         let both = |name: &&str| holds(name, &source) && holds(name, &target);
         let channels = self.channels.keys().map(String::as_str).filter(both).collect();
-        let Some(at) = self.table.find(source, target) else {
-            return Some(Explanation { from, to, verdict: Verdict::NotListed, said: Vec::new(), channels });
+        let verdict = match self.table.find(source, target).and_then(|at| self.table.rows.get(at)) {
+            None => Verdict::NotListed,
+            Some(row) => match row.ruling {
+                Ruling::PLAIN => Verdict::Recommended,
+                Ruling::REMOVED => Verdict::Removed,
+                conditional => Verdict::Conditional(self.judged.sets.get(conditional.set() as usize)?),
+            },
         };
-        let (row, by) = (self.table.rows.get(at)?, *self.table.by.get(at)?);
+        Some(Explanation { from, to, verdict, said: self.said(source, target), channels })
+    }
+
+    /// Who said what about the update from one release to another, by their places.
+    pub(crate) fn said(&self, source: u32, target: u32) -> Vec<Said<'_>> {
         let mut said = Vec::new();
+        let (Some(from), Some(to)) = (self.releases.get(source as usize), self.releases.get(target as usize)) else {
+            return said;
+        };
+        let Some(at) = self.table.find(source, target) else { return said };
+        let by = self.table.by.get(at).copied().unwrap_or(0);
         for (bit, key, by_source) in [(by::PREVIOUS, "previous", false), (by::NEXT, "next", true)] {
             if by & bit != 0 {
                 said.push(Said::Listed { key, file: if by_source { &from.file } else { &to.file } });
@@ -95,11 +109,6 @@ impl Revision {
         }
         let blocks = self.judged.hits.of(at).iter().filter_map(|block| self.blocks.get(*block as usize));
         said.extend(blocks.map(Said::Blocked));
-        let verdict = match row.ruling {
-            Ruling::PLAIN => Verdict::Recommended,
-            Ruling::REMOVED => Verdict::Removed,
-            conditional => Verdict::Conditional(self.judged.sets.get(conditional.set() as usize)?),
-        };
-        Some(Explanation { from, to, verdict, said, channels })
+        said
     }
 }

@@ -49,6 +49,11 @@ impl Places {
         Places { words: self.words.iter().zip(&other.words).map(|(one, two)| one & two).collect() }
     }
 
+    /// The numbers that are in this set and not in the other.
+    pub(crate) fn without(&self, other: &Places) -> Places {
+        Places { words: self.words.iter().zip(&other.words).map(|(one, two)| one & !two).collect() }
+    }
+
     /// Whether any number is in both.
     pub(crate) fn meets(&self, other: &Places) -> bool {
         self.words.iter().zip(&other.words).any(|(one, two)| one & two != 0)
@@ -93,7 +98,7 @@ mod tests {
         let (one, two) = (set(&[0, 63, 64, 199]), set(&[64, 5]));
         assert_eq!(one.iter().collect::<Vec<_>>(), [0, 63, 64, 199]);
         assert_eq!((one.len(), one.contains(63), one.contains(62), one.contains(4000)), (4, true, false, false));
-        assert_eq!(one.common(&two), set(&[64]));
+        assert_eq!((one.common(&two), two.without(&one)), (set(&[64]), set(&[5])));
         assert!(one.meets(&two) && !one.meets(&set(&[5])));
         assert!(set(&[64]).within(&one) && !two.within(&one));
         let mut all = one.clone();

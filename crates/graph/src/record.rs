@@ -3,7 +3,9 @@
 //! Every graph-data file but the large lists of releases is such a file. [`read_one`] hands the object over as a
 //! [`Record`]; a file that holds none, several, or no object at all is reported.
 
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::io::{self, BufRead, Read};
 
 use clearway_core::{Diagnostic, Place, Position};
 use clearway_yaml::{Found, Node, Source};
@@ -83,9 +85,11 @@ pub(crate) fn read_one<T>(
     let mut parsed = None;
     let (mut objects, mut problems) = (0_usize, 0_usize);
     let limits = findings.yaml();
-    clearway_yaml::read(bytes, path, &limits, |found| match found {
+    let enough = Cell::new(false);
+    clearway_yaml::read(Until { bytes, enough: &enough }, path, &limits, |found| match found {
         Found::Object { root, source, .. } => {
             objects += 1;
+            enough.set(objects > 1);
             let record = Record { root, source };
             if objects > 1 {
                 findings.refuse_with(&codes::NOT_ONE_DOCUMENT, || {
@@ -101,7 +105,7 @@ pub(crate) fn read_one<T>(
         }
         Found::Problem(problem) => {
             problems += 1;
-            findings.refuse(problem);
+            findings.refuse(named(problem));
         }
     });
     if objects + problems == 0 {
@@ -109,6 +113,39 @@ pub(crate) fn read_one<T>(
             .refuse(code.finding("the file is empty").at(whole(path)).with_help("remove it, or write what it is for"));
     }
     if objects == 1 && problems == 0 { parsed } else { None }
+}
+
+/// Bytes that end when there was enough of them: a file of a million documents says nothing that the second one did not.
+struct Until<'b> {
+    bytes: &'b [u8],
+    enough: &'b Cell<bool>,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Until<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(if self.enough.get() { &[] } else { self.bytes })
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.bytes = self.bytes.get(amount..).unwrap_or_default();
+    }
+}
+
+/// What is wrong with a text, with the caps that it may be above.
+pub(crate) fn named(problem: Diagnostic) -> Diagnostic {
+    if problem.code == clearway_yaml::codes::STRUCTURE {
+        problem.with_help("see the caps `object_values` and `object_depth` in docs/limits.md")
+    } else {
+        problem
+    }
 }
 
 /// Foreign text as a message may hold it: so much of it as helps.

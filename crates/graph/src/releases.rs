@@ -15,7 +15,7 @@ use crate::codes;
 use crate::findings::{Findings, over};
 use crate::inputs::extension;
 use crate::metadata::{Keys, Metadata};
-use crate::record::{Record, shortened, whole};
+use crate::record::{Record, named, shortened, whole};
 use crate::versions::{NotInterned, Versions, id};
 use element::{Entry, Text};
 use lines::{Lines, offset};
@@ -105,7 +105,7 @@ impl Releases {
             }
             Found::Problem(problem) if problem.severity < clearway_core::Severity::Error => findings.push(problem),
             Found::Problem(problem) => {
-                findings.push(problem);
+                findings.push(named(problem));
                 findings
                     .refuse(codes::RELEASES_UNREADABLE.finding("the file cannot be read to its end").at(whole(path)));
             }
@@ -167,12 +167,12 @@ impl Releases {
         {
             metadata.insert(&self.keys.share(MANIFEST_REF), digest);
         }
+        self.neighbours += entry.previous.len() + entry.next.len();
         let previous = self.neighbours(version, "previous", &entry.previous, place, findings);
         let next = self.neighbours(version, "next", &entry.next, place, findings);
         let payload = payload.to_owned();
         let release = Listed { version: version_id, arch, payload, previous, next, metadata, file, position };
         self.bytes += release.bytes();
-        self.neighbours += release.previous.len() + release.next.len();
         let texts = "bytes in the payloads and metadata of all releases";
         let place = place(version);
         if findings.exceeds("arches", self.arches.len(), caps.arches, "architectures", || place.clone())

@@ -188,6 +188,11 @@ impl Revision {
         self.members.of_version(rank).iter().find(is).copied()
     }
 
+    /// The releases of an answer, by their places in [`Revision::releases`]: equal lists have equal answers.
+    pub fn members(&self, channel: &str, arch: &Arch) -> &[u32] {
+        self.arches.binary_search(arch).map_or(&[], |arch| self.members.of(channel, arch))
+    }
+
     /// The cap on all answers together that the revision is above: how many there are, and how much there is to look at to
     /// make them.
     pub fn above_in_answers(&self) -> Option<Exceeded> {

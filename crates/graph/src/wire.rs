@@ -8,18 +8,40 @@ mod read;
 
 pub use read::{Reading, read};
 
+use clearway_core::{Exceeded, GraphLimits};
+
 use crate::graph::{Edge, Graph};
 
 /// The body of an answer: `{version, nodes, edges, conditionalEdges}` on one line.
 pub fn write(graph: &Graph) -> Vec<u8> {
+    // Without a bound it always fits.
+    write_bytes(graph, usize::MAX).unwrap_or_default()
+}
+
+/// The same for an answer that keeps to its caps; the one that it is above if it does not.
+pub fn write_within(graph: &Graph, caps: &GraphLimits) -> Result<Vec<u8>, Exceeded> {
+    match graph.above(caps) {
+        Some(above) => Err(above),
+        None => write_bytes(graph, caps.answer_bytes).ok_or(Exceeded {
+            cap: "answer_bytes",
+            limit: caps.answer_bytes as u64,
+            what: "bytes in one answer",
+        }),
+    }
+}
+
+/// The body, if it has at most so many bytes.
+fn write_bytes(graph: &Graph, most: usize) -> Option<Vec<u8>> {
     let nodes: usize = graph.nodes().iter().map(|node| node.json().len() + 1).sum();
     let risks = |group: &crate::Group| group.risks.iter().map(|risk| risk.json().len() + 1).sum::<usize>();
     let groups: usize = graph.conditional().iter().map(|group| 32 + risks(group) + 48 * group.edges.len()).sum();
-    let mut out = Vec::with_capacity(64 + nodes + 12 * graph.edges().len() + groups);
+    let mut out = Vec::with_capacity((64 + nodes + 12 * graph.edges().len() + groups).min(most));
+    let fits = |out: &Vec<u8>| (out.len() <= most).then_some(());
     out.extend_from_slice(b"{\"version\":1,\"nodes\":[");
     for (at, node) in graph.nodes().iter().enumerate() {
         separate(&mut out, at);
         out.extend_from_slice(node.json().as_bytes());
+        fits(&out)?;
     }
     out.extend_from_slice(b"],\"edges\":[");
     let numbers = Numbers::new(graph.nodes().len());
@@ -30,6 +52,7 @@ pub fn write(graph: &Graph) -> Vec<u8> {
         out.push(b',');
         out.extend_from_slice(numbers.text(edge.to));
         out.push(b']');
+        fits(&out)?;
     }
     out.extend_from_slice(b"],\"conditionalEdges\":[");
     for (at, group) in graph.conditional().iter().enumerate() {
@@ -38,16 +61,19 @@ pub fn write(graph: &Graph) -> Vec<u8> {
         for (at, edge) in group.edges.iter().enumerate() {
             separate(&mut out, at);
             write_named(&mut out, graph, *edge);
+            fits(&out)?;
         }
         out.extend_from_slice(b"],\"risks\":[");
         for (at, risk) in group.risks.iter().enumerate() {
             separate(&mut out, at);
             out.extend_from_slice(risk.json().as_bytes());
+            fits(&out)?;
         }
         out.extend_from_slice(b"]}");
     }
     out.extend_from_slice(b"]}");
-    out
+    fits(&out)?;
+    Some(out)
 }
 
 fn separate(out: &mut Vec<u8>, at: usize) {

@@ -3,11 +3,9 @@
 //! A channel has hundreds of releases, and a cluster can go to a few of them. What is kept, in memory and over a restart,
 //! is the part of the answer that starts at the version the cluster runs.
 
-use std::sync::Arc;
-
 use clearway_advice::{NotInGraph, Plan, Settings};
 use clearway_core::{Diagnostic, Digest, Limits, Timestamp, Version};
-use clearway_graph::{Edge, Graph, Node, wire};
+use clearway_graph::{Graph, Node, wire};
 
 use crate::api::{ConditionalUpdateRisk, MULTI, Release};
 
@@ -106,18 +104,7 @@ impl Knowledge {
 fn around(graph: &Graph, from: &Version) -> Option<Graph> {
     let by_precedence = || graph.nodes().iter().position(|node| node.version().precedence(from).is_eq());
     let place = graph.find(from).or_else(|| by_precedence().and_then(|at| u32::try_from(at).ok()))?;
-    let mut nodes: Vec<Arc<Node>> = graph.nodes().get(place as usize).cloned().into_iter().collect();
-    let (mut plain, mut conditional) = (Vec::new(), Vec::new());
-    for ((edge, risks), to) in graph.updates().filter(|(edge, _)| edge.from == place).zip(1..) {
-        nodes.extend(graph.nodes().get(edge.to as usize).cloned());
-        let edge = Edge { from: 0, to };
-        if risks.is_empty() {
-            plain.push(edge);
-        } else {
-            conditional.push((edge, risks.to_vec()));
-        }
-    }
-    Some(Graph::assemble(nodes, plain, conditional))
+    Some(graph.part_from(place))
 }
 
 /// A release as status has it.

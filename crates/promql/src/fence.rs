@@ -55,9 +55,9 @@ impl Default for Fence {
     fn default() -> Self {
         const DAY: i64 = 24 * 60 * 60 * 1_000;
         Fence {
-            max_length: 8 << 10,
+            max_length: 16 << 10,
             max_depth: 40,
-            max_nodes: 500,
+            max_nodes: 1_000,
             max_selectors: 64,
             max_range: Millis(DAY),
             max_offset: Millis(7 * DAY),
@@ -65,7 +65,7 @@ impl Default for Fence {
             max_steps: 1_440,
             default_step: Millis(60_000),
             max_regex_size: 128 << 10,
-            max_regexes: 32,
+            max_regexes: 64,
             require_metric: true,
             allow_experimental: false,
             allowed: Names::default(),

@@ -13,6 +13,8 @@ pub struct Limits {
     pub patterns: usize,
     /// Bytes of one compiled regular expression.
     pub pattern_bytes: usize,
+    /// Positions of all regular expressions, with their repetitions written out.
+    pub pattern_positions: usize,
     /// Whether syntax that Prometheus has behind a feature flag is read: arithmetic in durations, and `fill`.
     pub experimental: bool,
 }
@@ -29,6 +31,13 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { bytes: 64 << 10, depth: 64, patterns: 64, pattern_bytes: 256 << 10, experimental: false }
+        Limits {
+            bytes: 64 << 10,
+            depth: 64,
+            patterns: 64,
+            pattern_bytes: 256 << 10,
+            pattern_positions: 10_000,
+            experimental: false,
+        }
     }
 }

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use clearway_core::expression;
 use regex::RegexBuilder;
 
 mod replace;
@@ -29,6 +31,9 @@ pub enum PatternError {
     /// It is larger than allowed once compiled.
     #[error("The regular expression needs more than {0} bytes when compiled.")]
     TooLarge(usize),
+    /// With its repetitions written out it is longer than allowed.
+    #[error("The regular expressions of the query have more than {0} positions, with their repetitions written out.")]
+    TooLong(usize),
 }
 
 impl PatternError {
@@ -38,7 +43,9 @@ impl PatternError {
             PatternError::Syntax(_) => {
                 "Patterns are RE2: no look-around, no back-references; a literal bracket is `[(]`."
             }
-            PatternError::TooLarge(_) => "Use fewer repetitions and smaller classes of characters.",
+            PatternError::TooLarge(_) | PatternError::TooLong(_) => {
+                "Use fewer repetitions and smaller classes of characters."
+            }
         }
     }
 }
@@ -46,18 +53,17 @@ impl PatternError {
 impl Pattern {
     /// Compiles a pattern into at most `size` bytes.
     pub fn new(pattern: &str, size: usize) -> Result<Pattern, PatternError> {
-        let translated = Translation::of(pattern).map_err(PatternError::Syntax)?;
-        let mut builder = RegexBuilder::new(&format!("^(?s:{translated})$"));
-        match builder.size_limit(size).dfa_size_limit(size).nest_limit(200).build() {
-            Ok(regex) => Ok(Pattern(regex)),
-            Err(regex::Error::CompiledTooBig(_)) => Err(PatternError::TooLarge(size)),
-            // The crate's message draws the translated pattern; its last line says what is wrong.
-            Err(error) => {
-                let text = error.to_string();
-                let last = text.lines().next_back().unwrap_or_default().trim();
-                Err(PatternError::Syntax(last.strip_prefix("error: ").unwrap_or(last).to_owned()))
-            }
+        compile(&translated(pattern)?, size, size)
+    }
+
+    /// The same for a pattern of at most so many positions; and how large it is.
+    pub(crate) fn within(pattern: &str, size: usize, most: usize) -> Result<(Pattern, Measure), PatternError> {
+        let translated = translated(pattern)?;
+        let measure = measure(&translated);
+        if measure.positions > most {
+            return Err(PatternError::TooLong(most));
         }
+        Ok((compile(&translated, size, size)?, measure))
     }
 
     /// Whether the whole value matches.
@@ -66,17 +72,112 @@ impl Pattern {
     }
 }
 
-/// The patterns of a query, compiled once. They follow from the text, so two of them never make a difference.
+/// The pattern in the dialect of the `regex` crate, for whole values.
+fn translated(pattern: &str) -> Result<String, PatternError> {
+    let translated = Translation::of(pattern).map_err(PatternError::Syntax)?;
+    Ok(format!("^(?s:{translated})$"))
+}
+
+/// Compiles into at most `size` bytes, with `cache` bytes for what is remembered of the values that were seen.
+fn compile(translated: &str, size: usize, cache: usize) -> Result<Pattern, PatternError> {
+    let mut builder = RegexBuilder::new(translated);
+    match builder.size_limit(size).dfa_size_limit(cache).nest_limit(NEST).build() {
+        Ok(regex) => Ok(Pattern(regex)),
+        Err(regex::Error::CompiledTooBig(_)) => Err(PatternError::TooLarge(size)),
+        // The crate's message draws the translated pattern; its last line says what is wrong.
+        Err(error) => {
+            let text = error.to_string();
+            let last = text.lines().next_back().unwrap_or_default().trim();
+            Err(PatternError::Syntax(last.strip_prefix("error: ").unwrap_or(last).to_owned()))
+        }
+    }
+}
+
+/// Levels of groups in a pattern.
+const NEST: u32 = 200;
+
+/// How large a pattern is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// Its positions, with its repetitions written out.
+    pub(crate) positions: usize,
+    /// Whether it says which part of a value each of its groups matched.
+    captures: bool,
+}
+
+/// The size of a translated pattern; nothing of one that is wrong, which compiling it tells.
+fn measure(translated: &str) -> Measure {
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(NEST).build().parse(translated);
+    parsed.map_or_else(
+        |_| Measure::default(),
+        |parsed| Measure {
+            positions: expression::positions(&parsed),
+            captures: parsed.properties().explicit_captures_len() > 0,
+        },
+    )
+}
+
+/// The patterns of a query, compiled when the query is first evaluated: most queries of a plan are only asked elsewhere.
+///
+/// They follow from the text, so two of them never make a difference. Compiled ones are kept for the next evaluation as
+/// long as all that are kept in the process take less than [`KEPT`]; others are compiled for each.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patterns(Arc<HashMap<String, Pattern>>);
+pub(crate) struct Patterns(Arc<Compiled>);
+
+/// Bytes that compiled patterns may take in the process, about. A fleet's hundred queries take a tenth of it.
+const KEPT: usize = 64 << 20;
+/// What they take.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+#[derive(Debug, Default)]
+struct Compiled {
+    /// The different texts, and how large each is.
+    texts: Vec<(String, Measure)>,
+    size: usize,
+    patterns: OnceLock<HashMap<String, Pattern>>,
+    taken: AtomicUsize,
+}
+
+/// What each compiled pattern remembers of values, at most.
+const CACHE: usize = 64 << 10;
+
+impl Measure {
+    /// What a compiled pattern takes, about: its automata, a larger one for groups, and what it remembers.
+    fn bytes(self) -> usize {
+        const CACHES: usize = 3 * CACHE;
+        const GROUPS: usize = CACHES + (1 << 20);
+        self.positions.saturating_mul(256).saturating_add(if self.captures { GROUPS } else { CACHES })
+    }
+}
 
 impl Patterns {
-    pub(crate) fn new(patterns: HashMap<String, Pattern>) -> Self {
-        Patterns(Arc::new(patterns))
+    /// Patterns that were found to be ones.
+    pub(crate) fn new(texts: Vec<(String, Measure)>, size: usize) -> Self {
+        Patterns(Arc::new(Compiled { texts, size, patterns: OnceLock::new(), taken: AtomicUsize::new(0) }))
     }
 
+    /// A compiled pattern, if it is kept.
     pub(crate) fn get(&self, text: &str) -> Option<&Pattern> {
-        self.0.get(text)
+        self.0.patterns.get_or_init(|| self.0.compile()).get(text)
+    }
+}
+
+impl Compiled {
+    fn compile(&self) -> HashMap<String, Pattern> {
+        let needed = self.texts.iter().map(|(_, measure)| measure.bytes()).fold(0, usize::saturating_add);
+        let fits = |taken: usize| taken.checked_add(needed).filter(|sum| *sum <= KEPT);
+        if TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
+            return HashMap::new();
+        }
+        self.taken.store(needed, Ordering::Relaxed);
+        let compiled = |text: &str| compile(&translated(text).ok()?, self.size, CACHE).ok();
+        self.texts.iter().filter_map(|(text, _)| Some((text.clone(), compiled(text)?))).collect()
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        TAKEN.fetch_sub(*self.taken.get_mut(), Ordering::Relaxed);
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! `check` goes through a tree and reports everything that is wrong, not only the first.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::ast::{Aggregate, AggregateOp, Binary, Call, Expr, ExprKind, MatchOp, Matcher, Selector};
 use crate::error::{Code, Error};
 use crate::limits::Limits;
-use crate::matching::{Pattern, Patterns};
+use crate::matching::{Measure, Pattern, PatternError, Patterns};
 use crate::parser::METRIC_NAME;
 use crate::token::shorten;
 
@@ -65,10 +65,16 @@ pub(crate) fn check(expr: &Expr, limits: &Limits) -> Result<(ValueType, Patterns
         errors: Vec::new(),
         patterns: limits.patterns,
         pattern_bytes: limits.pattern_bytes,
-        compiled: HashMap::new(),
+        positions: limits.pattern_positions,
+        most_positions: limits.pattern_positions,
+        known: BTreeMap::new(),
     };
     let whole = checker.expr(expr);
-    if checker.errors.is_empty() { Ok((whole, Patterns::new(checker.compiled))) } else { Err(checker.errors) }
+    if !checker.errors.is_empty() {
+        return Err(checker.errors);
+    }
+    let texts = checker.known.into_iter().map(|(text, (measure, _))| (text, measure)).collect();
+    Ok((whole, Patterns::new(texts, limits.pattern_bytes)))
 }
 
 /// More errors than this in one query help nobody.
@@ -79,7 +85,11 @@ struct Checker {
     /// How many more patterns are compiled.
     patterns: usize,
     pattern_bytes: usize,
-    compiled: HashMap<String, Pattern>,
+    /// How many positions they may still have, and had at the beginning.
+    positions: usize,
+    most_positions: usize,
+    /// The patterns that are ones: how large they are, and whether they match the empty text.
+    known: BTreeMap<String, (Measure, bool)>,
 }
 
 impl Checker {
@@ -175,14 +185,27 @@ impl Checker {
             pattern = inner;
         }
         if let ExprKind::String(text) = &pattern.kind
-            && !self.compiled.contains_key(text)
             && let Some(left) = self.patterns.checked_sub(1)
         {
             self.patterns = left;
-            if let Ok(pattern) = Pattern::new(text, self.pattern_bytes) {
-                self.compiled.insert(text.clone(), pattern);
-            }
+            let _ = self.matches_nothing(text);
         }
+    }
+
+    /// Whether a pattern, which is compiled to find out whether it is one, matches the empty text.
+    fn matches_nothing(&mut self, text: &str) -> Result<bool, PatternError> {
+        if let Some((_, empty)) = self.known.get(text) {
+            return Ok(*empty);
+        }
+        let outcome = Pattern::within(text, self.pattern_bytes, self.positions);
+        let (pattern, measure) = outcome.map_err(|error| match error {
+            PatternError::TooLong(_) => PatternError::TooLong(self.most_positions),
+            error => error,
+        })?;
+        self.positions = self.positions.saturating_sub(measure.positions);
+        let empty = pattern.matches("");
+        self.known.insert(text.to_owned(), (measure, empty));
+        Ok(empty)
     }
 
     fn info_labels(&mut self, argument: &Expr) {
@@ -286,12 +309,8 @@ impl Checker {
                     return None;
                 };
                 self.patterns = left;
-                match Pattern::new(&matcher.value.text, self.pattern_bytes) {
-                    Ok(pattern) => {
-                        let empty = pattern.matches("");
-                        self.compiled.insert(matcher.value.text.clone(), pattern);
-                        Some(empty == (matcher.op == MatchOp::Matches))
-                    }
+                match self.matches_nothing(&matcher.value.text) {
+                    Ok(empty) => Some(empty == (matcher.op == MatchOp::Matches)),
                     Err(error) => {
                         self.report(Error::new(Code::Regex, matcher.value.span, error.to_string(), error.help()));
                         None

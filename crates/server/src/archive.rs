@@ -6,25 +6,56 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use clearway_core::Exceeded;
 use clearway_graph::{Inputs, Revision, convert};
 
-/// The archive. The same files give the same bytes: they are sorted, and have neither owners nor times.
-pub(crate) fn archive(inputs: &Inputs, revision: &Revision) -> io::Result<Vec<u8>> {
-    let compiled: BTreeMap<String, Vec<u8>> = convert::compile(revision)
-        .files
-        .into_iter()
-        .filter(|(path, _)| inputs.get(path).is_none())
-        // JSON is YAML.
-        .map(|(path, value)| (path, format!("{value:#}\n").into_bytes()))
-        .collect();
+use crate::publication::Unpublishable;
+
+/// The archive, of at most so many bytes. The same files give the same bytes: they are sorted, and have neither owners nor
+/// times.
+pub(crate) fn archive(inputs: &Inputs, revision: &Revision, most: u64) -> Result<Vec<u8>, Unpublishable> {
+    let compiled = convert::compile(revision)?.files;
     let mut files: BTreeMap<&str, &[u8]> = inputs.iter().collect();
-    files.extend(compiled.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
-    write(&files)
+    for (path, text) in &compiled {
+        // JSON is YAML.
+        files.entry(path).or_insert(text.as_bytes());
+    }
+    let mut out = Bounded { bytes: Vec::new(), most: usize::try_from(most).unwrap_or(usize::MAX) };
+    let written = write(&files, &mut out);
+    let what = "bytes in all answers and files when packed";
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(Exceeded { cap: "answers_packed", limit: most, what }.into())
+        }
+        other => other.map_err(Unpublishable::from),
+    }?;
+    out.bytes.shrink_to_fit();
+    Ok(out.bytes)
 }
 
-/// Files as a gzipped tar archive.
-pub(crate) fn write(files: &BTreeMap<&str, &[u8]>) -> io::Result<Vec<u8>> {
-    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+/// Bytes in memory, up to a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + more.len() > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes files as a gzipped tar archive.
+pub(crate) fn write(files: &BTreeMap<&str, &[u8]>, out: impl io::Write) -> io::Result<()> {
+    let gzip = flate2::write::GzEncoder::new(out, flate2::Compression::default());
     let mut archive = tar::Builder::new(gzip);
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
@@ -33,5 +64,6 @@ pub(crate) fn write(files: &BTreeMap<&str, &[u8]>) -> io::Result<Vec<u8>> {
         header.set_mtime(0);
         archive.append_data(&mut header, path, *content)?;
     }
-    archive.into_inner()?.finish()
+    archive.into_inner()?.finish()?;
+    Ok(())
 }

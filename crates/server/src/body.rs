@@ -1,8 +1,9 @@
 //! One body as it goes out: its bytes in every coding worth sending, each with its own entity tag.
 //!
-//! All of it is made once, before anybody asks.
+//! All of it is made once, before anybody asks. Packed with gzip it is always kept; plain, and in the other codings, as
+//! long as there is room for that. A plain body that is not kept is unpacked while it is sent.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use bytes::Bytes;
 use clearway_core::Digest;
@@ -19,25 +20,49 @@ const BROTLI_QUALITY: i32 = 5;
 const BROTLI_WINDOW: i32 = 22;
 const ZSTD_LEVEL: i32 = 6;
 
-/// A body in every coding that makes it smaller.
-#[derive(Debug)]
+/// A body in the codings that are kept of it: the smallest of plain and gzip always, the others where there is room.
+#[derive(Debug, Clone)]
 pub(crate) struct Body {
     /// The plain body is the first.
     variants: Vec<Variant>,
 }
 
 /// A body in one coding.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Variant {
     pub(crate) coding: Coding,
-    pub(crate) bytes: Bytes,
+    pub(crate) content: Content,
     /// The strong entity tag.
     pub(crate) tag: HeaderValue,
 }
 
+/// The bytes of a variant.
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    /// As they are sent.
+    Kept(Bytes),
+    /// Unpacked on the way, from what gzip made of them.
+    Packed {
+        /// What gzip made of them.
+        gzip: Bytes,
+        /// How many there are.
+        length: usize,
+    },
+}
+
+impl Content {
+    /// How many bytes are sent.
+    fn length(&self) -> usize {
+        match self {
+            Content::Kept(bytes) => bytes.len(),
+            Content::Packed { length, .. } => *length,
+        }
+    }
+}
+
 impl Variant {
-    fn new(coding: Coding, bytes: Bytes, digest: &Digest) -> Self {
-        Variant { coding, bytes, tag: tag(digest, coding) }
+    fn new(coding: Coding, content: Content, digest: &Digest) -> Self {
+        Variant { coding, content, tag: tag(digest, coding) }
     }
 }
 
@@ -53,24 +78,61 @@ fn tag(digest: &Digest, coding: Coding) -> HeaderValue {
 }
 
 impl Body {
+    /// A body in as little room as it can be served from: packed with gzip, where that makes it smaller.
+    ///
+    /// `digest` is that of the bytes.
+    pub(crate) fn packed(bytes: Vec<u8>, digest: &Digest) -> Self {
+        let packed = if bytes.len() < WORTH_COMPRESSING { None } else { gzip(&bytes) };
+        let variants = match packed.filter(|packed| packed.len() < bytes.len()) {
+            Some(packed) => {
+                let gzip = shrunk(packed);
+                vec![
+                    Variant::new(Coding::Identity, Content::Packed { gzip: gzip.clone(), length: bytes.len() }, digest),
+                    Variant::new(Coding::Gzip, Content::Kept(gzip), digest),
+                ]
+            }
+            None => vec![Variant::new(Coding::Identity, Content::Kept(shrunk(bytes)), digest)],
+        };
+        Body { variants }
+    }
+
+    /// The same body with the plain bytes and every other coding that makes it smaller, each as far as `room` says that
+    /// there is room for so many bytes.
+    pub(crate) fn unfolded(&self, digest: &Digest, room: &dyn Fn(usize) -> bool) -> Self {
+        let mut body = self.clone();
+        let Some(Variant { content: Content::Packed { gzip, length }, .. }) = self.variants.first() else {
+            return body;
+        };
+        let Some(plain) = unpacked(gzip, *length).filter(|_| room(*length)) else { return body };
+        let plain = Bytes::from(plain);
+        if let Some(first) = body.variants.first_mut() {
+            first.content = Content::Kept(plain.clone());
+        }
+        for (coding, pack) in [(Coding::Brotli, brotli as fn(&[u8]) -> Option<Vec<u8>>), (Coding::Zstd, zstd)] {
+            let packed = pack(&plain).filter(|packed| packed.len() < plain.len() && room(packed.len()));
+            body.variants.extend(packed.map(|packed| Variant::new(coding, Content::Kept(shrunk(packed)), digest)));
+        }
+        body
+    }
+
+    /// The same body in as little room as it can be served from.
+    pub(crate) fn folded(&self) -> Self {
+        let gzip = self.variants.iter().find(|variant| variant.coding == Coding::Gzip);
+        let (Some(plain), Some(gzip)) = (self.variants.first(), gzip) else { return self.clone() };
+        let Content::Kept(bytes) = &gzip.content else { return self.clone() };
+        let content = Content::Packed { gzip: bytes.clone(), length: plain.content.length() };
+        Body { variants: vec![Variant { content, ..plain.clone() }, gzip.clone()] }
+    }
+
     /// A body in every coding. `digest` is that of the bytes.
     pub(crate) fn compressed(bytes: &Bytes, digest: &Digest) -> Self {
-        let mut variants = vec![Variant::new(Coding::Identity, bytes.clone(), digest)];
-        if bytes.len() >= WORTH_COMPRESSING {
-            for (coding, compressed) in
-                [(Coding::Gzip, gzip(bytes)), (Coding::Brotli, brotli(bytes)), (Coding::Zstd, zstd(bytes))]
-            {
-                let smaller = compressed.filter(|compressed| compressed.len() < bytes.len());
-                variants.extend(smaller.map(|compressed| Variant::new(coding, shrunk(compressed), digest)));
-            }
-        }
-        Body { variants }
+        Body::packed(bytes.to_vec(), digest).unfolded(digest, &|_| true)
     }
 
     /// A body that is compressed already.
     pub(crate) fn plain(bytes: Bytes) -> Self {
         let digest = Digest::sha256(&bytes);
-        Body { variants: vec![Variant::new(Coding::Identity, bytes, &digest)] }
+        Body { variants: vec![Variant::new(Coding::Identity, Content::Kept(bytes), &digest)] }
     }
 
     /// What to send to a client: what it wishes for most, and of several such the smallest.
@@ -78,13 +140,29 @@ impl Body {
         let wished = codings(headers);
         // A client that refuses even the plain body gets it all the same: the standard leaves that to the server, and a
         // graph is worth more than an error about its coding.
-        self.variants.iter().max_by_key(|variant| (wished(variant.coding), std::cmp::Reverse(variant.bytes.len())))
+        self.variants.iter().max_by_key(|variant| (wished(variant.coding), std::cmp::Reverse(variant.content.length())))
     }
 
     /// The bytes that all of it takes.
     pub(crate) fn size(&self) -> usize {
-        self.variants.iter().map(|variant| variant.bytes.len()).sum()
+        let kept = |variant: &Variant| match &variant.content {
+            Content::Kept(bytes) => bytes.len(),
+            Content::Packed { .. } => 0,
+        };
+        self.variants.iter().map(kept).sum()
     }
+
+    /// The bytes of the plain body.
+    pub(crate) fn length(&self) -> usize {
+        self.variants.first().map_or(0, |plain| plain.content.length())
+    }
+}
+
+/// What gzip was given.
+fn unpacked(gzip: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(length);
+    flate2::read::GzDecoder::new(gzip).read_to_end(&mut plain).ok()?;
+    Some(plain)
 }
 
 /// Bytes without the room that their buffer had left: there are hundreds of them, for as long as a revision lasts.
@@ -120,7 +198,6 @@ fn zstd(bytes: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use http::header::ACCEPT_ENCODING;
-    use std::io::Read as _;
 
     fn body(text: &str) -> Body {
         Body::compressed(&Bytes::from(text.to_owned()), &Digest::sha256(text.as_bytes()))
@@ -131,12 +208,36 @@ mod tests {
         body.choose(&headers).unwrap()
     }
 
+    fn kept(variant: &Variant) -> &Bytes {
+        match &variant.content {
+            Content::Kept(bytes) => bytes,
+            Content::Packed { .. } => panic!("not kept"),
+        }
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_left_out_and_the_plain_body_is_still_sent() {
+        let text = "0123456789abcdef".repeat(1000);
+        let digest = Digest::sha256(text.as_bytes());
+        let packed = Body::packed(text.clone().into_bytes(), &digest);
+        let plain = chosen(&packed, "identity");
+        assert!(matches!(&plain.content, Content::Packed { length, .. } if *length == text.len()));
+        assert_eq!((packed.size(), packed.length()), (kept(chosen(&packed, "gzip")).len(), text.len()));
+        assert_eq!(chosen(&packed, "br").coding, Coding::Identity);
+        let whole = packed.unfolded(&digest, &|_| true);
+        assert_eq!(chosen(&whole, "identity").tag, plain.tag, "the same bytes have the same tag");
+        assert!(*kept(chosen(&whole, "identity")) == text && chosen(&whole, "br").coding == Coding::Brotli);
+        assert!(whole.size() > packed.size() + text.len());
+        let none = packed.unfolded(&digest, &|_| false);
+        assert_eq!((none.size(), whole.folded().size()), (packed.size(), packed.size()));
+    }
+
     #[test]
     fn every_coding_unpacks_to_the_same_bytes() {
         let text = "0123456789abcdef".repeat(1000);
         let body = body(&text);
         let unpacked = |wish| {
-            let bytes = &chosen(&body, wish).bytes;
+            let bytes = kept(chosen(&body, wish));
             let mut out = String::new();
             match wish {
                 "gzip" => flate2::read::GzDecoder::new(&**bytes).read_to_string(&mut out),
@@ -173,8 +274,8 @@ mod tests {
     fn the_smallest_of_equal_wishes_is_sent() {
         let text: String = (0..5000).map(|number: u32| number.to_string() + ",").collect();
         let body = body(&text);
-        let smallest = body.variants.iter().map(|variant| variant.bytes.len()).min().unwrap();
-        assert_eq!(chosen(&body, "gzip, br, zstd").bytes.len(), smallest);
+        let smallest = body.variants.iter().map(|variant| variant.content.length()).min().unwrap();
+        assert_eq!(kept(chosen(&body, "gzip, br, zstd")).len(), smallest);
         assert_eq!(chosen(&body, "gzip;q=1, br;q=0.9, zstd;q=0.9").coding, Coding::Gzip);
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clearway_core::Limits;
+use clearway_core::{Exceeded, Limits};
 use clearway_graph::Inputs;
 use clearway_sources::graph_data::{self, GraphDataError};
 use clearway_sources::oci::{self, Cache, Image, LeftOut, OciError, Progress, Registry, Repository, Scraped, Why};
@@ -49,6 +49,9 @@ pub enum FeedError {
     /// A registry is named, but not how to speak to it.
     #[error("no registry is configured")]
     NoRegistry,
+    /// All of it together is more than one revision may be.
+    #[error("the graph-data and the releases have {0}")]
+    TooLarge(#[from] Exceeded),
     /// Reading was cut off.
     #[error("reading was cut off: {0}")]
     CutOff(#[from] tokio::task::JoinError),
@@ -89,6 +92,11 @@ impl Feed {
             let scraped = self.releases(repository).await?;
             inputs.insert(scraped.path, scraped.file);
             left_out.extend(scraped.left_out);
+            let bytes: u64 = inputs.iter().map(|(path, content)| (path.len() + content.len()) as u64).sum();
+            let limit = limits.graph.data_bytes;
+            if bytes > limit {
+                return Err(Exceeded { cap: "data_bytes", limit, what: "bytes in all files" }.into());
+            }
         }
         self.tell(left_out);
         Ok(inputs)

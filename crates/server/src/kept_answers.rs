@@ -3,7 +3,7 @@
 //! One file for each channel and architecture: a line of JSON about the answer, and then the answer as it came.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -58,8 +58,8 @@ impl KeptAnswers {
     }
 
     /// Notes that a kept answer was seen to be current.
-    pub(crate) fn confirm(&self, scope: &Scope, confirmed: Timestamp) -> io::Result<()> {
-        match read(fs::read(self.path(scope))?) {
+    pub(crate) fn confirm(&self, scope: &Scope, confirmed: Timestamp, most: usize) -> io::Result<()> {
+        match KeptAnswers::read(&self.path(scope), most) {
             Some((_, kept)) => self.save(scope, &Kept { confirmed, ..kept }),
             None => Ok(()),
         }
@@ -75,30 +75,58 @@ impl KeptAnswers {
         self.directory.join(format!("{}_{}.answer", scope.channel, scope.arch))
     }
 
-    /// Every answer that can be read, in order. What cannot be read is asked for again.
-    pub(crate) fn load(&self) -> Vec<(Scope, Kept)> {
+    /// Where the answers are that can be read, in order, without the answers themselves. What cannot be read is asked for
+    /// again.
+    pub(crate) fn list(&self, most: usize) -> Vec<(Scope, PathBuf)> {
         let mut paths: Vec<PathBuf> = fs::read_dir(&self.directory)
             .into_iter()
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == "answer"))
+            .take(MOST_FILES)
             .collect();
         paths.sort();
-        paths.iter().filter_map(|path| read(fs::read(path).ok()?)).collect()
+        let listed = paths.into_iter().filter_map(|path| {
+            let head = contents(&path, HEAD)?;
+            let about = about(&head)?;
+            let fits = fs::metadata(&path).ok()?.len() <= (most + HEAD) as u64;
+            fits.then_some((about.0, path))
+        });
+        listed.collect()
+    }
+
+    /// One answer of at most so many bytes.
+    pub(crate) fn read(path: &Path, most: usize) -> Option<(Scope, Kept)> {
+        let content = Bytes::from(contents(path, most.checked_add(HEAD)?)?);
+        let (scope, about, end) = about(&content)?;
+        let bytes = Some(content.slice(end + 1..)).filter(|bytes| bytes.len() <= most)?;
+        let kept = Kept {
+            bytes,
+            validator: about.etag.as_deref().and_then(Validator::new),
+            confirmed: Timestamp::from_seconds(about.confirmed).ok()?,
+        };
+        Some((scope, kept))
     }
 }
 
-fn read(content: Vec<u8>) -> Option<(Scope, Kept)> {
-    let content = Bytes::from(content);
-    let end = content.iter().position(|byte| *byte == b'\n')?;
+/// Bytes of the first line of a file.
+const HEAD: usize = 16 << 10;
+/// Files that are looked at; a mirror keeps far fewer.
+const MOST_FILES: usize = 100_000;
+
+/// The first bytes of a file.
+fn contents(path: &Path, most: usize) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    fs::File::open(path).ok()?.take(most as u64).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// What the first line says, and where it ends.
+fn about(content: &[u8]) -> Option<(Scope, About, usize)> {
+    let end = content.iter().take(HEAD).position(|byte| *byte == b'\n')?;
     let about: About = serde_json::from_slice(content.get(..end)?).ok()?;
-    let scope = Scope { channel: about.channel, arch: about.arch.parse().ok()? };
-    let kept = Kept {
-        bytes: content.slice(end + 1..),
-        validator: about.etag.as_deref().and_then(Validator::new),
-        confirmed: Timestamp::from_seconds(about.confirmed).ok()?,
-    };
-    Some((scope, kept))
+    let scope = Scope { channel: about.channel.clone(), arch: about.arch.parse().ok()? };
+    Some((scope, about, end))
 }
 
 #[cfg(test)]
@@ -119,8 +147,10 @@ mod tests {
         for (name, content) in [("a.answer", ""), ("b.answer", "{}\n{}"), ("c.answer", "\n"), ("d.txt", "x")] {
             fs::write(directory.path().join(name), content).unwrap();
         }
-        let [(found, answer)] = answers.load().try_into().unwrap();
+        let [(found, path)] = answers.list(1000).try_into().unwrap();
         assert_eq!(found, scope);
+        let (found, answer) = KeptAnswers::read(&path, 1000).unwrap();
+        assert!(found == scope && KeptAnswers::read(&path, 5).is_none(), "larger than may be");
         assert_eq!((answer.bytes, answer.validator, answer.confirmed), (kept.bytes, kept.validator, kept.confirmed));
     }
 }

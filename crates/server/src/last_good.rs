@@ -17,9 +17,16 @@ const FILES: &str = "graph-data.tar.gz";
 const ABOUT: &str = "graph-data.json";
 
 /// A directory that keeps the last good graph-data.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LastGood {
     directory: PathBuf,
+}
+
+/// Files that are written, but do not take the place of the kept ones yet.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    file: tempfile::NamedTempFile,
+    revision: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,9 +45,22 @@ impl LastGood {
 
     /// Keeps these files in place of those before.
     pub fn save(&self, inputs: &Inputs, confirmed: Timestamp) -> io::Result<()> {
+        self.commit(self.stage(inputs)?, confirmed)
+    }
+
+    /// Writes files beside those that are kept. They take their place with [`LastGood::commit`], and are gone without it.
+    pub(crate) fn stage(&self, inputs: &Inputs) -> io::Result<Staged> {
         let files: BTreeMap<&str, &[u8]> = inputs.iter().collect();
-        write_atomically(&self.directory.join(FILES), &archive::write(&files)?)?;
-        self.confirm(&inputs.id().to_string(), confirmed)
+        let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        archive::write(&files, io::BufWriter::new(file.as_file_mut()))?;
+        file.as_file().sync_all()?;
+        Ok(Staged { file, revision: inputs.id().to_string() })
+    }
+
+    /// Keeps what was staged in place of what was kept before.
+    pub(crate) fn commit(&self, staged: Staged, confirmed: Timestamp) -> io::Result<()> {
+        staged.file.persist(self.directory.join(FILES)).map_err(|error| error.error)?;
+        self.confirm(&staged.revision, confirmed)
     }
 
     /// Notes that the kept files were seen to be current.

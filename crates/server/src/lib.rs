@@ -17,6 +17,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+mod answer_body;
 mod archive;
 mod body;
 mod cors;
@@ -38,6 +39,7 @@ mod service;
 mod status;
 mod watch;
 
+pub use answer_body::AnswerBody;
 pub use feed::{Feed, FeedError, GraphData};
 pub use kept_answers::KeptAnswers;
 pub use last_good::LastGood;

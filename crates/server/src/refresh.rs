@@ -12,9 +12,9 @@ use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
 use clearway_graph::{Inputs, load};
 
 use crate::feed::Feed;
-use crate::last_good::LastGood;
+use crate::last_good::{LastGood, Staged};
 use crate::metrics::{Findings, Refreshed};
-use crate::publication::Publication;
+use crate::publication::{Publication, ServedFiles};
 use crate::service::{Service, processors};
 
 /// How soon a source that failed is looked at again; each failure doubles it up to the usual interval.
@@ -38,7 +38,7 @@ impl Refresher {
     /// A refresher of a service.
     pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGood>) -> Self {
         let findings = Findings::default();
-        Refresher { service, feed, last_good, limits: Limits::default(), refused: None, findings, failures: 0 }
+        Refresher { service, feed, last_good, limits: Limits::for_graph_data(), refused: None, findings, failures: 0 }
     }
 
     /// Publishes something for the first time: what the source holds, or what was good before the restart.
@@ -94,7 +94,7 @@ impl Refresher {
         }
         // Those who are being served share the processors with this.
         let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
-        let (inputs, findings, made) = self.prepare(inputs, threads).await;
+        let (findings, made, staged) = self.prepare(inputs, threads, true).await;
         self.service.metrics().found(&findings);
         let Some(publication) = made else {
             tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
@@ -102,18 +102,21 @@ impl Refresher {
             return Refreshed::Refused;
         };
         self.publish(publication, findings, now);
-        self.keep(|kept| kept.save(&inputs, now));
+        if let Some(staged) = staged {
+            self.keep(|kept| kept.commit(staged, now));
+        }
         self.refused = None;
         Refreshed::Published
     }
 
     /// Serves what was good before the restart.
     async fn restore(&mut self) {
-        let Some((inputs, confirmed)) = self.last_good.as_ref().and_then(|kept| kept.load(&self.limits)) else {
-            return;
-        };
+        let Some(kept) = self.last_good.clone() else { return };
+        let limits = self.limits.clone();
+        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits)).await;
+        let Some((inputs, confirmed)) = loaded.ok().flatten() else { return };
         // What the metrics tell of is what the source holds, and not this.
-        let (_, findings, made) = self.prepare(inputs, processors()).await;
+        let (findings, made, _) = self.prepare(inputs, processors(), false).await;
         if let Some(publication) = made {
             let age = clearway_core::humanize(self.service.now().since(confirmed));
             tracing::warn!("serving the last good graph-data of before the restart, {age} old");
@@ -133,21 +136,38 @@ impl Refresher {
         );
     }
 
-    /// Everything that takes long, away from the threads that answer.
-    async fn prepare(&self, inputs: Inputs, threads: NonZeroUsize) -> (Inputs, Findings, Option<Publication>) {
+    /// Everything that takes long, away from the threads that answer: what came of it, and with `stage` the files as they
+    /// are kept for the next start.
+    ///
+    /// The files are let go before the answers are made, and nobody else prepares anything large meanwhile: so the memory
+    /// of both together is bounded.
+    async fn prepare(
+        &self,
+        inputs: Inputs,
+        threads: NonZeroUsize,
+        stage: bool,
+    ) -> (Findings, Option<Publication>, Option<Staged>) {
+        let _alone = self.service.heavy_work().await;
         let service = Arc::clone(&self.service);
         let limits = self.limits.clone();
+        let last_good = self.last_good.clone().filter(|_| stage);
         let work = move || {
             let outcome = load(&inputs, &limits);
             tell(&outcome.diagnostics);
             let findings = Findings::of(&outcome.diagnostics);
-            let previous = service.publication();
-            let made = outcome.revision.and_then(|revision| {
-                Publication::prepare(&inputs, &revision, previous.as_deref(), threads)
-                    .inspect_err(|error| tracing::error!(%error, "the graph-data cannot be packed for mirrors"))
-                    .ok()
+            let Some(revision) = outcome.revision else { return (findings, None, None) };
+            let files = ServedFiles::new(&inputs, &revision);
+            let staged = last_good.and_then(|kept| {
+                let warn = |error: &std::io::Error| tracing::warn!(%error, "cannot keep graph-data for the next start");
+                kept.stage(&inputs).inspect_err(warn).ok()
             });
-            (inputs, findings, made)
+            drop(inputs);
+            let previous = service.publication();
+            let made = files
+                .and_then(|files| Publication::of_files(files, &revision, previous.as_deref(), threads))
+                .inspect_err(|error| tracing::error!("graph-data cannot be served: {error}"))
+                .ok();
+            (findings, made, staged)
         };
         // It does not panic; if it did, the revision would be as good as refused.
         tokio::task::spawn_blocking(work).await.unwrap_or_default()
@@ -156,7 +176,7 @@ impl Refresher {
     /// A cache that cannot be written is a pity, and no reason not to serve.
     fn keep(&self, write: impl FnOnce(&LastGood) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.last_good.as_ref().map(write) {
-            tracing::warn!(%error, "the graph-data could not be kept for the next start");
+            tracing::warn!(%error, "cannot keep graph-data for the next start");
         }
     }
 }

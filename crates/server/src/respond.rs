@@ -11,11 +11,11 @@ use http::header::{
     RETRY_AFTER, VARY,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
 
-use crate::body::{Body, Variant};
+use crate::answer_body::AnswerBody;
+use crate::body::{Body, Content, Variant};
 use crate::cors;
 use crate::listen::Respond;
 use crate::negotiate::{MediaType, media_type};
@@ -24,7 +24,7 @@ use crate::refusal::Refusal;
 use crate::service::Service;
 
 /// What goes back to a client.
-pub type Answer = Response<Full<Bytes>>;
+pub type Answer = Response<AnswerBody>;
 
 /// The longest address that is looked at.
 const MAX_ADDRESS: usize = 4096;
@@ -39,8 +39,8 @@ const GZIP_FILE: HeaderValue = HeaderValue::from_static("application/gzip");
 const GZIP_NAME: HeaderValue = HeaderValue::from_static("attachment; filename=\"graph-data.tar.gz\"");
 const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-pub(crate) fn bytes(content: impl Into<Bytes>) -> Full<Bytes> {
-    Full::new(content.into())
+pub(crate) fn bytes(content: impl Into<Bytes>) -> AnswerBody {
+    AnswerBody::whole(content)
 }
 
 /// What a path leads to.
@@ -112,8 +112,8 @@ impl Service {
         }
         match route {
             Route::Graph => self.graph(request.headers(), uri.query()).await,
-            Route::OpenApi => Ok(self.whole(request.headers(), self.openapi(), JSON)),
-            Route::GraphData => self.graph_data(request.headers()),
+            Route::OpenApi => Ok(self.whole(request.headers(), self.openapi(), JSON).await),
+            Route::GraphData => self.graph_data(request.headers()).await,
             Route::Signature(path) => self.signature(path),
             Route::Nothing => Err(Refusal::NotFound),
         }
@@ -127,16 +127,19 @@ impl Service {
             let publication = current.as_ref().ok_or(Refusal::NotReady)?;
             if self.mirror().is_none() || publication.knows(&asked.channel) {
                 let body = publication.answer(&asked.channel, &asked.arch);
-                return Ok(self.send(headers, body, media_type, publication.header(), self.confirmed()));
+                let (body, header) = (Arc::clone(body), publication.header().clone());
+                // The publication is not held while a client waits.
+                drop(current);
+                return Ok(self.send(headers, &body, media_type, &header, self.confirmed()).await);
             }
         }
         let mirror = self.mirror().ok_or(Refusal::NotReady)?;
         let mirrored = mirror.answer(&asked.channel, &asked.arch).await.map_err(Refusal::Upstream)?;
-        Ok(self.send(headers, &mirrored.body, media_type, &mirrored.revision, mirrored.confirmed()))
+        Ok(self.send(headers, &mirrored.body, media_type, &mirrored.revision, mirrored.confirmed()).await)
     }
 
     /// A prepared body, or the news that the client has it already.
-    fn send(
+    async fn send(
         &self,
         request: &HeaderMap,
         body: &Arc<Body>,
@@ -145,7 +148,7 @@ impl Service {
         confirmed: Timestamp,
     ) -> Answer {
         let Some(variant) = body.choose(request) else { return Response::new(bytes("")) };
-        let mut response = variant_or_unchanged(request, variant);
+        let mut response = self.variant_or_unchanged(request, variant).await;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type.as_str()));
         headers.insert(CACHE_CONTROL, self.cache_control());
@@ -156,18 +159,17 @@ impl Service {
     }
 
     /// A body that has one media type whatever the client takes.
-    fn whole(&self, request: &HeaderMap, body: &Body, media_type: HeaderValue) -> Answer {
+    async fn whole(&self, request: &HeaderMap, body: &Body, media_type: HeaderValue) -> Answer {
         let Some(variant) = body.choose(request) else { return Response::new(bytes("")) };
-        let mut response = variant_or_unchanged(request, variant);
+        let mut response = self.variant_or_unchanged(request, variant).await;
         response.headers_mut().insert(CONTENT_TYPE, media_type);
         response.headers_mut().insert(CACHE_CONTROL, self.cache_control());
         response
     }
 
-    fn graph_data(&self, request: &HeaderMap) -> Result<Answer, Refusal> {
-        let current = self.current();
-        let publication = current.as_ref().ok_or_else(|| self.without_files())?;
-        let mut response = self.whole(request, publication.graph_data(), GZIP_FILE);
+    async fn graph_data(&self, request: &HeaderMap) -> Result<Answer, Refusal> {
+        let publication = self.publication().ok_or_else(|| self.without_files())?;
+        let mut response = self.whole(request, publication.graph_data(), GZIP_FILE).await;
         let headers = response.headers_mut();
         headers.insert(CONTENT_DISPOSITION, GZIP_NAME);
         headers.insert(CLEARWAY_REVISION, publication.header().clone());
@@ -204,6 +206,26 @@ impl Service {
         if self.has_feed() { Refusal::NotReady } else { Refusal::NotFound }
     }
 
+    async fn variant_or_unchanged(&self, request: &HeaderMap, variant: &Variant) -> Answer {
+        let mut response = if has(request, &variant.tag) {
+            let mut response = Response::new(bytes(""));
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        } else {
+            Response::new(match &variant.content {
+                Content::Kept(content) => bytes(content.clone()),
+                Content::Packed { gzip, length } => self.unpack(gzip.clone(), *length).await,
+            })
+        };
+        let headers = response.headers_mut();
+        headers.reserve(10);
+        headers.insert(ETAG, variant.tag.clone());
+        if let Some(name) = variant.coding.name() {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
+        }
+        response
+    }
+
     fn refuse(&self, refusal: &Refusal) -> Answer {
         self.metrics().refused(refusal.kind(), refusal.status());
         let body = refusal.body();
@@ -227,23 +249,6 @@ impl Respond for Service {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         Service::respond(self, &request).await
     }
-}
-
-fn variant_or_unchanged(request: &HeaderMap, variant: &Variant) -> Answer {
-    let mut response = if has(request, &variant.tag) {
-        let mut response = Response::new(bytes(""));
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response
-    } else {
-        Response::new(bytes(variant.bytes.clone()))
-    };
-    let headers = response.headers_mut();
-    headers.reserve(10);
-    headers.insert(ETAG, variant.tag.clone());
-    if let Some(name) = variant.coding.name() {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
-    }
-    response
 }
 
 /// Whether a client says that it has the body of this tag. A tag that a cache made weak is the same here.

@@ -9,7 +9,9 @@ use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use clearway_core::{Digest, Timestamp};
 use http::HeaderValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::answer_body::AnswerBody;
 use crate::body::Body;
 use crate::metrics::Metrics;
 use crate::mirror::Mirror;
@@ -30,7 +32,14 @@ pub struct Service {
     mirror: Option<Mirror>,
     metrics: Metrics,
     clock: fn() -> Timestamp,
+    /// One for each body that may be unpacked at one time.
+    unpacking: Arc<Semaphore>,
+    /// Held while a revision or a large answer of upstream is prepared.
+    heavy: Arc<Semaphore>,
 }
+
+/// Bodies that are unpacked at one time; more clients wait. Each takes about 100 KiB.
+const UNPACKING: usize = 64;
 
 /// How a service answers.
 #[derive(Debug, Clone)]
@@ -56,6 +65,7 @@ impl Service {
             "" => String::new(),
             prefix => format!("/{prefix}"),
         };
+        let heavy = mirror.as_ref().map_or_else(|| Arc::new(Semaphore::new(1)), Mirror::heavy);
         let openapi = Bytes::from(openapi::description(&prefix));
         let digest = Digest::sha256(&openapi);
         let cache_control = format!("public, max-age={}", options.max_age.as_secs());
@@ -71,6 +81,22 @@ impl Service {
             mirror,
             metrics,
             clock,
+            unpacking: Arc::new(Semaphore::new(UNPACKING)),
+            heavy,
+        }
+    }
+
+    /// Waits until nobody else prepares anything that takes much memory. Nothing only if the service is gone.
+    pub(crate) async fn heavy_work(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.heavy).acquire_owned().await.ok()
+    }
+
+    /// A body that is unpacked while it is sent, as soon as it is its turn.
+    pub(crate) async fn unpack(&self, gzip: Bytes, length: usize) -> AnswerBody {
+        // The semaphore is never closed.
+        match Arc::clone(&self.unpacking).acquire_owned().await {
+            Ok(permit) => AnswerBody::unpacking(gzip, length, permit),
+            Err(_) => AnswerBody::whole(""),
         }
     }
 

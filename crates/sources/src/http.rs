@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use reqwest::redirect;
+use reqwest::{Url, redirect};
 
 /// How this program names itself to every server.
 pub(crate) const USER_AGENT: &str = concat!("clearway/", env!("CARGO_PKG_VERSION"));
@@ -23,10 +23,12 @@ pub struct HttpOptions {
     pub timeout: Duration,
     /// How long connecting may take.
     pub connect_timeout: Duration,
-    /// Bytes of a body, unpacked. The largest answer and the largest archive seen in practice are below 2 MB.
+    /// Bytes of a body, unpacked. The largest answer and the largest archive seen in practice are below 1 MB.
     pub body_bytes: u64,
     /// Certificates (PEM) that are trusted besides those of the system.
     pub ca_file: Option<PathBuf>,
+    /// Hosts that a server may redirect to, besides itself.
+    pub redirect_hosts: Vec<String>,
 }
 
 impl Default for HttpOptions {
@@ -34,8 +36,9 @@ impl Default for HttpOptions {
         HttpOptions {
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
-            body_bytes: 128 << 20,
+            body_bytes: 32 << 20,
             ca_file: None,
+            redirect_hosts: Vec::new(),
         }
     }
 }
@@ -74,7 +77,9 @@ pub(crate) fn client_as(
         .user_agent(USER_AGENT)
         .timeout(options.timeout)
         .connect_timeout(options.connect_timeout)
-        .redirect(redirect::Policy::custom(follow));
+        // What stands in the query of an address is nobody else's business.
+        .referer(false)
+        .redirect(policy(options.redirect_hosts.clone()));
     if let Some(identity) = identity {
         builder = builder.identity(identity);
     }
@@ -95,13 +100,29 @@ pub(crate) fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Redirects are followed a few times, and never from an encrypted connection to a plain one.
-fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
-    let encrypted = attempt.previous().iter().any(|url| url.scheme() == "https");
-    if encrypted && attempt.url().scheme() != "https" {
-        return attempt.error("it redirects from https to http");
+/// Which redirects are followed: a few, on the same host or to one that is allowed, and never from an encrypted connection to
+/// a plain one. The client itself leaves credentials out of a request to another host or port.
+fn policy(allowed: Vec<String>) -> redirect::Policy {
+    redirect::Policy::custom(move |attempt| match refuse_redirect(attempt.previous(), attempt.url(), &allowed) {
+        Some(why) => attempt.error(why),
+        None => attempt.follow(),
+    })
+}
+
+/// Why a redirect is not followed, if it is not. `previous` are the addresses that led to it, the first one first.
+fn refuse_redirect(previous: &[Url], next: &Url, allowed: &[String]) -> Option<String> {
+    let encrypted = previous.iter().any(|url| url.scheme() == "https");
+    if !matches!(next.scheme(), "http" | "https") || (encrypted && next.scheme() != "https") {
+        return Some("it redirects from https to something else".to_owned());
     }
-    if attempt.previous().len() > REDIRECTS { attempt.error("it redirects in a circle") } else { attempt.follow() }
+    if previous.len() > REDIRECTS {
+        return Some("it redirects in a circle".to_owned());
+    }
+    let host = next.host_str().unwrap_or_default();
+    let is_own = previous.first().and_then(Url::host_str).is_some_and(|own| own.eq_ignore_ascii_case(host));
+    let is_allowed = || allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+    (!is_own && !is_allowed())
+        .then(|| format!("it redirects to another host, {host}; allow it with --allow-redirects-to {host}"))
 }
 
 /// Why a body did not come.
@@ -154,6 +175,33 @@ pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn redirects_stay_on_the_same_host_unless_another_is_allowed() {
+        let refused = |previous: &[&str], next: &str, allowed: &[&str]| {
+            let previous: Vec<Url> = previous.iter().map(|url| Url::parse(url).unwrap()).collect();
+            let allowed: Vec<String> = allowed.iter().map(|&host| host.to_owned()).collect();
+            refuse_redirect(&previous, &Url::parse(next).unwrap(), &allowed).unwrap_or_default()
+        };
+        for (previous, next, allowed, want) in [
+            (&["https://a.example.com/x"][..], "https://a.example.com/y", &[][..], ""),
+            (&["https://a.example.com/x"], "https://A.example.com:8443/y", &[], ""),
+            (&["http://a.example.com/x"], "https://a.example.com/y", &[], ""),
+            (&["https://a.example.com/x"], "http://a.example.com/y", &[], "from https"),
+            (&["http://a.example.com", "https://a.example.com"], "http://a.example.com/y", &[], "from https"),
+            (&["https://a.example.com/x"], "https://b.example.com/y", &[], "--allow-redirects-to b.example.com"),
+            (&["https://a.example.com/x"], "https://b.example.com/y", &["b.example.com"], ""),
+            (&["https://a.example.com/x"], "http://b.example.com/y", &["b.example.com"], "from https"),
+            (&["https://a.example.com", "https://b.example.com"], "https://a.example.com", &["b.example.com"], ""),
+            (&["https://a.example.com", "https://b.example.com"], "https://c.example.com", &["b.example.com"], "c.ex"),
+            (&["http://a.example.com/x"], "http://127.0.0.1/y", &[], "another host, 127.0.0.1"),
+            (&["http://a.example.com/x"], "file:///etc/passwd", &[], "something else"),
+            (&["http://a/"; 6], "http://a/", &[], "in a circle"),
+        ] {
+            let why = refused(previous, next, allowed);
+            assert!(why.contains(want) && why.is_empty() == want.is_empty(), "{previous:?} {next}: {why}");
+        }
+    }
 
     #[test]
     fn certificates_that_are_none_are_refused_by_name() {

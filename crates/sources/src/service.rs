@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use clearway_core::{Arch, Limits};
+use clearway_core::{Arch, GraphLimits, Limits};
 use clearway_graph::Inputs;
 use reqwest::header::{ACCEPT, AGE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
@@ -199,6 +199,17 @@ impl Service {
         self.answer_to(channel, arch, &[], known).await
     }
 
+    /// The same for an answer of at most so many bytes.
+    pub async fn answer_within(
+        &self,
+        channel: &str,
+        arch: &Arch,
+        known: Option<&Validator>,
+        most: u64,
+    ) -> Result<Answer, ServiceError> {
+        self.ask(channel, arch, &[], known, most).await
+    }
+
     /// The same for an asker who says more about itself: its `id`, the `version` it runs.
     pub async fn answer_to(
         &self,
@@ -206,6 +217,17 @@ impl Service {
         arch: &Arch,
         about: &[(&str, &str)],
         known: Option<&Validator>,
+    ) -> Result<Answer, ServiceError> {
+        self.ask(channel, arch, about, known, GraphLimits::default().answer_bytes as u64).await
+    }
+
+    async fn ask(
+        &self,
+        channel: &str,
+        arch: &Arch,
+        about: &[(&str, &str)],
+        known: Option<&Validator>,
+        most: u64,
     ) -> Result<Answer, ServiceError> {
         let mut url = self.graph.clone();
         url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str()).extend_pairs(about);
@@ -220,7 +242,7 @@ impl Service {
         }
         let response = self.accepted(&url, response).await?;
         let validator = header(&response, ETAG).and_then(Validator::new);
-        let bytes = self.body(&url, response).await?;
+        let bytes = self.body(&url, response, most).await?;
         let failed = |why| ServiceError::NotAGraph { url: shown(&url), why };
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Ok(Answer::Body { bytes, validator, age }),
@@ -236,8 +258,8 @@ impl Service {
         let url = below(&self.base, "/graph-data");
         let response = self.send(&url, self.client.get(url.clone())).await?;
         let response = self.accepted(&url, response).await?;
-        let body = self.body(&url, response).await?;
-        let limits = limits.clone();
+        let body = self.body(&url, response, limits.graph.packed_bytes).await?;
+        let limits = limits.of_graph_data();
         // Unpacking takes as long as its limits allow, and others may be waiting for this thread.
         let unpacked = tokio::task::spawn_blocking(move || graph_data::archive(body.as_ref(), &limits)).await;
         let unpacked = unpacked.unwrap_or_else(|error| Err(ArchiveError::Damaged { why: error.to_string() }));
@@ -259,8 +281,8 @@ impl Service {
         Err(ServiceError::Refused { url: shown(url), status: status.as_u16(), why: explanation(&body) })
     }
 
-    async fn body(&self, url: &Url, response: Response) -> Result<Bytes, ServiceError> {
-        let limit = self.options.body_bytes;
+    async fn body(&self, url: &Url, response: Response, most: u64) -> Result<Bytes, ServiceError> {
+        let limit = self.options.body_bytes.min(most);
         http::body(response, limit).await.map_err(|error| match error {
             BodyError::TooLarge => ServiceError::TooLarge { url: shown(url), limit },
             BodyError::Lost(error) => self.lost(url, &error),

@@ -122,6 +122,9 @@ pub(crate) struct Trust {
     /// Trust the certificates in this file too, where GRAPH is a URL or in a registry
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+    /// Follow redirects of the service to this host too, and not only to itself
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_redirects_to: Vec<String>,
 }
 
 /// Which architecture is meant.

@@ -43,6 +43,9 @@ pub(crate) struct Serve {
     /// A channel of upstream that is kept current; others are asked for when a client asks for them
     #[arg(long, value_name = "CHANNEL[/ARCH]", requires = "upstream")]
     pub(crate) mirror: Vec<Scope>,
+    /// Follow redirects of upstream to this host too, and not only to itself
+    #[arg(long, value_name = "HOST", requires = "upstream")]
+    pub(crate) allow_redirects_to: Vec<String>,
     /// Where clients reach the service
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,

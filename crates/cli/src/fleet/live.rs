@@ -131,7 +131,8 @@ impl Store<'_> {
     /// Finds out for which clusters a question fails.
     async fn ask_pieces(&self, grouped: &Grouped, ids: &[&str], asked: &mut Asked) {
         // The names of the clusters make it longer than any query that somebody wrote.
-        let limits = Limits { bytes: 4 << 20, pattern_bytes: 16 << 20, ..Limits::default() };
+        let limits =
+            Limits { bytes: 4 << 20, pattern_bytes: 16 << 20, pattern_positions: 4 << 20, ..Limits::default() };
         let mut pieces: Vec<&[&str]> = ids.chunks(PIECE).collect();
         let mut left = MORE;
         while let Some(piece) = pieces.pop() {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::terminal_text::escape_json;
+use clearway_core::{Exceeded, GraphLimits};
 use clearway_graph::{Revision, wire};
 
 use super::source::{self, Given};
@@ -29,17 +30,25 @@ pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
             Given::Answer(answer) => source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?,
         },
     };
-    let answer = wire::write(&view.graph);
-    let answer = String::from_utf8_lossy(&answer);
-    // For a file or a pipe it has the bytes that a service answers with.
-    let answer = if std::io::stdout().is_terminal() { escape_json(&answer) } else { answer.as_ref().into() };
-    writeln!(std::io::stdout(), "{answer}")?;
+    let answer = wire::write_within(&view.graph, &GraphLimits::default())?;
+    let mut stdout = std::io::stdout();
+    if stdout.is_terminal() {
+        stdout.write_all(escape_json(&String::from_utf8_lossy(&answer)).as_bytes())?;
+    } else {
+        // For a file or a pipe it has the bytes that a service answers with.
+        stdout.write_all(&answer)?;
+    }
+    stdout.write_all(b"\n")?;
     Ok(Exit::Yes)
 }
 
 fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
+    if let Some(above) = revision.above_in_answers() {
+        bail!("{above}");
+    }
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let mut written = 0_usize;
+    let (mut bytes, limit) = (0_u64, revision.caps().answers_bytes);
     for channel in revision.channels() {
         // A channel is a name from a file and must not lead out of the directory.
         if !channel.name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter)) {
@@ -47,7 +56,12 @@ fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
         }
         for arch in revision.arches() {
             let path = directory.join(format!("{}_{arch}.json", channel.name));
-            let body = wire::write(&revision.graph(&channel.name, arch));
+            let body = wire::write_within(&revision.graph(&channel.name, arch), revision.caps())
+                .with_context(|| format!("the answer for {} on {arch}", channel.name))?;
+            bytes += body.len() as u64;
+            if bytes > limit {
+                bail!("{}", Exceeded { cap: "answers_bytes", limit, what: "bytes in all answers" });
+            }
             std::fs::write(&path, body).with_context(|| format!("cannot write {}", path.display()))?;
             written += 1;
         }

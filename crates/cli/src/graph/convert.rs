@@ -24,18 +24,15 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
         ConvertTo::Risks if options.keep => {
             bail!("--keep is for --to blocks: a risk that stands in both is declared twice")
         }
-        ConvertTo::Risks => declare(&revision),
-        ConvertTo::Blocks => compile(&revision),
+        ConvertTo::Risks => declare(&revision)?,
+        ConvertTo::Blocks => compile(&revision)?,
     };
     let replaced = conversion.replaced.len();
     if options.keep {
         conversion.replaced.clear();
     }
-    let files: BTreeMap<&String, String> = conversion
-        .files
-        .iter()
-        .map(|(path, value)| Ok((path, serde_saphyr::to_string(value).context("cannot be written as YAML")?)))
-        .collect::<Result<_>>()?;
+    let files: BTreeMap<&String, String> =
+        conversion.files.iter().map(|(path, text)| Ok((path, yaml(text)?))).collect::<Result<_>>()?;
     prove(&inputs, &revision, &conversion, &files)?;
     let written = files.len();
     if let Some(directory) = &options.dir {
@@ -50,6 +47,12 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
     let verb = if options.keep { "have" } else { "become" };
     crate::output::print_line!("{replaced} files {verb} {written}; every answer stays the same, byte for byte");
     Ok(Exit::Yes)
+}
+
+/// JSON as YAML.
+fn yaml(text: &str) -> Result<String> {
+    let value: serde_json::Value = serde_json::from_str(text)?;
+    serde_saphyr::to_string(&value).context("cannot be written as YAML")
 }
 
 fn prove(inputs: &Inputs, before: &Revision, conversion: &Conversion, files: &BTreeMap<&String, String>) -> Result<()> {

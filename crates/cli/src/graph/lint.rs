@@ -47,7 +47,7 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     }
     let exit = findings.end()?;
     if checked.refused {
-        bail!("the graph-data is refused as a whole: what its unreadable files block cannot be told");
+        bail!("the graph-data is refused as a whole; the errors above say why");
     }
     Ok(exit)
 }

@@ -43,7 +43,7 @@ pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
     tell("the files have", &outcome.diagnostics);
     match outcome.revision {
         Some(revision) => Ok(revision),
-        None => bail!("the graph-data is refused as a whole: what its unreadable files block cannot be told"),
+        None => bail!("the graph-data is refused as a whole; the errors above say why"),
     }
 }
 

@@ -32,7 +32,8 @@ pub(super) fn is_image(name: &str) -> bool {
 pub(super) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
     let image: Image = name.parse()?;
     let registry = connect(registries, trust)?;
-    Ok(super::source::wait(oci::graph_data(&registry, &image, &Cache::none(), &Limits::default()))??.0)
+    let limits = Limits::for_graph_data();
+    Ok(super::source::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
 }
 
 /// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.

@@ -114,7 +114,11 @@ pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
 
 /// The service of a URL; nothing is sent yet.
 pub(super) fn connect(url: &str, trust: &Trust) -> Result<Service> {
-    let options = HttpOptions { ca_file: trust.ca_file.clone(), ..HttpOptions::default() };
+    let options = HttpOptions {
+        ca_file: trust.ca_file.clone(),
+        redirect_hosts: trust.allow_redirects_to.clone(),
+        ..HttpOptions::default()
+    };
     Ok(Service::new(url, &options)?)
 }
 
@@ -156,7 +160,7 @@ pub(super) fn data_of(service: &Service) -> Result<Inputs> {
 }
 
 fn fetched(service: &Service) -> Result<Inputs> {
-    Ok(wait(service.graph_data(&Limits::default()))??)
+    Ok(wait(service.graph_data(&Limits::for_graph_data()))??)
 }
 
 fn without_releases(inputs: &Inputs) -> bool {
@@ -195,7 +199,7 @@ pub(super) fn given(source: &GraphSource) -> Result<Given> {
 
 /// What a file, a stream or a directory holds.
 pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<Given> {
-    let limits = Limits::default();
+    let limits = Limits::for_graph_data();
     let shown = path.display().to_string();
     let content = match rev {
         Some(rev) if path.is_file() || shown == "-" => {
@@ -275,6 +279,9 @@ pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arc
     let arch = arch.cloned().unwrap_or_default();
     super::known(&revision, channel, &arch)?;
     let graph = revision.graph(channel, &arch);
+    if let Some(above) = graph.above(revision.caps()) {
+        bail!("the channel `{channel}` on {arch} has {above}");
+    }
     Ok(View { graph, revision: Some(revision), name: channel.to_owned(), arch: Some(arch) })
 }
 

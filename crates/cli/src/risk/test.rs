@@ -49,7 +49,7 @@ struct Tested {
 /// Runs the command.
 pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     let graph = options.directory.as_ref().unwrap_or(&options.graph);
-    let inputs = graph_data::directory(graph, &Limits::default())?;
+    let inputs = graph_data::directory(graph, &Limits::for_graph_data())?;
     let Some(revision) = load(&inputs, &Limits::default()).revision else {
         bail!("the graph-data is refused as a whole; `clearway graph lint` says why");
     };

@@ -49,6 +49,15 @@ macro_rules! caps {
         }
 
         impl $name {
+            /// The same caps with another value of the one of a name; the same if there is none of it.
+            #[must_use]
+            pub fn with(mut self, name: &str, value: u64) -> Self {
+                $(if name == stringify!($field) {
+                    self.$field = <$type>::try_from(value).unwrap_or(<$type>::MAX);
+                })*
+                self
+            }
+
             /// Every cap, in order.
             pub const CAPS: &'static [crate::limits::Cap] = &[$(crate::limits::Cap {
                 name: stringify!($field),

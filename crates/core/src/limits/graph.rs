@@ -21,6 +21,8 @@ caps! {
         path_bytes: usize = 1 << 10, needs 0;
         /// Values of one object in a file, after YAML aliases were followed
         object_values: usize = 100_000, needs 0;
+        /// Levels of nesting of one object in a file
+        object_depth: usize = 128, needs 0;
         /// Releases, over all architectures
         releases: usize = 60_000, needs 5_739;
         /// Architectures
@@ -44,7 +46,7 @@ caps! {
         /// Versions that one channel lists; its tombstones likewise
         channel_versions: usize = 5_000, needs 270;
         /// Versions that all channels list, tombstones included
-        channel_entries: usize = 500_000, needs 0;
+        channel_entries: usize = 250_000, needs 0;
         /// Releases in channels, each counted once for each of its channels
         channel_members: usize = 2_000_000, needs 0;
         /// Blocks, those that declared risks stand for included

@@ -19,8 +19,8 @@ caps! {
         /// Layers of one image
         layers: usize = 200, needs 6;
         /// Bytes of all layers of one image, packed
-        image_bytes: u64 = 4 << 30, needs 0;
-        /// Bytes of all layers of one image, unpacked; they stream by and are not kept
+        layer_bytes: u64 = 4 << 30, needs 0;
+        /// Bytes of one layer, unpacked; they stream by and are not kept
         unpacked_bytes: u64 = 16 << 30, needs 0;
         /// Bytes of the metadata of one release
         metadata_bytes: u64 = 256 << 10, needs 0;

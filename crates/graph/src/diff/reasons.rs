@@ -3,30 +3,30 @@
 //! Every update of a line is explained in both revisions; a file whose say differs is a reason. Where a release came or
 //! went, that is the file of the channel that lists it, or the file that has the release itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use clearway_core::{Arch, Version};
+use clearway_core::{Arch, Digest, Version};
 
-use super::{Diff, FileSays, Line, Says, Span, diff};
-use crate::block::Block;
+use super::{Diff, FileSays, Says, with_updates};
+use crate::block::{Block, Effect};
 use crate::explain::Said;
-use crate::graph::Graph;
 use crate::revision::Revision;
 
 impl Revision {
     /// What changed in a channel from this revision to another one, with the files that are the reason.
     pub fn diff(&self, after: &Revision, channel: &str, arch: &Arch) -> Diff {
         let (old, new) = (self.graph(channel, arch), after.graph(channel, arch));
-        let mut found = diff(&old, &new);
-        for line in &mut found.updates {
+        let (mut found, updates) = with_updates(&old, &new);
+        let (mut before, mut after) = (Side::new(self, channel, arch), Side::new(after, channel, arch));
+        for (line, updates) in found.updates.iter_mut().zip(updates) {
             let mut files = Files::default();
-            for (from, to) in updates_of(line, &old, &new) {
+            for (from, to) in updates {
                 if line.release.is_some() {
                     for version in [from, to] {
-                        files.compare(&listed(self, version, channel, arch), &listed(after, version, channel, arch));
+                        files.compare(&before.listed(version), &after.listed(version));
                     }
                 }
-                files.compare(&said(self, from, to, arch), &said(after, from, to, arch));
+                files.compare(&before.said(from, to), &after.said(from, to));
             }
             line.files = files.list();
         }
@@ -34,61 +34,72 @@ impl Revision {
     }
 }
 
-/// The updates that a line stands for.
-fn updates_of<'g>(line: &Line, old: &'g Graph, new: &'g Graph) -> Vec<(&'g Version, &'g Version)> {
-    let within = |spans: &[Span], version: &Version| spans.iter().any(|span| span.contains(version));
-    let mut found = Vec::new();
-    for graph in [old, new] {
-        let place = |spans: &[Span]| -> Vec<Option<&'g Version>> {
-            graph.nodes().iter().map(|node| Some(node.version()).filter(|version| within(spans, version))).collect()
-        };
-        let (from, to) = (place(&line.from), place(&line.to));
-        let at = |list: &[Option<&'g Version>], place: u32| list.get(place as usize).copied().flatten();
-        found.extend(graph.updates().filter_map(|(edge, _)| Some((at(&from, edge.from)?, at(&to, edge.to)?))));
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
 /// Something that a file says, without the place it stands at.
-#[derive(PartialEq)]
-enum Word<'r> {
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Word {
     Key(&'static str),
-    Block(&'r Block),
+    /// A block: the digest of what it does to which updates.
+    Block(Digest),
     Release,
     Member,
 }
 
-impl Word<'_> {
-    fn same(&self, other: &Word<'_>) -> bool {
-        match (self, other) {
-            (Word::Block(one), Word::Block(other)) => {
-                (&one.to, &one.from, &one.effect) == (&other.to, &other.from, &other.effect)
-            }
-            _ => self == other,
+/// What files say about something.
+type Words<'r> = HashSet<(&'r str, Word)>;
+
+/// One of the two revisions.
+struct Side<'r> {
+    revision: &'r Revision,
+    arch: &'r Arch,
+    /// The files of the channel, and the versions that it lists, without build metadata.
+    files: &'r [String],
+    versions: HashSet<Version>,
+    /// The digests of blocks that were asked for, by where the blocks stand.
+    digests: HashMap<*const Block, Digest>,
+}
+
+impl<'r> Side<'r> {
+    fn new(revision: &'r Revision, channel: &str, arch: &'r Arch) -> Self {
+        let channel = revision.channels.get(channel);
+        Side {
+            revision,
+            arch,
+            files: channel.map_or(&[], |channel| &channel.files),
+            versions: channel.into_iter().flat_map(|channel| &channel.versions).map(Version::without_build).collect(),
+            digests: HashMap::new(),
         }
+    }
+
+    /// What files say about an update.
+    fn said(&mut self, from: &Version, to: &Version) -> Words<'r> {
+        let place = |version: &Version| self.revision.place(version, self.arch);
+        let (Some(from), Some(to)) = (place(from), place(to)) else { return Words::new() };
+        let words = self.revision.said(from, to).into_iter().map(|said| match said {
+            Said::Listed { key, file } | Said::Metadata { key, file } => (file, Word::Key(key)),
+            Said::Blocked(block) => {
+                let digest = self.digests.entry(std::ptr::from_ref(block)).or_insert_with(|| digest(block));
+                (block.file.as_str(), Word::Block(digest.clone()))
+            }
+        });
+        words.collect()
+    }
+
+    /// Who brings a release into the channel.
+    fn listed(&self, version: &Version) -> Words<'r> {
+        let release = self.revision.release(version, self.arch);
+        let lists = self.versions.contains(&version.without_build());
+        let files = self.files.iter().filter(|_| lists).map(|file| (file.as_str(), Word::Member));
+        release.map(|release| (release.file.as_ref(), Word::Release)).into_iter().chain(files).collect()
     }
 }
 
-type Words<'r> = Vec<(&'r str, Word<'r>)>;
-
-fn said<'r>(revision: &'r Revision, from: &Version, to: &Version, arch: &Arch) -> Words<'r> {
-    let Some(explanation) = revision.explain(from, to, arch) else { return Vec::new() };
-    let word = |said: Said<'r>| match said {
-        Said::Listed { key, file } | Said::Metadata { key, file } => (file, Word::Key(key)),
-        Said::Blocked(block) => (block.file.as_str(), Word::Block(block)),
+/// What a block does, to which updates.
+fn digest(block: &Block) -> Digest {
+    let effect = match &block.effect {
+        Effect::Remove => "",
+        Effect::Condition(risk) => risk.json(),
     };
-    explanation.said.into_iter().map(word).collect()
-}
-
-/// Who brings a release into a channel.
-fn listed<'r>(revision: &'r Revision, version: &Version, channel: &str, arch: &Arch) -> Words<'r> {
-    let release = revision.release(version, arch).map(|release| (release.file.as_ref(), Word::Release));
-    let channel = revision.channels().find(|one| one.name == channel);
-    let lists = |one: &&crate::channel::Channel| one.versions.iter().any(|listed| listed.precedence(version).is_eq());
-    let files = channel.filter(lists).into_iter().flat_map(|one| &one.files);
-    release.into_iter().chain(files.map(|file| (file.as_str(), Word::Member))).collect()
+    Digest::sha256(format!("{}\n{}\n{effect}", block.to, block.from).as_bytes())
 }
 
 /// Files by path: whether one said something before that it does not say now, and the other way round.
@@ -97,14 +108,11 @@ struct Files<'r>(BTreeMap<&'r str, (bool, bool)>);
 
 impl<'r> Files<'r> {
     fn compare(&mut self, before: &Words<'r>, after: &Words<'r>) {
-        let has = |list: &Words<'r>, (file, word): &(&str, Word<'_>)| {
-            list.iter().any(|(other, said)| other == file && said.same(word))
-        };
-        for entry in before.iter().filter(|entry| !has(after, entry)) {
-            self.0.entry(entry.0).or_default().0 = true;
+        for (file, _) in before.difference(after) {
+            self.0.entry(file).or_default().0 = true;
         }
-        for entry in after.iter().filter(|entry| !has(before, entry)) {
-            self.0.entry(entry.0).or_default().1 = true;
+        for (file, _) in after.difference(before) {
+            self.0.entry(file).or_default().1 = true;
         }
     }
 

@@ -112,7 +112,7 @@ fn every_limit_is_named_with_its_value_and_place() {
             "The metric `cluster_secrets` is denied by the pattern `cluster_secret.*`.",
         ),
     ] {
-        let limits = Limits { pattern_bytes: 1 << 20, ..Limits::default() };
+        let limits = Limits { pattern_bytes: 1 << 20, pattern_positions: 1 << 20, ..Limits::default() };
         let query = Query::parse(text, &limits).unwrap_or_else(|errors| panic!("{text}: {errors}"));
         let refusal = fence.check(&query).expect_err(text);
         assert_eq!(refusal.limit, limit, "{text}");

@@ -79,6 +79,32 @@ fn what_re2_refuses_is_refused() {
 }
 
 #[test]
+fn positions_are_counted_over_all_patterns_of_a_query() {
+    use crate::{Limits, Query};
+    let limits = Limits { pattern_positions: 100, ..Limits::default() };
+    let parse = |text: &str| Query::parse(text, &limits).map(|_| ()).map_err(|errors| errors.to_string());
+    assert_eq!(parse(r#"a{b=~"x{30}"} or a{b=~"x{30}"}"#), Ok(()), "the same one counts once");
+    let error = parse(r#"a{b=~"x{30}"} or a{b=~"y{30}"}"#).unwrap_err();
+    assert!(error.contains("more than 100 positions"), "{error}");
+}
+
+#[test]
+fn a_pattern_that_is_not_kept_gives_the_same_answers() {
+    use crate::eval::{Settings, instant};
+    use crate::{Limits, Millis, Query, read};
+    let (_, measure) = Pattern::within("a(b)?", SIZE, 100).unwrap();
+    let kept = Patterns::new(vec![("a(b)?".to_owned(), measure)], SIZE);
+    assert!(kept.get("a(b)?").is_some_and(|pattern| pattern.matches("ab")) && kept.get("other").is_none());
+    let large = Measure { positions: KEPT, captures: false };
+    assert!(Patterns::new(vec![("a".to_owned(), large)], SIZE).get("a").is_none(), "there is no room for it");
+    let series = read::text(b"m{a=\"xx\"} 1\nm{a=\"y\"} 2\n", Millis(0), &read::ReadLimits::default()).unwrap();
+    let query = Query::parse(r#"m{a=~"x+"}"#, &Limits::default()).unwrap();
+    let settings = Settings::default();
+    let once = format!("{:?}", instant(&query, &series, Millis(0), &settings).unwrap().value);
+    assert_eq!(once, format!("{:?}", instant(&query.clone(), &series, Millis(0), &settings).unwrap().value));
+}
+
+#[test]
 fn a_pattern_that_grows_is_refused() {
     assert_eq!(Pattern::new("((a{100}){100}){100}", SIZE).unwrap_err(), PatternError::TooLarge(SIZE));
 }

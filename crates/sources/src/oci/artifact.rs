@@ -37,7 +37,7 @@ pub async fn graph_data(
     let mut tree = Tree::default();
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
-        let (unpacked, wanted) = (registry.options.unpacked_bytes, Wanted::graph_data(most));
+        let (unpacked, wanted) = (registry.options.limits.unpacked_bytes, Wanted::graph_data(most));
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
             Ok(changes) => tree.apply(changes),
@@ -77,7 +77,7 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
     for _ in 0..2 {
         let at = format!("{repository}@{digest}");
         let bytes = registry.manifest(repository, &digest, &at).await?;
-        match Manifest::read(&bytes) {
+        match Manifest::read(&bytes, &registry.options.limits) {
             Ok(Manifest::Image(layers)) => return Ok(layers),
             Ok(Manifest::Index(children)) => match children.into_iter().find(|child| !child.is_attestation()) {
                 Some(child) => digest = child.digest,

@@ -66,10 +66,22 @@ impl Cache {
         self.files.as_ref()?.trouble.lock().ok()?.clone()
     }
 
-    /// What is known about each of some digests.
-    pub(super) async fn releases(&self, digests: BTreeSet<Digest>) -> BTreeMap<Digest, Result<Release, Why>> {
-        let known = |files: &Files| {
-            digests.into_iter().filter_map(|digest| files.release(&digest).map(|known| (digest, known))).collect()
+    /// What is known about each of some digests, as far as it takes so many bytes in all.
+    pub(super) async fn releases(
+        &self,
+        digests: BTreeSet<Digest>,
+        most: u64,
+    ) -> BTreeMap<Digest, Result<Release, Why>> {
+        let known = move |files: &Files| {
+            let mut left = most;
+            let mut known = BTreeMap::new();
+            for digest in digests {
+                let Some(outcome) = files.release(&digest) else { continue };
+                let Some(rest) = left.checked_sub(outcome.as_ref().map_or(0, Release::bytes)) else { break };
+                left = rest;
+                known.insert(digest, outcome);
+            }
+            known
         };
         self.work(known).await.unwrap_or_default()
     }
@@ -197,7 +209,7 @@ mod tests {
     }
 
     async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, Why>> {
-        cache.releases([digest.clone()].into()).await.remove(digest)
+        cache.releases([digest.clone()].into(), 1 << 20).await.remove(digest)
     }
 
     fn only_file(directory: &Path) -> PathBuf {

@@ -2,7 +2,7 @@
 //!
 //! Every answer is read within a limit, and what a digest names is checked against it.
 
-use clearway_core::Digest;
+use clearway_core::{Digest, Exceeded};
 use reqwest::header::{HeaderMap, LINK};
 use reqwest::{Method, Url};
 
@@ -12,14 +12,12 @@ use super::pace::Trouble;
 use super::reference::{At, Repository};
 use super::registry::{Ask, Registry, bounded};
 
-/// Bytes of a manifest, and of a configuration: what registries themselves take at most.
-const MANIFEST_BYTES: u64 = 4 << 20;
-/// Bytes of one page of tags.
-const PAGE_BYTES: u64 = 16 << 20;
 /// Tags asked for in one page.
 const PAGE: u32 = 1000;
-/// Tags of one repository.
-const TAGS: usize = 1_000_000;
+/// Tags in one page at least, on average: a registry that sends fewer never ends.
+const LEAST_IN_PAGE: usize = 50;
+/// Letters that are kept of an entry that is none of a tag: the longest tag has 128.
+const SHOWN: usize = 128;
 
 impl Registry {
     /// The tags of a repository, in order.
@@ -48,7 +46,7 @@ impl Registry {
             let page = || async move {
                 let response = self.attempt(ask).await?;
                 let link = next_page(response.headers(), &ask.url);
-                let body = bounded(response, PAGE_BYTES, ask.at).await?;
+                let body = bounded(response, self.options.limits.page_bytes, ask.at).await?;
                 Ok::<_, Trouble>((link, body))
             };
             let (link, body) = self.options.pace.persist(&at, page).await?;
@@ -57,10 +55,14 @@ impl Registry {
             next = link.map_err(|()| protocol("its next page is on another host"))?.filter(|next| *next != url);
             // A page without tags that names another one could go on for ever.
             pages += 1;
-            if tags.len() + page.len() > TAGS || (next.is_some() && pages > TAGS / 50) {
+            let most = self.options.limits.tags;
+            if let Some(above) = Exceeded::first([("tags", tags.len() + page.len(), most, "tags in one repository")]) {
+                return Err(protocol(&format!("it has {above}")));
+            }
+            if next.is_some() && pages > most / LEAST_IN_PAGE {
                 return Err(protocol("its list of tags does not end"));
             }
-            tags.extend(page);
+            tags.extend(page.into_iter().map(shown));
         }
         tags.sort();
         tags.dedup();
@@ -114,7 +116,7 @@ impl Registry {
         let ask = &self.blob(repository, &blob.digest, at)?;
         let within = Some(self.options.timeout);
         let ask = &Ask { within, method: Method::GET, url: ask.url.clone(), ..*ask };
-        let get = || async move { bounded(self.attempt(ask).await?, MANIFEST_BYTES, ask.at).await };
+        let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
         let body = self.options.pace.persist(at, get).await?;
         if blob.digest.matches(&body) {
             Ok(body)
@@ -137,9 +139,19 @@ impl Registry {
 
     async fn body(&self, repository: &Repository, reference: &At, at: &str) -> Result<Vec<u8>, OciError> {
         let ask = &Ask::manifest(self, repository, Method::GET, &reference.in_path(), at)?;
-        let get = || async move { bounded(self.attempt(ask).await?, MANIFEST_BYTES, ask.at).await };
+        let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
         self.options.pace.persist(at, get).await
     }
+}
+
+/// A tag, or the beginning of what is too long for one.
+fn shown(mut tag: String) -> String {
+    if tag.len() > SHOWN {
+        tag.truncate(tag.floor_char_boundary(SHOWN));
+        tag.push('…');
+        tag.shrink_to_fit();
+    }
+    tag
 }
 
 fn named_digest(headers: &HeaderMap) -> Option<Digest> {

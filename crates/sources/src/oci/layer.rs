@@ -42,8 +42,8 @@ impl Registry {
         at: &str,
         look: std::sync::Arc<Look<T>>,
     ) -> Result<Result<T, Spoiled>, OciError> {
-        if layer.size > self.options.layer_bytes {
-            return Err(OciError::TooLarge { at: at.to_owned(), limit: self.options.layer_bytes });
+        if layer.size > self.options.limits.layer_bytes {
+            return Err(OciError::TooLarge { at: at.to_owned(), limit: self.options.limits.layer_bytes });
         }
         let ask = &self.blob(repository, &layer.digest, at)?;
         let whole = self.options.timeout + Duration::from_secs(layer.size / SLOWEST);

@@ -3,8 +3,12 @@
 //! What a manifest is follows from its fields, which its digest covers, and not from the header it is sent with.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use clearway_core::Digest;
+use clearway_core::{Digest, Exceeded, RegistryLimits};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::signature::ANNOTATION as SIGNATURE;
 
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
@@ -50,7 +54,34 @@ pub(super) struct Descriptor {
     #[serde(default)]
     platform: Option<Platform>,
     #[serde(default)]
-    annotations: Option<BTreeMap<String, String>>,
+    annotations: Option<Annotations>,
+}
+
+/// The annotations that are looked at. A manifest may have any number of others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Annotations(BTreeMap<&'static str, String>);
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Known;
+        impl<'de> Visitor<'de> for Known {
+            type Value = Annotations;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of texts")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut found = Annotations::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match [ABOUT, SIGNATURE].into_iter().find(|known| key == *known) {
+                        Some(known) => drop(found.0.insert(known, map.next_value()?)),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(found)
+            }
+        }
+        deserializer.deserialize_map(Known)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -87,7 +118,25 @@ struct Version {
 }
 
 impl Manifest {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Unread> {
+    /// Reads a manifest; one above a cap is broken.
+    pub(super) fn read(bytes: &[u8], limits: &RegistryLimits) -> Result<Self, Unread> {
+        let manifest = Manifest::parse(bytes)?;
+        let (images, layers) = match &manifest {
+            Manifest::Image(image) => (0, image.layers.as_slice()),
+            Manifest::Index(images) => (images.len(), &[][..]),
+        };
+        let packed = layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
+        let above = Exceeded::first([
+            ("images", images, limits.images, "images in one index"),
+            ("layers", layers.len(), limits.layers, "layers in one image"),
+        ]);
+        let limit = limits.layer_bytes;
+        let what = "bytes in all layers of one image";
+        let above = above.or((packed > limit).then_some(Exceeded { cap: "layer_bytes", limit, what }));
+        above.map_or(Ok(manifest), |above| Err(Unread::Broken(format!("it has {above}"))))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, Unread> {
         let broken = |why: String| Unread::Broken(format!("its manifest cannot be read: {why}"));
         // Schema 1 has other fields, so its version is looked at before anything else.
         let version: Version = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
@@ -127,7 +176,7 @@ impl Descriptor {
     pub(super) fn is_attestation(&self) -> bool {
         let unknown = |platform: &Platform| platform.os == "unknown" && platform.architecture == "unknown";
         self.platform.as_ref().is_some_and(unknown)
-            || self.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(ABOUT))
+            || self.annotations.as_ref().is_some_and(|annotations| annotations.0.contains_key(ABOUT))
     }
 
     /// Whether it is the configuration of an image, and not that of an artifact.
@@ -137,7 +186,7 @@ impl Descriptor {
 
     /// The text of an annotation.
     pub(super) fn annotation(&self, name: &str) -> Option<&str> {
-        self.annotations.as_ref()?.get(name).map(String::as_str)
+        self.annotations.as_ref()?.0.get(name).map(String::as_str)
     }
 
     /// Whether it can be an archive of files. Signatures, charts and modules of other programs cannot.
@@ -154,7 +203,7 @@ mod tests {
     const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     fn read(text: &str) -> Result<Manifest, Unread> {
-        Manifest::read(text.replace("DIGEST", DIGEST).as_bytes())
+        Manifest::read(text.replace("DIGEST", DIGEST).as_bytes(), &RegistryLimits::default())
     }
 
     #[test]
@@ -191,6 +240,38 @@ mod tests {
     }
 
     #[test]
+    fn more_than_an_image_has_is_refused_by_name() {
+        let limits = RegistryLimits { images: 2, layers: 2, layer_bytes: 20, ..RegistryLimits::default() };
+        let part = |size: u64| format!(r#"{{"digest": "{DIGEST}", "size": {size}}}"#);
+        let read = |key: &str, sizes: &[u64]| {
+            let parts: Vec<String> = sizes.iter().map(|size| part(*size)).collect();
+            Manifest::read(format!(r#"{{"schemaVersion": 2, "{key}": [{}]}}"#, parts.join(",")).as_bytes(), &limits)
+        };
+        for (key, sizes, cap) in [
+            ("layers", &[10, 10][..], ""),
+            ("layers", &[1, 1, 1], "layers"),
+            ("layers", &[10, 11], "layer_bytes"),
+            ("layers", &[u64::MAX, u64::MAX], "layer_bytes"),
+            ("manifests", &[100, 100], ""),
+            ("manifests", &[1, 1, 1], "images"),
+        ] {
+            match read(key, sizes) {
+                Ok(_) => assert_eq!(cap, "", "{key} {sizes:?}"),
+                Err(Unread::Broken(why)) => assert!(why.contains(&format!("(the cap `{cap}`)")), "{why}"),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn annotations_that_nobody_looks_at_are_not_kept() {
+        let many: Vec<String> = (0..1000).map(|number| format!(r#""{number}": "x""#)).collect();
+        let text = format!(r#"{{"digest": "{DIGEST}", "size": 1, "annotations": {{{}}}}}"#, many.join(","));
+        let descriptor: Descriptor = serde_json::from_str(&text).unwrap();
+        assert_eq!(descriptor.annotations, Some(Annotations::default()));
+    }
+
+    #[test]
     fn attestations_are_told_from_images() {
         for (extra, want) in [
             ("", false),
@@ -207,7 +288,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(text in r#"(\{"schemaVersion": ?[0-3](, ?"(layers|manifests|config|mediaType)": ?(\[\]|\{\}|null|"x"|7)){0,4}\}|.{0,40})"#) {
-            let _ = Manifest::read(text.as_bytes());
+            let _ = Manifest::read(text.as_bytes(), &RegistryLimits::default());
         }
     }
 }

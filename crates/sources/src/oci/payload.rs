@@ -108,7 +108,7 @@ async fn apply(
     tree: &mut Tree,
 ) -> Result<(), OciError> {
     let at = format!("{repository} (layer {})", layer.digest);
-    let unpacked = registry.options.unpacked_bytes;
+    let unpacked = registry.options.limits.unpacked_bytes;
     let is_named = diff_id.is_some();
     let wanted = Wanted {
         file: is_below,
@@ -209,7 +209,7 @@ async fn manifest(
     at: &str,
 ) -> Result<Manifest, OciError> {
     let bytes = registry.manifest(repository, digest, at).await?;
-    Manifest::read(&bytes).map_err(|unread| match unread {
+    Manifest::read(&bytes, &registry.options.limits).map_err(|unread| match unread {
         Unread::Unsupported(what) => OciError::Unsupported { at: at.to_owned(), what },
         Unread::Broken(why) => OciError::Broken { at: at.to_owned(), why },
     })

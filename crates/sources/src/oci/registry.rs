@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use clearway_core::RegistryLimits;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::sync::Mutex;
@@ -55,10 +56,8 @@ pub struct RegistryOptions {
     pub pace: Pace,
     /// How many tags are read side by side.
     pub concurrency: usize,
-    /// Bytes of one layer as it is sent.
-    pub layer_bytes: u64,
-    /// Bytes of one layer when unpacked. It is not kept, so this bounds time and not memory.
-    pub unpacked_bytes: u64,
+    /// How much is read of what a registry sends.
+    pub limits: RegistryLimits,
 }
 
 impl Default for RegistryOptions {
@@ -70,8 +69,7 @@ impl Default for RegistryOptions {
             timeout: Duration::from_secs(30),
             pace: Pace::default(),
             concurrency: 8,
-            layer_bytes: 4 << 30,
-            unpacked_bytes: 16 << 30,
+            limits: RegistryLimits::default(),
         }
     }
 }
@@ -223,6 +221,9 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
         .no_gzip()
         .connect_timeout(options.timeout)
         .read_timeout(options.timeout)
+        // Where something is, is nobody else's business; the client itself leaves credentials out of a request to another
+        // host or port.
+        .referer(false)
         .redirect(redirect)
         .retry(reqwest::retry::never())
 }

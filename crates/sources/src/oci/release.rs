@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-use clearway_core::{Arch, ArchError, Digest, Version};
+use clearway_core::{Arch, ArchError, Digest, Exceeded, Version};
 
 use super::archive::{self, Kind, Spoiled, Then};
 use super::media::{Descriptor, Image, Manifest, Unread};
@@ -20,8 +20,6 @@ const METADATA: &str = "release-manifests/release-metadata";
 /// How an upper layer takes files of lower ones away.
 const REMOVED: [&str; 3] =
     [".wh.release-manifests", "release-manifests/.wh.release-metadata", "release-manifests/.wh..wh..opq"];
-/// Bytes of the metadata. Those of real releases have some thousand.
-const METADATA_BYTES: u64 = 4 << 20;
 /// Where the metadata of a release says what it is built for.
 const BUILT_FOR: &str = "release.openshift.io/architecture";
 
@@ -35,6 +33,16 @@ pub(super) struct Release {
     pub(super) previous: Vec<String>,
     pub(super) next: Vec<String>,
     pub(super) metadata: BTreeMap<String, String>,
+}
+
+impl Release {
+    /// What it takes, about.
+    pub(super) fn bytes(&self) -> u64 {
+        const ENTRY: usize = 32;
+        let lists: usize = self.previous.iter().chain(&self.next).map(|version| version.len() + ENTRY).sum();
+        let metadata: usize = self.metadata.iter().map(|(key, value)| key.len() + value.len() + 2 * ENTRY).sum();
+        (lists + metadata + 4 * ENTRY) as u64
+    }
 }
 
 /// Why a tag is left out.
@@ -143,7 +151,7 @@ impl Registry {
             Err(OciError::NotFound { .. }) => return Ok(Err(Why::Vanished)),
             Err(error) => return stopped(error.into()),
         };
-        let outcome = match Manifest::read(&manifest) {
+        let outcome = match Manifest::read(&manifest, &self.options.limits) {
             Ok(Manifest::Image(image)) => self.of_image(repository, &image).await,
             Ok(Manifest::Index(children)) => self.of_index(repository, &children).await,
             Err(unread) => Err(unread.into()),
@@ -181,7 +189,7 @@ impl Registry {
                 }
                 other => other?,
             };
-            let Manifest::Image(image) = Manifest::read(&bytes)? else {
+            let Manifest::Image(image) = Manifest::read(&bytes, &self.options.limits)? else {
                 return Err(Stop::LeftOut(Why::Unsupported { what: "an index that holds another index".to_owned() }));
             };
             let Some(metadata) = self.search(repository, &image).await? else { continue };
@@ -204,10 +212,10 @@ impl Registry {
 
     /// The metadata of an image: that of the top-most layer that has it.
     async fn search(&self, repository: &Repository, image: &Image) -> Search {
-        let limit = self.options.unpacked_bytes;
+        let (limit, most) = (self.options.limits.unpacked_bytes, self.options.limits.metadata_bytes);
         for layer in image.layers.iter().rev().filter(|layer| layer.is_archive()) {
             let at = format!("{repository} (layer {})", layer.digest);
-            let look = Arc::new(move |stream: &mut dyn Read| find(stream, limit));
+            let look = Arc::new(move |stream: &mut dyn Read| find(stream, limit, most));
             match self.layer(repository, layer, &at, look).await? {
                 Ok(Found::Metadata(metadata)) => return Ok(Some(metadata)),
                 Ok(Found::Removed) => return Ok(None),
@@ -257,16 +265,18 @@ fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
     }
 }
 
-/// Looks for the metadata in a layer.
-fn find(stream: &mut dyn Read, limit: u64) -> Result<Found, Spoiled> {
+/// Looks for the metadata, of at most so many bytes, in a layer.
+fn find(stream: &mut dyn Read, limit: u64, most: u64) -> Result<Found, Spoiled> {
     let mut found = Found::Nothing;
     archive::walk(stream, limit, &mut |entry| {
         if entry.path == METADATA.as_bytes() {
             if entry.kind != Kind::File {
                 return Err(Spoiled::Broken(format!("{METADATA} is no file")));
             }
-            let content = entry.content(METADATA_BYTES)?;
-            let content = content.ok_or_else(|| Spoiled::Broken(format!("{METADATA} is too large")))?;
+            let content = entry.content(most)?;
+            let what = "bytes in the metadata of one release";
+            let above = Exceeded { cap: "metadata_bytes", limit: most, what };
+            let content = content.ok_or_else(|| Spoiled::Broken(format!("{METADATA} has {above}")))?;
             found = Found::Metadata(content);
             return Ok(Then::Stop);
         }
@@ -311,15 +321,18 @@ mod tests {
             (vec![("a/release-manifests/release-metadata", "x")], Found::Nothing),
             (vec![], Found::Nothing),
         ] {
-            assert_eq!(find(&mut layer(&files).as_slice(), 1 << 20), Ok(want), "{files:?}");
+            assert_eq!(find(&mut layer(&files).as_slice(), 1 << 20, 100), Ok(want), "{files:?}");
         }
         let mut link = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Symlink);
         header.set_size(0);
         link.append_link(&mut header, METADATA, "/etc/passwd").unwrap();
-        let error = find(&mut link.into_inner().unwrap().as_slice(), 1 << 20).unwrap_err();
+        let error = find(&mut link.into_inner().unwrap().as_slice(), 1 << 20, 100).unwrap_err();
         assert_eq!(error, Spoiled::Broken(format!("{METADATA} is no file")));
+        let long = layer(&[(METADATA, &"x".repeat(101))]);
+        let Err(Spoiled::Broken(why)) = find(&mut long.as_slice(), 1 << 20, 100) else { panic!("it is too large") };
+        assert!(why.contains("more than 100 bytes") && why.contains("`metadata_bytes`"), "{why}");
     }
 
     #[test]

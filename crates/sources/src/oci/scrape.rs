@@ -5,8 +5,9 @@
 //! [`releases`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use clearway_core::{Arch, Digest, Version};
+use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Version};
 use futures::StreamExt as _;
 
 use super::cache::Cache;
@@ -102,10 +103,19 @@ pub async fn releases(
     .await?;
     // Several tags may have one digest; it is read once.
     let wanted: BTreeSet<Digest> = digests.values().flatten().cloned().collect();
-    let mut known = cache.releases(wanted.clone()).await;
+    let most = GraphLimits::default().data_bytes;
+    let mut known = cache.releases(wanted.clone(), most).await;
     let unknown: Vec<Digest> = wanted.into_iter().filter(|digest| !known.contains_key(digest)).collect();
+    let bytes = |outcome: &Result<Release, Why>| outcome.as_ref().map_or(0, Release::bytes);
+    let taken = &AtomicU64::new(known.values().map(bytes).sum());
     let read = all(registry, Step::Images, unknown, progress, |digest: Digest| async move {
         let outcome = registry.release(repository, &digest).await?;
+        let more = bytes(&outcome);
+        if taken.fetch_add(more, Ordering::Relaxed).saturating_add(more) > most {
+            let what = "bytes in all releases of a repository";
+            let above = Exceeded { cap: "data_bytes", limit: most, what };
+            return Err(OciError::Broken { at: repository.to_string(), why: format!("it has {above}") });
+        }
         // Kept at once: if something else fails, the next scrape goes on from here.
         cache.keep_release(&digest, &outcome).await;
         Ok(outcome)

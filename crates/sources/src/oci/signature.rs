@@ -13,7 +13,7 @@ use super::registry::Registry;
 use super::{OciError, Repository};
 
 /// The annotation that holds a signature, in base64.
-const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
+pub(super) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// The type of a text that was signed.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Signatures that are looked at.
@@ -42,7 +42,7 @@ pub(crate) async fn attached(
     cache: &Cache,
 ) -> Result<Vec<Attached>, OciError> {
     let Some((manifest, at)) = manifest(registry, repository, digest).await? else { return Ok(Vec::new()) };
-    let image = match Manifest::read(&manifest) {
+    let image = match Manifest::read(&manifest, &registry.options.limits) {
         Ok(Manifest::Image(image)) => image,
         Ok(Manifest::Index(_)) => return Err(OciError::Unsupported { at, what: "an index of signatures".to_owned() }),
         Err(Unread::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),

@@ -144,6 +144,7 @@ impl Prometheus {
             connect_timeout: options.connect_timeout,
             body_bytes: options.body_bytes,
             ca_file: options.ca_file.clone(),
+            redirect_hosts: Vec::new(),
         };
         let identity = options.identity.as_ref().map(identity).transpose()?;
         let client = http::client_as(&http, identity)?;

@@ -166,6 +166,7 @@ pub(super) fn yaml_limits(limits: &ReleaseLimits) -> Limits {
         depth: 128,
         nodes: limits.values,
         list_items: usize::MAX,
+        ..Limits::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clearway_core::Digest;
+use clearway_core::{Digest, RegistryLimits};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions, Why};
 use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
 use clearway_testbed::registry;
@@ -178,7 +178,8 @@ async fn too_much_is_refused() {
     let bomb = gzip(&tar(&[("zeros", &vec![0; 4 << 20])]));
     push.image(Family::Docker, Some("bomb"), "amd64", vec![bomb]).await;
     push.release("one", "1.0.0", "amd64").await;
-    let small = RegistryOptions { unpacked_bytes: 1 << 20, ..quick() };
+    let small =
+        RegistryOptions { limits: RegistryLimits { unpacked_bytes: 1 << 20, ..RegistryLimits::default() }, ..quick() };
     let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!(versions(&scraped), ["1.0.0"]);
     assert!(
@@ -187,10 +188,14 @@ async fn too_much_is_refused() {
         scraped.left_out
     );
 
-    let small = RegistryOptions { layer_bytes: 10, ..quick() };
+    let small = RegistryOptions { limits: RegistryLimits { layer_bytes: 10, ..RegistryLimits::default() }, ..quick() };
     let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!((scraped.releases, scraped.left_out.len()), (0, 2));
-    assert!(scraped.left_out[0].why.to_string().contains("larger than 10 bytes"), "{}", scraped.left_out[0]);
+    assert!(
+        scraped.left_out[0].why.to_string().contains("more than 10 bytes in all layers"),
+        "{}",
+        scraped.left_out[0]
+    );
 
     let proxy = Proxy::start(registry.base_url(), |asked| {
         if asked.line.contains("tags/list") {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use clearway_core::{Arch, Digest};
+use clearway_core::{Arch, Digest, RegistryLimits};
 use clearway_sources::oci::{Cache, Image, Registry, RegistryOptions, Repository};
 use clearway_sources::release::{
     self, Fetched, Files, Key, Metadata, Registries, ReleaseError, ReleaseLimits, Selection, SigningKey, Verdict,
@@ -38,7 +38,11 @@ async fn fetch_within(
     cache: &Cache,
     limits: &ReleaseLimits,
 ) -> Result<Fetched, ReleaseError> {
-    let registry = Registry::new(RegistryOptions { unpacked_bytes: 1 << 20, ..quick() }).unwrap();
+    let registry = Registry::new(RegistryOptions {
+        limits: RegistryLimits { unpacked_bytes: 1 << 20, ..RegistryLimits::default() },
+        ..quick()
+    })
+    .unwrap();
     let image: Image = format!("oci://{host}/{name}").parse().unwrap();
     let arch: Option<Arch> = arch.map(|arch| arch.parse().unwrap());
     release::image(Registries { registry: &registry, cache, arch: arch.as_ref() }, &image, limits).await

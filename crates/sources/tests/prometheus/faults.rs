@@ -126,19 +126,29 @@ async fn a_redirect_does_not_lose_the_question_nor_leak_the_token() {
         if empty { say(400, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"no query\"}") } else { one() }
     })
     .await;
-    for status in [301, 302, 307, 308] {
-        // Another name of this machine is another host, which is not to have the token.
-        let port = there.host.rsplit_once(':').unwrap().1.to_owned();
+    let port = there.host.rsplit_once(':').unwrap().1.to_owned();
+    for (status, host) in
+        [301, 302, 307, 308].into_iter().flat_map(|status| [(status, "127.0.0.1"), (status, "localhost")])
+    {
+        // Another port is somebody else, who is not to have the token; another host is not asked at all.
+        let location = format!("http://{host}:{port}");
         let here = Server::start(move |asked| {
             let path = asked.line.split_once(' ').unwrap().1;
-            Answer::Say(status, vec![("location", format!("http://localhost:{port}{path}"))], Vec::new())
+            Answer::Say(status, vec![("location", format!("{location}{path}"))], Vec::new())
         })
         .await;
         let options = PrometheusOptions { token_file: Some(token.path().to_owned()), ..PrometheusOptions::default() };
         let prometheus = Prometheus::new(&here.url(), &options).unwrap();
-        prometheus.instant("up", None).await.unwrap_or_else(|error| panic!("{status}: {error}"));
+        let outcome = prometheus.instant("up", None).await.map_err(|error| error.to_string());
         assert!(here.take().iter().all(|asked| asked.header("authorization") == "Bearer hunter2"));
-        assert!(there.take().iter().all(|asked| asked.header("authorization").is_empty()));
+        let asked = there.take();
+        assert!(asked.iter().all(|asked| asked.header("authorization").is_empty()));
+        if host == "localhost" {
+            assert!(outcome.unwrap_err().contains("redirects to another host"), "{status}");
+            assert!(asked.is_empty(), "{status}");
+        } else {
+            outcome.unwrap_or_else(|error| panic!("{status}: {error}"));
+        }
     }
 }
 
