@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Context as _, Result};
+use clearway_core::GraphLimits;
 use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
@@ -79,6 +80,7 @@ fn config(options: &Serve) -> Result<Config> {
             configured: options.mirror.clone(),
             fresh: options.max_age,
             kept: None,
+            limits: GraphLimits::default(),
         }),
         None => None,
     };

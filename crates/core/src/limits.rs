@@ -64,3 +64,24 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cap_is_ten_times_what_the_largest_public_product_needs() {
+        for cap in GraphLimits::CAPS.iter().chain(RegistryLimits::CAPS) {
+            assert!(cap.default >= 10 * cap.needs && cap.default > 0, "{}: {} of {}", cap.name, cap.needs, cap.default);
+            assert!(!cap.what.trim().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_cap_is_set_by_its_name() {
+        let caps = GraphLimits::default().with("releases", 7).with("nonsense", 8);
+        assert_eq!(caps, GraphLimits { releases: 7, ..GraphLimits::default() });
+        let above = Exceeded::first([("a", 1, 1, "x"), ("b", 3, 2, "things"), ("c", 9, 1, "x")]).unwrap();
+        assert_eq!(above.to_string(), "more than 2 things (the cap `b`)");
+    }
+}

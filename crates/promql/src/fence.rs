@@ -58,7 +58,7 @@ impl Default for Fence {
             max_length: 16 << 10,
             max_depth: 40,
             max_nodes: 1_000,
-            max_selectors: 64,
+            max_selectors: 80,
             max_range: Millis(DAY),
             max_offset: Millis(7 * DAY),
             max_subquery: Millis(DAY),

@@ -113,6 +113,8 @@ pub struct MirrorOptions {
     pub fresh: Duration,
     /// Where answers survive a restart.
     pub kept: Option<KeptAnswers>,
+    /// How much of an answer is read, and how many bytes all of them may take.
+    pub limits: GraphLimits,
 }
 
 /// What is known of one answer.
@@ -173,13 +175,13 @@ impl Mirrored {
 impl Mirror {
     /// A mirror that knows what was kept, and asks in this runtime for the rest.
     pub fn new(options: MirrorOptions, metrics: Metrics, clock: fn() -> Timestamp, runtime: Handle) -> Self {
-        let MirrorOptions { upstream, configured, fresh, kept } = options;
+        let MirrorOptions { upstream, configured, fresh, kept, limits } = options;
         let nobody = Arc::new(Mirrored::new(&Graph::default(), None, clock(), clock(), true));
         let shared = Shared {
             upstream,
             entries: Mutex::new(configured.iter().map(|scope| (scope.clone(), Arc::default())).collect()),
             configured,
-            caps: GraphLimits::default(),
+            caps: limits,
             fresh,
             kept,
             metrics,
@@ -263,7 +265,7 @@ impl Shared {
             };
             let answer = if full { None } else { KeptAnswers::read(&path, self.caps.answer_bytes) };
             let prepared = answer.and_then(|(_, Kept { bytes, validator, confirmed })| {
-                prepare(&bytes, validator, confirmed, Timestamp::EPOCH, self.has_room()).ok()
+                prepare(&self.caps, &bytes, validator, (confirmed, Timestamp::EPOCH), self.has_room()).ok()
             });
             let stored = prepared.is_some_and(|mirrored| {
                 let entry = self.entry(&scope);
@@ -325,9 +327,12 @@ impl Shared {
     }
 
     /// Serves an answer from now on. Others make room for it; if that is not enough, why it is not served.
-    fn store(&self, scope: &Scope, entry: &Entry, mirrored: Mirrored) -> Result<(), Exceeded> {
+    fn store(&self, scope: &Scope, entry: &Entry, mut mirrored: Mirrored) -> Result<(), Exceeded> {
         let limit = self.caps.mirror_bytes;
         let mut entries = self.entries();
+        if Self::size_without(&entries, scope).saturating_add(mirrored.body.size() as u64) > limit {
+            mirrored.body = Arc::new(mirrored.body.folded());
+        }
         let size = mirrored.body.size() as u64;
         let has_answer = |entry: &Entry| entry.answer.load().is_some();
         while Self::size_without(&entries, scope).saturating_add(size) > limit {
@@ -402,8 +407,8 @@ impl Shared {
                 let confirmed = now.minus(age.unwrap_or_default());
                 let kept = Kept { bytes, validator, confirmed };
                 let prepared = tokio::task::spawn_blocking({
-                    let (kept, room) = (kept.clone(), self.has_room());
-                    move || prepare(&kept.bytes, kept.validator, kept.confirmed, now, room)
+                    let (caps, kept, room) = (self.caps.clone(), kept.clone(), self.has_room());
+                    move || prepare(&caps, &kept.bytes, kept.validator, (kept.confirmed, now), room)
                 });
                 let mirrored = prepared.await.map_err(|error| error.to_string())??;
                 self.store(scope, entry, mirrored).map_err(|above| above.to_string())?;
@@ -422,14 +427,16 @@ impl Shared {
 
 /// Reads an answer and makes our own of it: what cannot be read in it is left out or made impossible to recommend, and
 /// everybody below gets it in the same order and the same words.
+///
+/// The times are when upstream was last known to give it, and when it was last asked.
 fn prepare(
+    caps: &GraphLimits,
     bytes: &Bytes,
     validator: Option<Validator>,
-    confirmed: Timestamp,
-    asked: Timestamp,
+    (confirmed, asked): (Timestamp, Timestamp),
     room: bool,
 ) -> Result<Mirrored, String> {
-    let reading = wire::read(bytes, &Limits::default());
+    let reading = wire::read(bytes, &Limits { graph: caps.clone(), ..Limits::default() });
     let Some(graph) = reading.graph else {
         let why = reading.diagnostics.first().map_or("it is no graph", |diagnostic| &diagnostic.message);
         return Err(format!("the answer cannot be read: {why}"));

@@ -11,6 +11,7 @@ mod graph_lint;
 mod graph_sources;
 mod history;
 mod hostile_text;
+mod limits;
 mod lint;
 mod odd_files;
 mod promql;

@@ -96,6 +96,27 @@ fn it_serves_until_it_is_told_to_stop() {
 }
 
 #[test]
+fn a_second_signal_ends_it_at_once_while_requests_are_under_way() {
+    for second in [Signal::TERM, Signal::INT] {
+        let place = with_graph_data();
+        place.write("data/signatures/sha256/ab/signature-1", "x".repeat(32 << 20));
+        let patient = ["--graph-data", "data", "--drain", "10m", "--write-timeout", "10m"];
+        let mut served = Served::start(&place, &patient);
+        served.line_with("published");
+        // Somebody who asks for much and takes little of it.
+        let mut client = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+        let path = "/api/upgrades_info/signatures/sha256=ab/signature-1";
+        write!(client, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        client.read_exact(&mut [0; 100]).unwrap();
+        served.signal(Signal::TERM);
+        served.line_with("stopping");
+        served.signal(second);
+        served.line_with("stopped with requests under way");
+        assert_eq!(served.child.wait().unwrap().code(), Some(0), "{second:?}");
+    }
+}
+
+#[test]
 fn a_hang_up_makes_it_look_and_bad_data_are_told_and_not_served() {
     let place = with_graph_data();
     let mut served = Served::start(&place, &["--graph-data", "data", "--log-format", "json"]);

@@ -43,6 +43,9 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     }
 }
 
+/// How much more is searched than to load the graph: in every release, and not only in those that blocks are tried on.
+const MORE: u64 = 20;
+
 /// The cap on work is used up.
 struct Spent;
 
@@ -63,7 +66,7 @@ impl<'s, 'i> Search<'s, 'i> {
             pattern_compiled_bytes: own.pattern_compiled_bytes.saturating_mul(2),
             ..own.clone()
         };
-        let work = Work::new(caps.pattern_work);
+        let work = Work::new(caps.pattern_work.saturating_mul(MORE));
         Search { index, caps, work }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Scripted {
     address: SocketAddr,
     script: Arc<Mutex<Says>>,
     asked: Arc<Mutex<Vec<String>>>,
+    /// The channels that are never answered for.
+    silent: Arc<Mutex<Vec<String>>>,
     gate: Arc<Semaphore>,
     task: JoinHandle<()>,
 }
@@ -54,23 +56,31 @@ impl Scripted {
         let script = Arc::new(Mutex::new(says));
         let asked = Arc::<Mutex<Vec<String>>>::default();
         let gate = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        let silent = Arc::<Mutex<Vec<String>>>::default();
         let (script_too, asked_too, gate_too) = (Arc::clone(&script), Arc::clone(&asked), Arc::clone(&gate));
+        let silent_too = Arc::clone(&silent);
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, asked, gate) = (Arc::clone(&script_too), Arc::clone(&asked_too), Arc::clone(&gate_too));
+                let silent = Arc::clone(&silent_too);
                 connections.spawn(async move {
                     // A client that goes away is none of a test's concern.
-                    let _ = answer(stream, &script, &asked, &gate).await;
+                    let _ = answer(stream, &script, &asked, &silent, &gate).await;
                 });
             }
         });
-        Scripted { address, script, asked, gate, task }
+        Scripted { address, script, asked, silent, gate, task }
     }
 
     /// Says this from now on.
     pub(crate) fn says(&self, says: Says) {
         *self.script.lock().unwrap() = says;
+    }
+
+    /// Never answers for these channels from now on.
+    pub(crate) fn never_answers(&self, channels: &[&str]) {
+        self.silent.lock().unwrap().extend(channels.iter().map(|&channel| channel.to_owned()));
     }
 
     /// Holds every answer back from now on.
@@ -115,6 +125,7 @@ async fn answer(
     mut stream: TcpStream,
     script: &Mutex<Says>,
     asked: &Mutex<Vec<String>>,
+    silent: &Mutex<Vec<String>>,
     gate: &Semaphore,
 ) -> std::io::Result<()> {
     let mut request = Vec::new();
@@ -124,6 +135,9 @@ async fn answer(
     let request = String::from_utf8(request).unwrap();
     let channel = request.split_once("channel=").unwrap().1.split(['&', ' ']).next().unwrap();
     asked.lock().unwrap().push(channel.to_owned());
+    if silent.lock().unwrap().iter().any(|silent| silent == channel) {
+        return std::future::pending().await;
+    }
     gate.acquire().await.unwrap().forget();
     let says = script.lock().unwrap().clone();
     match says {

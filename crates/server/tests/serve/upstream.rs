@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clearway_core::Timestamp;
+use clearway_core::{GraphLimits, Timestamp};
 use clearway_server::{Config, MirrorOptions, Scope};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::Service;
@@ -19,8 +19,13 @@ const FRESH: Duration = Duration::from_mins(1);
 /// A mirror that keeps the channels current.
 pub(crate) fn mirror(upstream: Service, channels: &[&str], clock: fn() -> Timestamp) -> Config {
     let scope = |channel: &&str| Scope { channel: (*channel).to_owned(), arch: "amd64".parse().unwrap() };
-    let options =
-        MirrorOptions { upstream, configured: channels.iter().map(scope).collect(), fresh: FRESH, kept: None };
+    let options = MirrorOptions {
+        upstream,
+        configured: channels.iter().map(scope).collect(),
+        fresh: FRESH,
+        kept: None,
+        limits: GraphLimits::default(),
+    };
     Config { mirror: Some(options), clock, ..config(None) }
 }
 
@@ -139,6 +144,67 @@ async fn many_who_ask_at_once_are_one_request_upstream() {
         assert_eq!(client.await.unwrap().versions(), ["1.0.0"]);
     }
     assert_eq!(upstream.take(), ["busy"]);
+}
+
+#[tokio::test]
+async fn slow_channels_do_not_delay_others() {
+    let slow = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"];
+    let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
+    upstream.never_answers(&slow);
+    let service = upstream.service_within(Duration::from_mins(5));
+    let site = Site::begin(mirror(service, &[&slow[..], &["fast"]].concat(), config(None).clock));
+    // Neither the configured one, nor those that clients ask for.
+    site.serves("fast", &["1.0.0"]).await;
+    site.serves("other", &["1.0.0"]).await;
+    for channel in ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9"] {
+        upstream.never_answers(&[channel]);
+        let address = site.address;
+        tokio::spawn(async move {
+            let mut client = crate::client::Client::connect(address).await;
+            client.ask("GET", &format!("{PREFIX}/graph?channel={channel}"), &[]).await
+        });
+    }
+    wait_until(DEADLINE, "all of them are asked for", async || upstream.count() >= 22).await.unwrap();
+    site.serves("another", &["1.0.0"]).await;
+}
+
+#[tokio::test]
+async fn all_answers_together_keep_to_a_cap_in_bytes() {
+    let upstream = Scripted::start(Says::Away).await;
+    let mut configuration = mirror(upstream.service(), &["kept"], config(None).clock);
+    // What gzip makes of a thousand versions: some thousand bytes.
+    let many: Vec<String> = (0..1000).map(|number| format!("1.0.{number}")).collect();
+    let many = graph(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    upstream.says(Says::Graph(many.clone(), None));
+    let limits = GraphLimits { mirror_bytes: 8_000, ..GraphLimits::default() };
+    configuration.mirror.as_mut().unwrap().limits = limits;
+    let site = Site::begin(configuration);
+    ready(&site).await;
+    let kept = format!("{PREFIX}/graph?channel=kept");
+    let size = site.get_with(&kept, &[("Accept-Encoding", "gzip")]).await.body.len();
+    assert!(size > 2_000 && size < 4_000, "{size}: two or three of them fit");
+    // A client that takes no packed body gets the whole of it, although there is no room to keep that.
+    assert_eq!(site.graph("kept").await.versions().len(), 1000);
+    for channel in ["a", "b", "c", "d", "e"] {
+        assert_eq!(site.graph(channel).await.versions().len(), 1000, "{channel}");
+    }
+    let mut asked = upstream.take();
+    asked.sort();
+    assert_eq!(asked, ["a", "b", "c", "d", "e", "kept"]);
+    // Those that were not used for the longest time made room; what is configured did not.
+    site.graph("a").await;
+    assert_eq!((site.graph("kept").await.status, upstream.take()), (200, vec!["a".to_owned()]));
+    // What does not fit alone is not kept, and the client is told why.
+    let random: Vec<String> =
+        (0..1000).map(|number: u64| format!("1.0.0-{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    upstream.says(Says::Graph(graph(&random.iter().map(String::as_str).collect::<Vec<_>>()), None));
+    let refused = site.graph("large").await;
+    assert_eq!(refused.status, 500);
+    assert!(
+        refused.text().contains("more than 8000 bytes in all mirrored answers (the cap `mirror_bytes`)"),
+        "{}",
+        refused.text()
+    );
 }
 
 #[tokio::test]

@@ -165,6 +165,16 @@ impl Manifest {
     }
 }
 
+/// Reads a manifest for the fuzzer: how many images or layers it has, or why it is none.
+#[cfg(fuzzing)]
+pub fn read_manifest(bytes: &[u8], limits: &RegistryLimits) -> Result<(usize, usize), String> {
+    match Manifest::read(bytes, limits) {
+        Ok(Manifest::Image(image)) => Ok((0, image.layers.len())),
+        Ok(Manifest::Index(images)) => Ok((images.len(), 0)),
+        Err(Unread::Unsupported(why) | Unread::Broken(why)) => Err(why),
+    }
+}
+
 impl Descriptor {
     /// The architecture that a list names for it.
     pub(super) fn architecture(&self) -> Option<&str> {

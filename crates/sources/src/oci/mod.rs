@@ -36,6 +36,8 @@ pub use artifact::graph_data;
 pub use cache::Cache;
 pub use credentials::Credentials;
 pub use error::OciError;
+#[cfg(fuzzing)]
+pub use media::read_manifest;
 pub use pace::Pace;
 pub(crate) use payload::{Most, ReleaseFiles, release_files};
 pub(crate) use push::push_image;

@@ -114,6 +114,42 @@ async fn passwords_are_not_sent_where_anybody_could_read_them() {
 }
 
 #[tokio::test]
+async fn tokens_and_blobs_may_be_on_other_hosts_which_never_get_the_token() {
+    let Some(registry) = registry().await else { return };
+    Pusher::new(&registry.base_url(), "a").release("1", "1.0.0", "amd64").await;
+    let port = |proxy: &Proxy| proxy.host().rsplit_once(':').unwrap().1.to_owned();
+    // A storage behind the registry: whoever shows it a token, or where it came from, is refused.
+    let storage = Proxy::start(registry.base_url(), |asked| {
+        let bare = authorization(asked).is_empty() && !asked.headers.contains_key("referer");
+        if bare { Answer::Pass } else { status(403) }
+    })
+    .await;
+    let tokens = Proxy::start(registry.base_url(), |asked| {
+        let known = asked.line.starts_with("GET /token?") && authorization(asked) == basic();
+        if known { Answer::Say(StatusCode::OK, vec![], br#"{"token": "t"}"#.to_vec()) } else { status(401) }
+    })
+    .await;
+    let (token_port, storage_port) = (port(&tokens), port(&storage));
+    // Another name of this machine is another host.
+    let front = Proxy::start(registry.base_url(), move |asked| {
+        if authorization(asked) != "Bearer t" {
+            return challenge(format!("Bearer realm=\"http://localhost:{token_port}/token\""));
+        }
+        match asked.line.strip_prefix("GET ").filter(|path| path.contains("/blobs/")) {
+            Some(path) => {
+                let location = format!("http://localhost:{storage_port}{path}");
+                Answer::Say(StatusCode::TEMPORARY_REDIRECT, vec![("location", location)], vec![])
+            }
+            None => Answer::Pass,
+        }
+    })
+    .await;
+    let connection = connect(Credentials::Basic { user: "me".into(), password: "hunter2".into() });
+    let scraped = scrape_as(&connection, front.host(), "a", &Cache::none()).await.unwrap();
+    assert_eq!(versions(&scraped), ["1.0.0"]);
+}
+
+#[tokio::test]
 async fn a_certificate_is_trusted_if_its_authority_is() {
     let Some(registry) = registry().await else { return };
     Pusher::new(&registry.base_url(), "a").release("1", "1.0.0", "amd64").await;
