@@ -31,6 +31,17 @@ const LOOP_DEPTH: usize = 2;
 /// ones a hundredth of that.
 const STEPS: u64 = 100_000_000;
 
+/// The caps on one expression: what is counted, and the most of it. `docs/limits.md` lists them.
+pub const EXPRESSION_CAPS: [(&str, u64); 7] = [
+    ("Bytes of an expression", LENGTH as u64),
+    ("Brackets within brackets", NESTING as u64),
+    ("Operators, dots, indexes and calls", CHAIN as u64),
+    ("Levels of its tree", DEPTH as u64),
+    ("Nodes of its tree", NODES as u64),
+    ("Comprehensions (`all`, `exists`, `map`) within comprehensions", LOOP_DEPTH as u64),
+    ("Steps for one object, estimated from above", STEPS),
+];
+
 /// The supported functions. There is no `matches`: a pattern is compiled anew for every element.
 const FUNCTIONS: &[&str] = &["contains", "double", "endsWith", "int", "size", "startsWith", "string"];
 /// The supported operators, as the parser names them; the last one is what macros are made of.

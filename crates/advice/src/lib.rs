@@ -102,6 +102,7 @@ mod walk;
 pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
+pub use expression::EXPRESSION_CAPS;
 pub use path::{HopAssessment, PathAssessment, assess_path};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 pub use rules::recognised;

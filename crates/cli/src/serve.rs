@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::arguments::Serve;
 use crate::exit::Exit;
 use crate::graph::registry;
-use crate::log;
+use crate::{log, signals};
 
 /// Serves until it is told to stop.
 pub(crate) fn run(options: &Serve) -> Result<Exit> {
@@ -32,7 +32,8 @@ pub(crate) fn run(options: &Serve) -> Result<Exit> {
 }
 
 async fn serve(options: &Serve) -> Result<Exit> {
-    let (mut hang_up, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
+    let (mut hang_up, stop) = (signal(SignalKind::hangup())?, signals::stop_signal()?);
+    let mut stop = std::pin::pin!(stop);
     let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
     let running = Running::start(config(options)?, socket, Some(status_socket))?;
     tracing::info!("serving on http://{}{}/graph", running.address(), running.service().prefix());
@@ -45,20 +46,11 @@ async fn serve(options: &Serve) -> Result<Exit> {
                 tracing::info!("SIGHUP: looking at the graph-data");
                 running.look();
             }
-            _ = terminate.recv() => break,
-            interrupted = tokio::signal::ctrl_c() => {
-                interrupted.context("cannot wait for Ctrl-C")?;
-                break;
-            }
+            () = &mut stop => break,
         }
     }
     tracing::info!("stopping; requests that were begun have {:?} to end", options.drain);
-    let drained = tokio::select! {
-        drained = running.drain(options.drain) => drained,
-        _ = terminate.recv() => false,
-        _ = tokio::signal::ctrl_c() => false,
-    };
-    if !drained {
+    if !running.drain(options.drain).await {
         tracing::warn!("stopped with requests under way");
     }
     Ok(Exit::Yes)
@@ -75,8 +67,8 @@ fn config(options: &Serve) -> Result<Config> {
         ..HttpOptions::default()
     };
     let mirror = match &options.upstream {
-        Some(url) => Some(MirrorOptions {
-            upstream: Upstream::new(url, &http)?,
+        Some(address) => Some(MirrorOptions {
+            upstream: Upstream::new(address, &http)?,
             configured: options.mirror.clone(),
             fresh: options.max_age,
             kept: None,

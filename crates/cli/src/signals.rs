@@ -1,29 +1,40 @@
 //! How a command that keeps running is told to stop: SIGTERM or Ctrl-C. A second signal ends it at once.
 
 use std::io;
+use std::sync::mpsc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
-/// Waits for the first signal to stop. From then on another one ends the process, whatever it is doing.
+/// Waits for the first signal to stop. From then on another one ends the process with exit code 3, whatever it is doing.
+///
+/// Signals are received on a thread and a runtime of their own from now on: the runtime of the command may be busy with
+/// what does not end, and a signal that comes right behind the first one is not missed.
 pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (stop, stopped) = oneshot::channel();
+    let (started, outcome) = mpsc::sync_channel(1);
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Err(error) = receive(&started, stop) {
+            let _ = started.send(Err(error));
+        }
+    })?;
+    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that receives signals has ended")))?;
     Ok(async move {
+        // Without a sender there is nothing left that could be stopped in order.
+        let _ = stopped.await;
+    })
+}
+
+/// Reports that signals are received, passes the first one on, and ends the process at the second.
+fn receive(started: &mpsc::SyncSender<io::Result<()>>, stop: oneshot::Sender<()>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let _ = started.send(Ok(()));
         either(&mut terminate, &mut interrupt).await;
-        std::thread::spawn(move || {
-            // A runtime of its own: that of the command may be busy with what does not end.
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            if let Ok(runtime) = runtime {
-                runtime.block_on(async {
-                    let (Ok(mut terminate), Ok(mut interrupt)) =
-                        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-                    else {
-                        return;
-                    };
-                    either(&mut terminate, &mut interrupt).await;
-                    std::process::exit(3);
-                });
-            }
-        });
+        let _ = stop.send(());
+        either(&mut terminate, &mut interrupt).await;
+        std::process::exit(3);
     })
 }
 

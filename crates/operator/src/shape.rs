@@ -25,6 +25,13 @@ const NAMED: usize = 20;
 /// How often leaving out is tried; each time takes everything that was found wrong.
 const TRIES: usize = 32;
 
+/// The caps on the status of a ClusterVersion: what is counted, and the most of it. `docs/limits.md` lists them.
+pub const STATUS_CAPS: [(&str, u64); 3] = [
+    ("Conditional updates in a status", MOST as u64),
+    ("Bytes of a status without its conditions", BYTES as u64),
+    ("Bytes of a status", LARGEST as u64),
+];
+
 /// The shape of a status.
 #[derive(Debug, Clone)]
 pub struct Shape {

@@ -6,13 +6,17 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use clearway_core::{Arch, GraphLimits, Limits};
+use clearway_core::{Address, Arch, GraphLimits, Limits, redacted};
 use clearway_graph::Inputs;
 use reqwest::header::{ACCEPT, AGE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 
 use crate::graph_data::{self, ArchiveError};
 use crate::http::{self, BodyError, HttpError, HttpOptions};
+
+mod request_url;
+
+pub use request_url::RequestUrl;
 
 /// What follows the base in an address of a service, the longest first.
 const ENDPOINTS: [&str; 5] = ["/v1/graph", "/graph-data", "/v1/openapi", "/openapi", "/graph"];
@@ -28,7 +32,7 @@ pub enum ServiceError {
     #[error("`{url}` is not the address of an update service: {why}")]
     Address {
         /// What was given.
-        url: String,
+        url: Address,
         /// What is wrong with it.
         why: String,
     },
@@ -39,7 +43,7 @@ pub enum ServiceError {
     #[error("{url} cannot be reached: {why}")]
     Unreachable {
         /// What was asked for.
-        url: String,
+        url: RequestUrl,
         /// What failed.
         why: String,
     },
@@ -47,7 +51,7 @@ pub enum ServiceError {
     #[error("{url}: the service answers {status}{}", explained(why.as_deref()))]
     Refused {
         /// What was asked for.
-        url: String,
+        url: RequestUrl,
         /// The status code.
         status: u16,
         /// What the service said.
@@ -57,7 +61,7 @@ pub enum ServiceError {
     #[error("{url}: the answer is larger than {limit} bytes")]
     TooLarge {
         /// What was asked for.
-        url: String,
+        url: RequestUrl,
         /// The limit.
         limit: u64,
     },
@@ -65,7 +69,7 @@ pub enum ServiceError {
     #[error("{url}: {why}")]
     NotAGraph {
         /// What was asked for.
-        url: String,
+        url: RequestUrl,
         /// What it is instead.
         why: &'static str,
     },
@@ -73,7 +77,7 @@ pub enum ServiceError {
     #[error("{url}: {error}")]
     NotGraphData {
         /// What was asked for.
-        url: String,
+        url: RequestUrl,
         /// What is wrong with it.
         error: ArchiveError,
     },
@@ -139,9 +143,9 @@ pub struct Service {
     client: reqwest::Client,
     options: HttpOptions,
     /// Without a query and without a slash at the end.
-    base: Url,
+    base: RequestUrl,
     /// Where answers are asked for; its query holds what is to be sent along.
-    graph: Url,
+    graph: RequestUrl,
     channel: Option<String>,
     arch: Option<String>,
 }
@@ -151,9 +155,9 @@ impl Service {
     ///
     /// `channel` and `arch` in its query are what [`Service::channel`] and [`Service::arch`] tell; the rest of the
     /// query is sent along with every request.
-    pub fn new(url: &str, options: &HttpOptions) -> Result<Self, ServiceError> {
-        let failed = |why: &str| ServiceError::Address { url: shortened(url), why: why.to_owned() };
-        let mut base = Url::parse(url.trim()).map_err(|error| failed(&error.to_string()))?;
+    pub fn new(address: &Address, options: &HttpOptions) -> Result<Self, ServiceError> {
+        let failed = |why: &str| ServiceError::Address { url: address.clone(), why: why.to_owned() };
+        let mut base = Url::parse(address.expose()).map_err(|error| failed(&error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(failed("it does not begin with https:// or http://"));
         }
@@ -175,13 +179,14 @@ impl Service {
         let prefix = path.strip_suffix(endpoint).unwrap_or(&path).trim_end_matches('/').to_owned();
         base.set_path(&prefix);
         // Who names one of the two addresses of answers has a service that knows it.
+        let base = RequestUrl::new(base);
         let graph = below(&base, if endpoint == "/v1/graph" { endpoint } else { "/graph" });
         Ok(Service { client: http::client(options)?, options: options.clone(), base, graph, channel, arch })
     }
 
     /// The base address, without credentials.
     pub fn base(&self) -> String {
-        shown(&self.base).trim_end_matches('/').to_owned()
+        self.base.to_string().trim_end_matches('/').to_owned()
     }
 
     /// The channel that the address names.
@@ -229,9 +234,10 @@ impl Service {
         known: Option<&Validator>,
         most: u64,
     ) -> Result<Answer, ServiceError> {
-        let mut url = self.graph.clone();
+        let mut url = self.graph.expose().clone();
         url.query_pairs_mut().append_pair("channel", channel).append_pair("arch", arch.as_str()).extend_pairs(about);
-        let mut request = self.client.get(url.clone()).header(ACCEPT, "application/json");
+        let url = RequestUrl::new(url);
+        let mut request = self.client.get(url.expose().clone()).header(ACCEPT, "application/json");
         if let Some(known) = known {
             request = request.header(IF_NONE_MATCH, known.as_str());
         }
@@ -243,7 +249,7 @@ impl Service {
         let response = self.accepted(&url, response).await?;
         let validator = header(&response, ETAG).and_then(Validator::new);
         let bytes = self.body(&url, response, most).await?;
-        let failed = |why| ServiceError::NotAGraph { url: shown(&url), why };
+        let failed = |why| ServiceError::NotAGraph { url: url.clone(), why };
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Ok(Answer::Body { bytes, validator, age }),
             // Cincinnati's graph-builder answers so before its first scrape is done.
@@ -256,41 +262,41 @@ impl Service {
     /// The graph-data that the service hands on to mirrors.
     pub async fn graph_data(&self, limits: &Limits) -> Result<Inputs, ServiceError> {
         let url = below(&self.base, "/graph-data");
-        let response = self.send(&url, self.client.get(url.clone())).await?;
+        let response = self.send(&url, self.client.get(url.expose().clone())).await?;
         let response = self.accepted(&url, response).await?;
         let body = self.body(&url, response, limits.graph.packed_bytes).await?;
         let limits = limits.of_graph_data();
         // Unpacking takes as long as its limits allow, and others may be waiting for this thread.
         let unpacked = tokio::task::spawn_blocking(move || graph_data::archive(body.as_ref(), &limits)).await;
         let unpacked = unpacked.unwrap_or_else(|error| Err(ArchiveError::Damaged { why: error.to_string() }));
-        unpacked.map_err(|error| ServiceError::NotGraphData { url: shown(&url), error })
+        unpacked.map_err(|error| ServiceError::NotGraphData { url: url.clone(), error })
     }
 
-    async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Response, ServiceError> {
+    async fn send(&self, url: &RequestUrl, request: RequestBuilder) -> Result<Response, ServiceError> {
         request.send().await.map_err(|error| self.lost(url, &error))
     }
 
     /// The response if it is one; its explanation if it is an error.
-    async fn accepted(&self, url: &Url, response: Response) -> Result<Response, ServiceError> {
+    async fn accepted(&self, url: &RequestUrl, response: Response) -> Result<Response, ServiceError> {
         let status = response.status();
         if status == StatusCode::OK {
             return Ok(response);
         }
         // What an error says about itself is a courtesy, and not worth another error.
         let body = http::body(response, ERROR_BYTES).await.unwrap_or_default();
-        Err(ServiceError::Refused { url: shown(url), status: status.as_u16(), why: explanation(&body) })
+        Err(ServiceError::Refused { url: url.clone(), status: status.as_u16(), why: explanation(&body) })
     }
 
-    async fn body(&self, url: &Url, response: Response, most: u64) -> Result<Bytes, ServiceError> {
+    async fn body(&self, url: &RequestUrl, response: Response, most: u64) -> Result<Bytes, ServiceError> {
         let limit = self.options.body_bytes.min(most);
         http::body(response, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => ServiceError::TooLarge { url: shown(url), limit },
+            BodyError::TooLarge => ServiceError::TooLarge { url: url.clone(), limit },
             BodyError::Lost(error) => self.lost(url, &error),
         })
     }
 
-    fn lost(&self, url: &Url, error: &reqwest::Error) -> ServiceError {
-        ServiceError::Unreachable { url: shown(url), why: http::why(error, &self.options) }
+    fn lost(&self, url: &RequestUrl, error: &reqwest::Error) -> ServiceError {
+        ServiceError::Unreachable { url: url.clone(), why: redacted(&http::why(error, &self.options)).into_owned() }
     }
 }
 
@@ -298,30 +304,17 @@ fn header(response: &Response, name: HeaderName) -> Option<&str> {
     response.headers().get(name).and_then(|value| value.to_str().ok())
 }
 
-fn below(base: &Url, endpoint: &str) -> Url {
-    let mut url = base.clone();
-    url.set_path(&format!("{}{endpoint}", base.path().trim_end_matches('/')));
-    url
-}
-
-/// An address as it may be printed: without what may be a secret, in front of the host or in the query.
-fn shown(url: &Url) -> String {
-    let mut shown = url.clone();
-    // Both fail only for addresses that can have neither.
-    let _ = shown.set_password(None);
-    let _ = shown.set_username("");
-    shown.set_query(None);
-    let public: Vec<_> = url.query_pairs().filter(|(key, _)| matches!(key.as_ref(), "channel" | "arch")).collect();
-    if !public.is_empty() {
-        shown.query_pairs_mut().extend_pairs(public);
-    }
-    shown.to_string()
+fn below(base: &RequestUrl, endpoint: &str) -> RequestUrl {
+    let mut url = base.expose().clone();
+    url.set_path(&format!("{}{endpoint}", url.path().trim_end_matches('/')));
+    RequestUrl::new(url)
 }
 
 /// What Cincinnati says of an error: the `value` of `{"kind","value"}`.
 fn explanation(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    body.get("value")?.as_str().map(shortened).filter(|value| !value.is_empty())
+    // Some services repeat the address that they were asked at.
+    body.get("value")?.as_str().map(|value| shortened(&redacted(value))).filter(|value| !value.is_empty())
 }
 
 /// Foreign text for a message: one line, and no more of it than helps.

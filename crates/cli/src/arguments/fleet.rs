@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::Timestamp;
 
-use super::{AsData, GraphSource, OfArch, parse_duration};
+use super::{AsData, GraphName, GraphSource, OfArch, parse_duration};
 
 /// What can be asked about many clusters.
 #[derive(Debug, Subcommand)]
@@ -126,7 +126,7 @@ pub(crate) struct FleetDiff {
     pub(crate) source: GraphSource,
     /// The graph that is published today: whatever --graph takes, or a git revision of the directory that it names
     #[arg(long, value_name = "GRAPH|REV")]
-    pub(crate) against: String,
+    pub(crate) against: GraphName,
     #[command(flatten)]
     pub(crate) evidence: FleetEvidence,
     #[command(flatten)]

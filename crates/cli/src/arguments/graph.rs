@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::{Arch, Version};
 
-use super::{DataFormat, FindingFormat};
+use super::{DataFormat, FindingFormat, GraphName};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -92,7 +92,7 @@ pub(crate) struct GraphSource {
     /// A graph-data directory, an archive of one, an answer of an update service in a file (- reads standard input),
     /// the URL of an update service, or an image or artifact in a registry that holds graph-data (`oci://HOST/PATH:TAG`)
     #[arg(long, value_name = "GRAPH", default_value = ".")]
-    pub(crate) graph: PathBuf,
+    pub(crate) graph: GraphName,
     /// The directory as it was at this git revision
     #[arg(long, value_name = "REV")]
     pub(crate) rev: Option<String>,
@@ -210,9 +210,9 @@ pub(crate) struct GraphLint {
 pub(crate) struct GraphDiff {
     /// What was: a directory, an archive, an answer in a file, a URL, an image (oci://…), or a git revision of what
     /// --graph names
-    pub(crate) before: String,
+    pub(crate) before: GraphName,
     /// What is: likewise
-    pub(crate) after: String,
+    pub(crate) after: GraphName,
     /// The graph-data directory that git revisions are of
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) graph: PathBuf,

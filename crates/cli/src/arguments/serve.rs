@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use clearway_core::Address;
 use clearway_server::Scope;
 
 use super::parse_duration;
@@ -39,7 +40,7 @@ pub(crate) struct Serve {
     pub(crate) plain_http: bool,
     /// An update service whose answers are handed on, for channels that the graph-data does not have
     #[arg(long, value_name = "URL")]
-    pub(crate) upstream: Option<String>,
+    pub(crate) upstream: Option<Address>,
     /// A channel of upstream that is kept current; others are asked for when a client asks for them
     #[arg(long, value_name = "CHANNEL[/ARCH]", requires = "upstream")]
     pub(crate) mirror: Vec<Scope>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
-use super::{DataFormat, OfArch, Registries, Trust, parse_duration};
+use super::{DataFormat, GraphName, OfArch, Registries, Trust, parse_duration};
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
@@ -225,7 +225,7 @@ pub(crate) struct UpgradePlan {
     pub(crate) channel: Option<String>,
     /// The graph: whatever --graph of `clearway graph` takes [default: the upstream of the object]
     #[arg(long, value_name = "GRAPH")]
-    pub(crate) graph: Option<PathBuf>,
+    pub(crate) graph: Option<GraphName>,
     #[command(flatten)]
     pub(crate) trust: Trust,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The update service, asked as a cluster asks it.
 
 use anyhow::{Context as _, Result, bail};
-use clearway_core::{Arch, Limits};
+use clearway_core::{Address, Arch, Limits};
 use clearway_graph::wire;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service};
@@ -12,7 +12,7 @@ use super::teller::Teller;
 /// Asks over the network, and tells which other questions are worth asking.
 pub(super) async fn ask(stage: &Stage, teller: &mut Teller) -> Result<()> {
     let (base, channel) = (&stage.base, stage.channel);
-    let service = Service::new(base, &HttpOptions::default())?;
+    let service = Service::new(&Address::from(base.as_str()), &HttpOptions::default())?;
     let Answer::Body { bytes, validator, .. } = service.answer(channel, &Arch::default(), None).await? else {
         bail!("the service answered that nothing changed, to a first question");
     };

@@ -1,14 +1,12 @@
 //! A source of which any channel may be asked, as clusters of a fleet follow several: read once, and cut as they come.
 
-use std::path::Path;
-
 use anyhow::Result;
 use clearway_core::Arch;
 use clearway_graph::{Graph, Revision};
 use clearway_sources::service::{Service, ServiceError};
 
 use super::source::{self, Answered, Given};
-use crate::arguments::GraphSource;
+use crate::arguments::{GraphName, GraphSource};
 
 /// Where channels come from.
 pub(crate) struct Channels {
@@ -26,30 +24,31 @@ enum Side {
 impl Channels {
     /// What `--graph` names.
     pub(crate) fn open(graph: &GraphSource) -> Result<Self> {
-        let mut name = graph.graph.display().to_string();
+        let mut name = graph.graph.to_string();
         if let Some(rev) = &graph.rev {
             name = format!("{name} at {rev}");
         }
         let side = match source::service(graph)? {
             Some(service) => Side::Service(service),
-            None => Side::given(source::local(&graph.graph, graph.rev.as_deref())?)?,
+            None => Side::given(source::local(graph.graph.as_path(), graph.rev.as_deref())?)?,
         };
         Ok(Channels { side, name })
     }
 
     /// What a name beside `--graph` stands for: a service, a file or directory if there is one, else a git revision of
     /// the directory that `--graph` names.
-    pub(crate) fn beside(graph: &GraphSource, name: &str) -> Result<Self> {
-        if source::is_url(name) {
-            let service = source::connect(name, &graph.trust)?;
-            return Ok(Channels { side: Side::Service(service), name: name.to_owned() });
+    pub(crate) fn beside(graph: &GraphSource, name: &GraphName) -> Result<Self> {
+        if let Some(address) = name.address() {
+            let service = source::connect(&address, &graph.trust)?;
+            return Ok(Channels { side: Side::Service(service), name: name.to_string() });
         }
-        if name == "-" || Path::new(name).exists() {
-            let side = Side::given(source::local(Path::new(name), None)?)?;
-            return Ok(Channels { side, name: name.to_owned() });
+        let (path, shown) = (name.as_path(), name.to_string());
+        if shown == "-" || path.exists() {
+            let side = Side::given(source::local(path, None)?)?;
+            return Ok(Channels { side, name: shown });
         }
-        let side = Side::given(source::local(&graph.graph, Some(name))?)?;
-        Ok(Channels { side, name: format!("{} at {name}", graph.graph.display()) })
+        let side = Side::given(source::local(graph.graph.as_path(), Some(&shown))?)?;
+        Ok(Channels { side, name: format!("{} at {name}", graph.graph) })
     }
 
     /// The revision, of files.

@@ -3,8 +3,6 @@
 //! With files on both sides the files are named that are the reason. Where one side is an answer, the other one is cut
 //! down to the same channel.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 use clearway_core::Arch;
 use clearway_graph::diff::{Diff, Says, What};
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::registry;
 use super::source::{self, Answered, Given};
-use crate::arguments::GraphDiff;
+use crate::arguments::{GraphDiff, GraphName};
 use crate::exit::Exit;
 use crate::output;
 
@@ -53,17 +51,17 @@ enum Side {
 
 impl Side {
     /// What a name stands for: a service, a file or directory if there is one, else a git revision of `--graph`.
-    fn new(options: &GraphDiff, name: &str) -> Result<Self> {
-        if source::is_url(name) {
-            return Ok(Side::Service(source::connect(name, &options.trust)?));
+    fn new(options: &GraphDiff, name: &GraphName) -> Result<Self> {
+        if let Some(address) = name.address() {
+            return Ok(Side::Service(source::connect(&address, &options.trust)?));
         }
-        if registry::is_image(name) {
-            let inputs = with_releases(registry::graph_data(name, &options.registries, &options.trust)?, options)?;
+        if let Some(image) = name.image() {
+            let inputs = with_releases(registry::graph_data(image, &options.registries, &options.trust)?, options)?;
             return Ok(Side::Files(Box::new(super::revision(&inputs)?)));
         }
-        let there = name == "-" || Path::new(name).exists();
-        let given =
-            if there { source::local(Path::new(name), None) } else { source::local(&options.graph, Some(name)) };
+        let (path, shown) = (name.as_path(), name.to_string());
+        let there = shown == "-" || path.exists();
+        let given = if there { source::local(path, None) } else { source::local(&options.graph, Some(&shown)) };
         Ok(match given? {
             Given::Files(inputs) => Side::Files(Box::new(super::revision(&with_releases(inputs, options)?)?)),
             Given::Answer(answer) => Side::Answer(answer.told()),

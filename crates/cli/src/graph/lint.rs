@@ -22,14 +22,11 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     let checked = Checked::of(source::files_or_answer(&options.source, None, None)?);
     let known = match &options.new_since {
         Some(revision) => {
-            let is_in_git = !checked.is_answer && options.source.graph.is_dir();
+            let is_in_git = !checked.is_answer && options.source.graph.as_path().is_dir();
             if !is_in_git {
-                bail!(
-                    "--new-since {revision} is of a directory in git, and {} is none",
-                    options.source.graph.display()
-                );
+                bail!("--new-since {revision} is of a directory in git, and {} is none", options.source.graph);
             }
-            Checked::of(source::local(&options.source.graph, Some(revision))?).found
+            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?).found
         }
         None => Vec::new(),
     };

@@ -23,11 +23,6 @@ pub(crate) fn options(ca_file: Option<PathBuf>, config: Option<PathBuf>, plain_h
     }
 }
 
-/// Whether a name is that of an image.
-pub(super) fn is_image(name: &str) -> bool {
-    name.starts_with("oci://")
-}
-
 /// The graph-data of an image or artifact.
 pub(super) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
     let image: Image = name.parse()?;

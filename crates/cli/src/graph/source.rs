@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_core::{Arch, Diagnostic, Limits};
+use clearway_core::{Address, Arch, Diagnostic, Limits};
 use clearway_graph::{Graph, Inputs, Revision, wire};
 use clearway_sources::graph_data::{self, Content};
 use clearway_sources::http::HttpOptions;
@@ -94,32 +94,26 @@ impl Answered {
     }
 }
 
-/// Whether a name is that of a service.
-pub(super) fn is_url(name: &str) -> bool {
-    let scheme = name.split_once("://").map_or("", |(scheme, _)| scheme);
-    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
-}
-
 /// The service that a source names.
 pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
-    let Some(url) = source.graph.to_str().filter(|name| is_url(name)) else { return Ok(None) };
+    let Some(address) = source.graph.address() else { return Ok(None) };
     if source.rev.is_some() {
         bail!("--rev is of a directory in git, and a service has none");
     }
     if !source.registries.registry.is_empty() {
         bail!("--registry adds releases to graph-data; a service has added those it knows already");
     }
-    connect(url, &source.trust).map(Some)
+    connect(&address, &source.trust).map(Some)
 }
 
-/// The service of a URL; nothing is sent yet.
-pub(super) fn connect(url: &str, trust: &Trust) -> Result<Service> {
+/// The service at an address; nothing is sent yet.
+pub(super) fn connect(address: &Address, trust: &Trust) -> Result<Service> {
     let options = HttpOptions {
         ca_file: trust.ca_file.clone(),
         redirect_hosts: trust.allow_redirects_to.clone(),
         ..HttpOptions::default()
     };
-    Ok(Service::new(url, &options)?)
+    Ok(Service::new(address, &options)?)
 }
 
 /// The architecture that is meant for a service.
@@ -182,10 +176,10 @@ pub(super) fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
 /// What a source that is no service holds, with the releases of the repositories that are named beside it.
 pub(super) fn given(source: &GraphSource) -> Result<Given> {
     let GraphSource { graph, rev, trust, registries } = source;
-    let mut given = match (graph.to_str().filter(|name| registry::is_image(name)), rev) {
+    let mut given = match (graph.image(), rev) {
         (Some(_), Some(_)) => bail!("--rev is of a directory in git, and an image has none"),
         (Some(name), None) => Given::Files(registry::graph_data(name, registries, trust)?),
-        (None, rev) => local(graph, rev.as_deref())?,
+        (None, rev) => local(graph.as_path(), rev.as_deref())?,
     };
     match &mut given {
         Given::Files(inputs) => registry::add_releases(inputs, registries, trust)?,

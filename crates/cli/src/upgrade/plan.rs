@@ -4,8 +4,8 @@
 //! update from here is taken over word for word, and where it settles whether a risk applies, that holds for the later
 //! hops too, as far as the cluster does not change until then. The rest is Unknown, and `clearway assess` can tell more.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::Recorded;
@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::object::{Found, Subject};
 use super::updates::known;
 use super::words::{Statement, clean, indented};
-use crate::arguments::{DataFormat, GraphSource, UpgradePlan};
+use crate::arguments::{DataFormat, GraphName, GraphSource, UpgradePlan};
 use crate::exit::Exit;
 use crate::graph::source;
 use crate::output::{self, printable};
@@ -79,7 +79,8 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
     let (from, to) = (from.without_build(), options.to.without_build());
     let channel = options.channel.as_deref().or(spec.channel.as_deref());
     let channel = channel.with_context(|| format!("{} has no channel: name one with --channel", subject.key()))?;
-    let graph = options.graph.clone().or_else(|| spec.upstream.as_ref().map(Into::into));
+    let graph =
+        options.graph.clone().or_else(|| spec.upstream.as_ref().map(|url| GraphName::from(OsString::from(url))));
     let graph = graph.with_context(|| format!("{} has no upstream: name the graph with --graph", subject.key()))?;
     let arch = options.arch.arch.clone().or_else(|| multi(status, &graph));
     let source = GraphSource { graph, rev: None, trust: options.trust.clone(), registries: options.registries.clone() };
@@ -113,8 +114,8 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
 }
 
 /// The architecture that the object says, where the graph can be asked for one.
-fn multi(status: &Status, graph: &Path) -> Option<Arch> {
-    let is_service = graph.to_str().is_some_and(|name| name.contains("://"));
+fn multi(status: &Status, graph: &GraphName) -> Option<Arch> {
+    let is_service = graph.address().is_some() || graph.image().is_some();
     (status.desired.architecture.as_deref() == Some(MULTI) && is_service).then(|| "multi".parse().ok()).flatten()
 }
 

@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget};
 use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
+use clearway_operator::shape::STATUS_CAPS;
 use clearway_promql::{Fence, Limits};
+use clearway_sources::collector::ObjectLimits;
 
 /// A number with its thousands apart.
 fn number(value: u64) -> String {
@@ -53,21 +56,72 @@ fn queries() -> Vec<Cap> {
     ]
 }
 
+/// What evaluating rules about objects may cost, and what is read and written of objects.
+fn objects() -> String {
+    let (objects, budget) = (ObjectLimits::default(), EvaluationBudget::default());
+    let mut rows = EXPRESSION_CAPS.to_vec();
+    rows.extend([
+        ("Objects of one kind", objects.count as u64),
+        ("Bytes of the objects of one kind, as JSON without what is removed", objects.bytes as u64),
+    ]);
+    rows.extend([
+        ("Samples that queries look at, of one rule", budget.samples.rule),
+        ("Steps of expressions, of one rule", budget.steps.rule),
+        ("Samples, of all rules of one risk", budget.samples.risk),
+        ("Steps, of all rules of one risk", budget.steps.risk),
+        ("Samples, of one assessment", budget.samples.assessment),
+        ("Steps, of one assessment", budget.steps.assessment),
+    ]);
+    rows.extend(STATUS_CAPS);
+    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
+    for (what, most) in rows {
+        // Writing into a text cannot fail.
+        let _ = writeln!(out, "| {what} | {} |", number(most));
+    }
+    out
+}
+
+/// The bounds that hold for every document, whatever it is about.
+fn documents() -> String {
+    let limits = clearway_core::Limits::default();
+    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
+    for (what, most) in [
+        ("Bytes of one file or stream", limits.file_bytes),
+        ("Bytes of one document of a stream", limits.document_bytes as u64),
+        ("Levels of nesting in one document", limits.depth as u64),
+        ("Values in one object, after YAML aliases were followed", limits.nodes as u64),
+    ] {
+        let _ = writeln!(out, "| {what} | {} |", number(most));
+    }
+    out
+}
+
+/// With `SNAPSHOTS=overwrite` in the environment, the tables are written into the page.
 #[test]
 fn the_documented_caps_are_those_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/limits.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    for (name, want) in
-        [("graph", table(GraphLimits::CAPS)), ("registry", table(RegistryLimits::CAPS)), ("queries", table(&queries()))]
-    {
+    let mut wanted = text.clone();
+    for (name, table) in [
+        ("graph", table(GraphLimits::CAPS)),
+        ("registry", table(RegistryLimits::CAPS)),
+        ("queries", table(&queries())),
+        ("objects", objects()),
+        ("documents", documents()),
+    ] {
         let (begin, end) = (format!("<!-- caps: {name} -->\n"), "<!-- end -->");
-        let there = text.split_once(&begin).and_then(|(_, rest)| rest.split_once(end)).map(|(table, _)| table);
-        assert!(
-            there == Some(want.as_str()),
-            "between `{}` and `{end}` in docs/limits.md belongs:\n{want}",
-            begin.trim()
-        );
+        let (head, rest) =
+            wanted.split_once(&begin).unwrap_or_else(|| panic!("no `{}` in docs/limits.md", begin.trim()));
+        let (_, tail) = rest.split_once(end).unwrap_or_else(|| panic!("no `{end}` behind `{}`", begin.trim()));
+        wanted = format!("{head}{begin}{table}{end}{tail}");
     }
+    if std::env::var("SNAPSHOTS").is_ok_and(|what| what == "overwrite") {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    assert!(
+        text == wanted,
+        "docs/limits.md differs from the code; run this test with SNAPSHOTS=overwrite, which corrects it"
+    );
     for cap in queries() {
         assert!(cap.default >= 10 * cap.needs, "{}", cap.name);
     }

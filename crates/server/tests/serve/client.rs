@@ -11,7 +11,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 /// No answer takes longer, on a busy machine either.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// An answer as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use clearway_core::Address;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::Service;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -103,15 +104,15 @@ impl Scripted {
         self.asked.lock().unwrap().len()
     }
 
-    /// How it is reached, by whoever has little patience.
+    /// How it is reached, by whoever waits until it has answered.
     pub(crate) fn service(&self) -> Service {
-        self.service_within(Duration::from_millis(500))
+        self.service_within(Duration::from_hours(1))
     }
 
     /// How it is reached, by whoever waits for this long.
     pub(crate) fn service_within(&self, timeout: Duration) -> Service {
         let options = HttpOptions { timeout, body_bytes: 1 << 20, ..HttpOptions::default() };
-        Service::new(&format!("http://{}/api/upgrades_info", self.address), &options).unwrap()
+        Service::new(&Address::from(format!("http://{}/api/upgrades_info", self.address).as_str()), &options).unwrap()
     }
 }
 

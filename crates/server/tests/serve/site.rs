@@ -121,7 +121,13 @@ pub(crate) fn config(feed: Option<Feed>) -> Config {
         cache: None,
         interval: Duration::from_hours(1),
         service: ServiceOptions::default(),
-        listen: ListenOptions { threads: NonZeroUsize::new(2).unwrap(), ..ListenOptions::default() },
+        // Nobody is cut because the machine is busy; a test about cutting sets timeouts of its own.
+        listen: ListenOptions {
+            threads: NonZeroUsize::new(2).unwrap(),
+            read_timeout: Duration::from_hours(1),
+            write_timeout: Duration::from_hours(1),
+            ..ListenOptions::default()
+        },
         clock: still,
     }
 }

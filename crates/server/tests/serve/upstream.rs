@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clearway_core::{GraphLimits, Timestamp};
+use clearway_core::{Address, GraphLimits, Timestamp};
 use clearway_server::{Config, MirrorOptions, Scope};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::Service;
@@ -43,7 +43,7 @@ async fn a_mirror_of_another_clearway_answers_the_same() {
     let data = Data::example();
     let origin = Site::start(data.config()).await;
     let url = format!("http://{}{PREFIX}", origin.address);
-    let upstream = Service::new(&url, &HttpOptions::default()).unwrap();
+    let upstream = Service::new(&Address::from(url.as_str()), &HttpOptions::default()).unwrap();
     let site = Site::begin(mirror(upstream, &["stable-1.5"], data.config().clock));
     ready(&site).await;
     for query in ["stable-1.5", "candidate-1.5", "fast-1.5&arch=arm64", "nobody-knows", "stable-1.5&arch=s390x"] {
@@ -74,7 +74,7 @@ async fn the_age_of_upstream_s_answer_is_part_of_ours() {
     theirs.clock = time::now;
     let origin = Site::start(theirs).await;
     let url = format!("http://{}{PREFIX}", origin.address);
-    let upstream = Service::new(&url, &HttpOptions::default()).unwrap();
+    let upstream = Service::new(&Address::from(url.as_str()), &HttpOptions::default()).unwrap();
     let site = Site::begin(mirror(upstream, &[], time::now));
     time::pass(100);
     assert_eq!(site.graph("c").await.age(), 100, "as old as upstream's when it came");
@@ -151,7 +151,7 @@ async fn slow_channels_do_not_delay_others() {
     let slow = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"];
     let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
     upstream.never_answers(&slow);
-    let service = upstream.service_within(Duration::from_mins(5));
+    let service = upstream.service();
     let site = Site::begin(mirror(service, &[&slow[..], &["fast"]].concat(), config(None).clock));
     // Neither the configured one, nor those that clients ask for.
     site.serves("fast", &["1.0.0"]).await;

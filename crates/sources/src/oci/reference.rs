@@ -226,7 +226,13 @@ fn is_component(text: &str) -> bool {
     before.is_some_and(|last| last.is_ascii_alphanumeric())
 }
 
+/// A name for a message, without a user and a password in front of the host: no registry takes them there, and somebody may
+/// have tried.
 fn shown(text: &str) -> String {
+    let (scheme, name) = text.split_once("://").unwrap_or(("", text));
+    let host_end = name.find('/').unwrap_or(name.len());
+    let name = name[..host_end].rfind('@').map_or(name, |at| &name[at + 1..]);
+    let text = if scheme.is_empty() { name.to_owned() } else { format!("{scheme}://{name}") };
     text.chars().filter(|one| !one.is_control()).take(200).collect()
 }
 
@@ -321,6 +327,20 @@ mod tests {
             "`https://quay.io/a` does not name an image: only `oci://` may stand before the host; \
              write it as `oci://host[:port]/path[:tag|@digest]`"
         );
+    }
+
+    #[test]
+    fn credentials_before_the_host_are_not_shown() {
+        for (text, want) in [
+            ("oci://me:hunter2@quay.io/a", "`oci://quay.io/a` does"),
+            ("me:hunter2@quay.io/a@x", "`quay.io/a@x` does"),
+            ("me:hunter2@quay.io", "`quay.io` does"),
+        ] {
+            for error in [text.parse::<Image>().unwrap_err(), text.parse::<Repository>().unwrap_err()] {
+                assert!(error.to_string().starts_with(want), "{error}");
+                assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+            }
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn asked(url: &str, options: &HttpOptions, known: Option<&Validator>) -> Result<Answer, ServiceError> {
-    let service = Service::new(url, options).unwrap();
+    let service = Service::new(&Address::from(url), options).unwrap();
     run(service.answer("stable-1", &Arch::default(), known))
 }
 
@@ -50,6 +50,31 @@ fn refused(url: &str, options: &HttpOptions) -> String {
     let error = asked(url, options, None).unwrap_err();
     assert!(error.to_string().contains("/graph?channel=stable-1&arch=amd64"), "{error}");
     error.to_string()
+}
+
+#[test]
+fn credentials_and_tokens_are_never_shown() {
+    let secret = |url: &str| url.replacen("http://", "http://me:hunter2@", 1) + "?token=hunter2";
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (repeating, _heard) =
+        says("403 Forbidden", r#"{"kind":"no","value":"http://me:hunter2@h/graph?token=hunter2 is forbidden"}"#);
+    let (elsewhere, _heard) = says("302 Found\r\nlocation: http://me:hunter2@elsewhere.example.com/?token=hunter2", "");
+    let (page, heard) = says("200 OK", "<html>");
+    let mut shown = Vec::new();
+    for url in [format!("http://{gone}/p"), repeating, elsewhere, page] {
+        let service = Service::new(&Address::from(secret(&url).as_str()), &HttpOptions::default()).unwrap();
+        let error = run(service.answer("stable-1", &Arch::default(), None)).unwrap_err();
+        shown.extend([format!("{service:?}"), service.base(), format!("{error:?}"), error.to_string()]);
+    }
+    for url in ["ftp://me:hunter2@h/?token=hunter2", "me:hunter2@h/?token=hunter2", "https://me:hunter2@?token=hunter2"]
+    {
+        let error = Service::new(&Address::from(url), &HttpOptions::default()).unwrap_err();
+        shown.extend([format!("{error:?}"), error.to_string()]);
+    }
+    assert!(shown.iter().all(|text| !text.contains("hunter2")), "{shown:#?}");
+    // They are sent all the same.
+    let asked = heard.recv().unwrap();
+    assert!(asked.contains("token=hunter2") && asked.contains("authorization: Basic"), "{asked}");
 }
 
 #[test]
@@ -69,12 +94,12 @@ fn an_address_is_read_with_or_without_what_stands_below_the_base() {
         ("http://h:8080/?channel=", "http://h:8080", "http://h:8080/graph", None, None),
         ("https://u:secret@h/p/graph?token=t&channel=a", "https://h/p", "https://h/p/graph", Some("a"), None),
     ] {
-        let service = Service::new(url, &HttpOptions::default()).unwrap();
-        assert_eq!((service.base().as_str(), shown(&service.graph).as_str()), (base, graph), "{url}");
+        let service = Service::new(&Address::from(url), &HttpOptions::default()).unwrap();
+        assert_eq!((service.base().as_str(), service.graph.to_string().as_str()), (base, graph), "{url}");
         assert_eq!((service.channel(), service.arch()), (channel, arch), "{url}");
     }
     for (url, why) in [("ftp://h/", "begin with https://"), ("h/graph", "relative URL"), ("https://", "empty host")] {
-        let error = Service::new(url, &HttpOptions::default()).unwrap_err().to_string();
+        let error = Service::new(&Address::from(url), &HttpOptions::default()).unwrap_err().to_string();
         assert!(error.contains(why), "{url}: {error}");
     }
 }
@@ -83,7 +108,7 @@ fn an_address_is_read_with_or_without_what_stands_below_the_base() {
 fn a_service_can_be_shared_between_tasks() {
     fn check<T: Send + Sync + 'static>(_: &T) {}
     fn check_future<T: Send>(_: T) {}
-    let service = Service::new("https://h/", &HttpOptions::default()).unwrap();
+    let service = Service::new(&Address::from("https://h/"), &HttpOptions::default()).unwrap();
     check(&service);
     check_future(service.answer("a", &Arch::default(), None));
     check_future(service.graph_data(&Limits::default()));
@@ -171,7 +196,7 @@ fn a_body_without_an_end_is_given_up() {
 fn graph_data_is_unpacked_or_said_to_be_none() {
     let data = |body: &[u8]| {
         let (url, heard) = says("200 OK", body);
-        let service = Service::new(&url, &HttpOptions::default()).unwrap();
+        let service = Service::new(&Address::from(url.as_str()), &HttpOptions::default()).unwrap();
         let outcome = run(service.graph_data(&Limits::default()));
         assert!(heard.recv().unwrap().starts_with("GET /api/upgrades_info/graph-data HTTP/1.1\r\n"));
         outcome

@@ -1,7 +1,5 @@
 //! A registry that fails: now and then, half of the time, for good, and with wrong answers.
 
-use std::time::Duration;
-
 use clearway_core::{Digest, RegistryLimits};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions, Why};
 use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
@@ -10,7 +8,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use crate::proxy::{Answer, Proxy, status};
-use crate::{quick, scrape, scrape_as, versions};
+use crate::{hurried, quick, scrape, scrape_as, versions};
 
 async fn push_some(base_url: &str) {
     let push = Pusher::new(base_url, "a");
@@ -36,20 +34,19 @@ async fn whatever_goes_wrong_once_is_tried_again() {
     let Some(registry) = registry().await else { return };
     let push = Pusher::new(&registry.base_url(), "a");
     push.release("one", "1.0.0", "amd64").await;
-    let short = RegistryOptions { timeout: Duration::from_millis(300), ..quick() };
     let busy = Answer::Say(StatusCode::TOO_MANY_REQUESTS, vec![("retry-after", "3600".to_owned())], vec![]);
-    for (name, fault) in [
-        ("502", status(502)),
-        ("500", status(500)),
-        ("429", busy),
-        ("429 without a time", status(429)),
-        ("cut", Answer::Cut),
-        ("hang", Answer::Hang),
-        ("stall", Answer::Stall),
+    for (name, fault, options) in [
+        ("502", status(502), quick()),
+        ("500", status(500), quick()),
+        ("429", busy, quick()),
+        ("429 without a time", status(429), quick()),
+        ("cut", Answer::Cut, quick()),
+        ("hang", Answer::Hang, hurried()),
+        ("stall", Answer::Stall, hurried()),
     ] {
         let script = move |asked: &crate::proxy::Asked| if asked.before == 0 { fault.clone() } else { Answer::Pass };
         let proxy = Proxy::start(registry.base_url(), script).await;
-        let registry = Registry::new(short.clone()).unwrap();
+        let registry = Registry::new(options).unwrap();
         let scraped = scrape_as(&registry, proxy.host(), "a", &Cache::none()).await.unwrap();
         assert_eq!(versions(&scraped), ["1.0.0"], "{name}");
         assert_eq!(scraped.left_out, [], "{name}");
@@ -66,18 +63,22 @@ async fn a_layer_that_is_cut_or_stalls_in_its_middle_is_read_again() {
     let metadata = clearway_testbed::images::metadata("1.0.0", &json!({}));
     let layer = tar(&[("release-manifests/release-metadata", &metadata), ("noise", &noise)]);
     let layer = push.image(Family::Oci, Some("one"), "amd64", vec![layer]).await;
-    let proxy = Proxy::start(registry.base_url(), |asked| match asked.before {
-        _ if !asked.line.contains("/blobs/") => Answer::Pass,
-        0 | 1 => Answer::Cut,
-        2 => Answer::Hang,
-        _ => Answer::Pass,
-    })
-    .await;
-    let short = RegistryOptions { timeout: Duration::from_millis(500), ..quick() };
-    let scraped = scrape_as(&Registry::new(short).unwrap(), proxy.host(), "a", &Cache::none()).await.unwrap();
-    assert_eq!(crate::listed(&scraped)[0].2, layer.digest);
-    let asked = proxy.take();
-    assert_eq!(asked.iter().filter(|line| line.contains("/blobs/")).count(), 8, "{asked:#?}");
+    for (fault, options, attempts) in [(Answer::Cut, quick(), 3..=3), (Answer::Hang, hurried(), 3..=usize::MAX)] {
+        let script = move |asked: &crate::proxy::Asked| {
+            if asked.line.contains("/blobs/") && asked.before < 2 { fault.clone() } else { Answer::Pass }
+        };
+        let proxy = Proxy::start(registry.base_url(), script).await;
+        let scraped = scrape_as(&Registry::new(options).unwrap(), proxy.host(), "a", &Cache::none()).await.unwrap();
+        assert_eq!(crate::listed(&scraped)[0].2, layer.digest);
+        let asked = proxy.take();
+        let mut blobs = std::collections::BTreeMap::<&String, usize>::new();
+        for line in asked.iter().filter(|line| line.contains("/blobs/")) {
+            *blobs.entry(line).or_default() += 1;
+        }
+        // The configuration and the layer.
+        assert_eq!(blobs.len(), 2, "{asked:#?}");
+        assert!(blobs.values().all(|count| attempts.contains(count)), "{asked:#?}");
+    }
 }
 
 #[tokio::test]

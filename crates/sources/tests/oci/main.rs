@@ -27,6 +27,13 @@ fn quick() -> RegistryOptions {
     RegistryOptions { pace, ..RegistryOptions::default() }
 }
 
+/// Options with which what hangs is given up soon, and what is only slow is tried until it succeeds: so a busy machine
+/// changes how often is asked, and not what comes of it.
+fn hurried() -> RegistryOptions {
+    let pace = Pace { attempts: 1_000, ..quick().pace };
+    RegistryOptions { timeout: Duration::from_millis(300), pace, ..quick() }
+}
+
 async fn scrape(host: &str, repository: &str, cache: &Cache) -> Result<Scraped, OciError> {
     scrape_as(&Registry::new(quick()).unwrap(), host, repository, cache).await
 }
