@@ -13,8 +13,8 @@ use super::collect::BYTES;
 use super::memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
 use crate::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
 
-/// Bytes of an answer of an update service. `OpenShift`'s largest has 2 MB.
-const ANSWER_BYTES: u64 = 32 << 20;
+/// Bytes of an answer of an update service. `OpenShift`'s largest has 0.5 MB.
+pub(super) const ANSWER_BYTES: u64 = 16 << 20;
 /// Bytes of the names of entries that are kept.
 const NAMES_BYTES: usize = 8 << 20;
 

@@ -23,6 +23,13 @@ fn names(inputs: &Inputs) -> Vec<String> {
 }
 
 #[test]
+fn what_is_gathered_keeps_to_the_caps_on_graphs() {
+    let caps = clearway_core::GraphLimits::default();
+    assert_eq!((collect::FILES, collect::BYTES, collect::NAME_BYTES), (caps.files, caps.data_bytes, caps.path_bytes));
+    assert_eq!(archive::ANSWER_BYTES, caps.answer_bytes as u64);
+}
+
+#[test]
 fn a_directory_is_its_files_and_nothing_else() {
     let root = sample();
     let inputs = directory(root.path(), &Limits::default()).unwrap();
