@@ -62,6 +62,8 @@ fn furnish(place: &Path) {
              [{{\"from\": \"1.0.0\", \"to\": \"1.0.1\"}}], \"risks\": [{risk}]}}]}}"
         ),
     );
+    // YAML has no raw control characters, and a file with one is not used.
+    let json = json.replace('\u{9b}', "\\u009b");
     let condition = format!("{{type: Recommended, status: 'False', reason: R, message: {json}}}");
     write(
         "state/objects/config.openshift.io/ClusterVersion/_/version.yaml",
