@@ -17,7 +17,7 @@ caps! {
         /// Bytes of graph-data as a service sends it, packed
         packed_bytes: u64 = 16 << 20, needs 567_192;
         /// Files of graph-data
-        files: usize = 50_000, needs 1_796;
+        files: usize = 200_000, needs 1_796;
         /// Bytes of the path of a file
         path_bytes: usize = 1 << 10, needs 85;
         /// Values of one object in a file, after YAML aliases were followed

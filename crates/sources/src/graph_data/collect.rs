@@ -15,7 +15,7 @@ use super::{DIRECTORIES, SIGNATURES};
 use crate::file_tree::{FileTree, ReadError, Target, printable, resolve};
 
 /// Files of one revision. OpenShift's graph-data has 1,800.
-pub(crate) const FILES: usize = 50_000;
+pub(crate) const FILES: usize = 200_000;
 /// Bytes of all files of one revision. OpenShift's graph-data has 6 MB.
 pub(crate) const BYTES: u64 = 64 << 20;
 /// Bytes of the path of one file.
