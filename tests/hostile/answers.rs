@@ -16,7 +16,7 @@ use crate::stranger::{End, Said, Stranger};
 #[serde(deny_unknown_fields)]
 struct Attack {
     /// What somebody tries.
-    attack: String,
+    title: String,
     #[serde(default = "ok")]
     status: u16,
     /// Lines of the head.
@@ -73,7 +73,7 @@ fn answers_for_the_operator() {
     let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
     operator.until("both updates are recommended", both);
     for (name, attack) in attack::all::<Attack>("answers") {
-        let what = format!("{name} ({})", attack.attack);
+        let what = format!("{name} ({})", attack.title);
         let said = attack.said();
         stranger.says(move |_| said.clone());
         if attack.unknown {
@@ -108,7 +108,7 @@ fn answers_for_a_mirror_and_commands() {
     let mirrored = format!("http://127.0.0.1:{port}/api/upgrades_info");
     let show = |graph: &str| run(place.path(), &["graph", "show", "c", "--arch", "amd64", "--graph", graph]);
     for (name, attack) in attack::all::<Attack>("answers") {
-        let what = format!("{name} ({})", attack.attack);
+        let what = format!("{name} ({})", attack.title);
         let said = attack.said();
         stranger.says(move |_| said.clone());
         let url = format!("{upstream}?channel=c&arch=amd64");

@@ -19,7 +19,7 @@ use crate::program::{COMMAND, Service, run, shortened};
 #[serde(deny_unknown_fields)]
 struct Attack {
     /// What somebody tries.
-    attack: String,
+    title: String,
     /// Files beside the good ones, or in place of one.
     files: BTreeMap<String, Content>,
     /// The revision is refused, and this is said.
@@ -130,7 +130,7 @@ fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&s
     let lint = run(place, &[&["graph", "lint"][..], graph].concat());
     let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
     let assessed = run(place, &[&assess[..], &["--series", "feed.prom"], graph].concat());
-    let what = format!("{name} ({}) from {source}", attack.attack);
+    let what = format!("{name} ({}) from {source}", attack.title);
     for (command, ended) in [("lint", &lint), ("show", &show), ("assess", &assessed)] {
         let text = shortened(&ended.text);
         if let Some(never) = &attack.never {
@@ -176,7 +176,7 @@ fn graph_data_for_services() {
     operator.until("both updates are recommended", both);
     service.forget();
     for (name, attack) in attack::all::<Attack>("graph-data") {
-        let what = format!("{name} ({})", attack.attack);
+        let what = format!("{name} ({})", attack.title);
         let data = publish(&attack.files);
         let line = service.line_with(&["graph-data refused", "published", "cannot be read"]);
         if attack.refused.is_some() {

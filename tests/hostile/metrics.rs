@@ -13,7 +13,7 @@ use crate::stranger::{End, Said, Stranger};
 #[serde(deny_unknown_fields)]
 struct Attack {
     /// What somebody tries.
-    attack: String,
+    title: String,
     #[serde(default = "ok")]
     status: u16,
     answer: Content,
@@ -56,7 +56,7 @@ fn metrics_for_the_operator() {
     let both = |status: &Value| is_recommended(status, "1.1.0") && is_recommended(status, "1.2.0");
     operator.until("both updates are recommended", both);
     for (name, attack) in attack::all::<Attack>("metrics") {
-        let what = format!("{name} ({})", attack.attack);
+        let what = format!("{name} ({})", attack.title);
         let mut said = Said::json(attack.answer.bytes().unwrap());
         (said.status, said.end) = (attack.status, attack.end);
         prometheus.says(move |asked| if asked.contains("touched") { said.clone() } else { value("0") });

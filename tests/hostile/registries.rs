@@ -13,7 +13,7 @@ use crate::stranger::{End, Said, Stranger};
 #[serde(deny_unknown_fields)]
 struct Attack {
     /// What somebody tries.
-    attack: String,
+    title: String,
     /// By path, the longest that fits.
     answers: BTreeMap<String, Answer>,
     says: String,
@@ -59,7 +59,7 @@ fn registries_for_commands() {
             assert!(
                 ended.code != 0 && ended.text.contains(&attack.says) && ended.text.contains(&stranger.host),
                 "{name} ({}): {command:?} ends with {}: {text}",
-                attack.attack,
+                attack.title,
                 ended.code
             );
         }

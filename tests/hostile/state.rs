@@ -15,7 +15,7 @@ use crate::stranger::{Said, Stranger};
 #[serde(deny_unknown_fields)]
 struct Attack {
     /// What somebody tries.
-    attack: String,
+    title: String,
     files: BTreeMap<String, Content>,
     /// What the operator logs about each.
     says: String,
@@ -31,7 +31,7 @@ fn state_for_the_operator_and_commands() {
     let service = Stranger::start(|_| Said::json(graph()));
     let upstream = format!("http://{}/api", service.host);
     for (name, attack) in attack::all::<Attack>("state") {
-        let what = format!("{name} ({})", attack.attack);
+        let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("state");
         write_state(&state);

@@ -87,15 +87,14 @@ fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let path = request.split(' ').nth(1).unwrap_or_default();
     let asked = format!("{path} {}", String::from_utf8_lossy(&body));
     let said = script.lock().unwrap()(&asked);
-    let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", said.status);
-    for (name, value) in &said.head {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
+    let mut head = said.head;
     if said.end == End::Whole {
-        head.push_str(&format!("content-length: {}\r\n", said.body.len()));
+        head.push(("content-length".to_owned(), said.body.len().to_string()));
     }
+    let lines: String = head.iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat()).collect();
     let mut stream = reader.into_inner();
-    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    let status = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", said.status);
+    stream.write_all(format!("{status}{lines}\r\n").as_bytes())?;
     stream.write_all(&said.body)?;
     match said.end {
         End::Whole => Ok(()),

@@ -11,7 +11,6 @@ use kube::{Api, Client, CustomResource, CustomResourceExt as _, ResourceExt as _
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
 #[kube(group = "live.clearway.dev", version = "v1", kind = "Database", namespaced, status = "DatabaseStatus")]

@@ -83,7 +83,9 @@ fn of_files(caps: &GraphLimits) -> Seen {
     let outcome = load(&inputs(), &limits(caps));
     let seen = outcome.revision.map(|revision| {
         let mut seen = BTreeMap::new();
-        graphs(&revision).iter().for_each(|(name, graph)| updates(graph, name, &mut seen));
+        for (name, graph) in &graphs(&revision) {
+            updates(graph, name, &mut seen);
+        }
         seen
     });
     (seen, outcome.diagnostics)

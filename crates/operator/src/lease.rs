@@ -28,7 +28,7 @@ impl Terms {
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { duration: Duration::from_secs(60), renew: Duration::from_secs(20) }
+        Terms { duration: Duration::from_mins(1), renew: Duration::from_secs(20) }
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A directory from a stranger may hold links that lead elsewhere, named pipes that never answer, and files that are
 //! replaced between a look and the opening. So every path is walked name by name from an open directory, the system is
-//! never asked to follow a link ([`crate::file_tree::resolve`] does, inside the directory), what is no regular file is not
+//! never asked to follow a link (`file_tree::resolve` does, inside the directory), what is no regular file is not
 //! opened, and what was opened is looked at again. The directory itself is named by the user and may be a link.
 //!
-//! [`read_settled`] reads such a directory again when it changed while it was read.
+//! `read_settled` reads such a directory again when it changed while it was read.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,6 @@
 //! Graph-data: a directory, the same directory at a git revision, an archive of one, or one answer in a file.
 //!
-//! Whatever holds it, [`collect`](mod@collect) says which files are read, and what refuses the revision.
+//! Whatever holds it, the module `collect` says which files are read, and what refuses the revision.
 
 mod archive;
 mod collect;

@@ -181,8 +181,8 @@ async fn all_answers_together_keep_to_a_cap_in_bytes() {
     let site = Site::begin(configuration);
     ready(&site).await;
     let kept = format!("{PREFIX}/graph?channel=kept");
-    let size = site.get_with(&kept, &[("Accept-Encoding", "gzip")]).await.body.len();
-    assert!(size > 2_000 && size < 4_000, "{size}: two or three of them fit");
+    let packed = site.get_with(&kept, &[("Accept-Encoding", "gzip")]).await.body.len();
+    assert!(packed > 2_000 && packed < 4_000, "{packed}: two or three of them fit");
     // A client that takes no packed body gets the whole of it, although there is no room to keep that.
     assert_eq!(site.graph("kept").await.versions().len(), 1000);
     for channel in ["a", "b", "c", "d", "e"] {

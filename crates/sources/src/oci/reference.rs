@@ -230,9 +230,9 @@ fn is_component(text: &str) -> bool {
 /// have tried.
 fn shown(text: &str) -> String {
     let (scheme, name) = text.split_once("://").unwrap_or(("", text));
-    let host_end = name.find('/').unwrap_or(name.len());
-    let name = name[..host_end].rfind('@').map_or(name, |at| &name[at + 1..]);
-    let text = if scheme.is_empty() { name.to_owned() } else { format!("{scheme}://{name}") };
+    let (host, path) = name.find('/').and_then(|end| name.split_at_checked(end)).unwrap_or((name, ""));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let text = if scheme.is_empty() { format!("{host}{path}") } else { format!("{scheme}://{host}{path}") };
     text.chars().filter(|one| !one.is_control()).take(200).collect()
 }
 

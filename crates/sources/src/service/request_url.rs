@@ -7,11 +7,11 @@ use reqwest::Url;
 /// A URL as it is requested. Shown, it has no user and no password, and of its query only the channel and the
 /// architecture: a token may stand in the rest.
 #[derive(Clone, PartialEq, Eq)]
-pub struct RequestUrl(Url);
+pub struct RequestUrl(Box<Url>);
 
 impl RequestUrl {
     pub(super) fn new(url: Url) -> Self {
-        RequestUrl(url)
+        RequestUrl(Box::new(url))
     }
 
     /// The URL with everything that is in it, for whoever connects.
@@ -22,7 +22,7 @@ impl RequestUrl {
 
 impl fmt::Display for RequestUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.0.clone();
+        let mut shown = Url::clone(&self.0);
         // Both fail only for URLs that can have neither.
         let _ = shown.set_password(None);
         let _ = shown.set_username("");
