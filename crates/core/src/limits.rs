@@ -78,6 +78,19 @@ mod tests {
     }
 
     #[test]
+    fn a_listed_cap_is_the_one_that_is_enforced() {
+        let limits = RegistryLimits::default();
+        for (name, enforced) in [
+            ("layer_bytes", limits.layer_bytes),
+            ("unpacked_bytes", limits.unpacked_bytes),
+            ("manifest_bytes", limits.manifest_bytes),
+        ] {
+            let listed = RegistryLimits::CAPS.iter().find(|cap| cap.name == name).unwrap().default;
+            assert_eq!(listed, enforced, "{name}");
+        }
+    }
+
+    #[test]
     fn a_cap_is_set_by_its_name() {
         let caps = GraphLimits::default().with("releases", 7).with("nonsense", 8);
         assert_eq!(caps, GraphLimits { releases: 7, ..GraphLimits::default() });

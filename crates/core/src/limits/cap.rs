@@ -63,7 +63,11 @@ macro_rules! caps {
                 name: stringify!($field),
                 what: concat!($($what),+),
                 needs: $needs,
-                default: $default as u64,
+                // With the type of the field: without one, a large number is an `i32` and wraps around.
+                default: {
+                    let value: $type = $default;
+                    value as u64
+                },
             },)*];
         }
     };
