@@ -6,6 +6,7 @@ use clearway_core::Timestamp;
 
 use crate::api::{Kind, Release, Status, UpdateState};
 use crate::ask::Trouble;
+use crate::graph_findings::GraphFindings;
 use crate::work::{Failure, Progress, Step, Work};
 
 condition_set! {
@@ -59,8 +60,11 @@ pub(crate) struct Sayings<'a> {
 pub(crate) enum Retrieval<'a> {
     /// Nothing was asked yet.
     NotYet,
-    /// It is.
-    Current,
+    /// It is; but not all of the answer could be used.
+    Current {
+        /// What could not.
+        findings: Option<&'a GraphFindings>,
+    },
     /// It is not.
     Trouble {
         /// Why.
@@ -134,7 +138,10 @@ fn noun(kind: Kind) -> &'static str {
 
 fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
     match retrieval {
-        Retrieval::Current => Verdict::ok(),
+        Retrieval::Current { findings } => match findings.and_then(GraphFindings::summary) {
+            Some(summary) => Verdict::ok_because(reason!("AsExpected"), summary),
+            None => Verdict::ok(),
+        },
         Retrieval::NotYet => Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been asked yet."),
         Retrieval::Trouble { trouble, known } => {
             let known = known.map(|at| format!(" What is shown is what it said at {at}.")).unwrap_or_default();

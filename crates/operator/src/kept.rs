@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::api::Kind;
 use crate::ask::Ask;
+use crate::graph_findings::GraphFindings;
 use crate::knowledge::Knowledge;
 
 /// Bytes that an object may hold, packed.
@@ -48,6 +49,8 @@ pub struct Kept {
     answers: String,
     #[serde(default)]
     digest: Option<Digest>,
+    #[serde(default)]
+    findings: GraphFindings,
 }
 
 impl Kept {
@@ -69,6 +72,7 @@ impl Kept {
             graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
             answers: kept::write(answers),
             digest: Some(knowledge.digest.clone()),
+            findings: knowledge.findings.clone(),
         }
     }
 
@@ -89,6 +93,7 @@ impl Kept {
         if let Some(digest) = &self.digest {
             knowledge.digest.clone_from(digest);
         }
+        knowledge.findings.clone_from(&self.findings);
         let answers = kept::read(&self.answers).unwrap_or_default();
         Some((ask, knowledge, answers))
     }

@@ -8,6 +8,7 @@ use clearway_core::{Diagnostic, Digest, Limits, Timestamp, Version};
 use clearway_graph::{Graph, Node, wire};
 
 use crate::api::{ConditionalUpdateRisk, MULTI, Release};
+use crate::graph_findings::GraphFindings;
 
 /// The key of a release's own page.
 const URL: &str = "url";
@@ -38,8 +39,10 @@ pub struct Knowledge {
     pub plan: Plan,
     /// The release that the cluster runs, as the service describes it.
     pub current: Release,
-    /// What was wrong with the answer.
+    /// What was wrong with the answer, all of it.
     pub diagnostics: Vec<Diagnostic>,
+    /// The same, as the status tells it.
+    pub findings: GraphFindings,
     targets: Vec<Target>,
     /// The part of the answer that all of this follows from.
     answer: Vec<u8>,
@@ -83,6 +86,7 @@ impl Knowledge {
             digest: Digest::sha256(answer),
             plan,
             current,
+            findings: GraphFindings::new(&read.diagnostics, from),
             diagnostics: read.diagnostics,
             targets,
             answer: wire::write(&part),

@@ -11,6 +11,7 @@ pub mod carry_out;
 mod conditions;
 pub mod driver;
 pub mod embedded;
+pub mod graph_findings;
 pub mod heartbeat;
 pub mod history;
 pub mod install;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_advice::Assessment;
-use clearway_advice::evidence::{ObjectQuestion, Question};
+use clearway_advice::evidence::{Failure, FailureClass, ObjectQuestion, Observation, Question};
 use clearway_advice::rounds::Rounds;
 use clearway_core::{Digest, Timestamp};
 use clearway_sources::service::Validator;
@@ -73,6 +73,8 @@ pub struct Reconciler {
     retrieved_at: Option<Timestamp>,
     counts: Counts,
     said: BTreeSet<String>,
+    /// Whether the metrics store answered last time.
+    metrics_answer: Option<bool>,
     kept: Option<Kept>,
 }
 
@@ -142,6 +144,7 @@ impl Reconciler {
             retrieved_at: None,
             counts: Counts::default(),
             said: BTreeSet::new(),
+            metrics_answer: None,
             kept: None,
         }
     }
@@ -216,9 +219,10 @@ impl Reconciler {
                 }
                 self.work = Work::Idle;
             }
-            Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now),
+            Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
             Input::Evidence { query, result } => {
                 *(if result.is_ok() { &mut self.counts.answered } else { &mut self.counts.failed }) += 1;
+                self.note_metrics(&result, effects);
                 self.rounds.answered(&query, result, now);
             }
             Input::Looked(objects) => {
@@ -338,7 +342,7 @@ impl Reconciler {
         }
     }
 
-    fn fetched(&mut self, ask: &Ask, outcome: Result<Fetched, Trouble>, now: Timestamp) {
+    fn fetched(&mut self, ask: &Ask, outcome: Result<Fetched, Trouble>, now: Timestamp, effects: &mut Vec<Effect>) {
         if self.feed.ask.as_ref() != Some(ask) {
             return;
         }
@@ -353,6 +357,9 @@ impl Reconciler {
                 if let Fetched::Knowledge(knowledge, validator) = fetched {
                     self.progress.composed &=
                         self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
+                    if let Some(summary) = knowledge.findings.summary() {
+                        self.say(Weight::Warning, "GraphFindings", &summary, effects);
+                    }
                     self.knowledge = Some(Arc::new(*knowledge));
                     self.feed.validator = validator;
                     self.objects = None;
@@ -468,7 +475,7 @@ impl Reconciler {
         let evidence = status::evidence(&self.rounds, self.objects.as_ref(), &object.spec, &self.settings);
         let retrieval = match (&self.feed.trouble, self.feed.tried) {
             (Some(trouble), _) => Retrieval::Trouble { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
-            (None, true) => Retrieval::Current,
+            (None, true) => Retrieval::Current { findings: self.knowledge.as_ref().map(|known| &known.findings) },
             (None, false) => Retrieval::NotYet,
         };
         let known = Known { knowledge: self.knowledge.as_deref(), evidence, retrieval, work: &self.work, invalid };
@@ -568,6 +575,32 @@ impl Reconciler {
         {
             self.say(weight, reason, &message, effects);
         }
+    }
+
+    /// Tells when the metrics store goes away, and when it is back.
+    fn note_metrics(
+        &mut self,
+        result: &Result<Observation<clearway_promql::eval::Value>, Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let answers = match result {
+            Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
+                let message = format!("Queries of risks get no answer: {}", failure.message);
+                self.say(Weight::Warning, "MetricsUnreachable", &message, effects);
+                false
+            }
+            // Whatever else went wrong, somebody answered.
+            _ => true,
+        };
+        if answers && self.metrics_answer == Some(false) {
+            self.say(Weight::Normal, "MetricsReachable", "Queries of risks are answered again.", effects);
+        }
+        if self.metrics_answer != Some(answers) {
+            // So that the other is said again when it happens again.
+            let over = if answers { "MetricsUnreachable" } else { "MetricsReachable" };
+            self.said.retain(|said| !said.starts_with(&format!("{over}\n")));
+        }
+        self.metrics_answer = Some(answers);
     }
 
     /// Says something once until something else is said under the same word.

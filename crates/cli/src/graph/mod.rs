@@ -39,10 +39,15 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
 
 /// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
 pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
+    revision_and_findings(inputs).map(|(revision, _)| revision)
+}
+
+/// The same, with what is wrong with it.
+pub(crate) fn revision_and_findings(inputs: &Inputs) -> Result<(Revision, Vec<Diagnostic>)> {
     let outcome = load(inputs, &Limits::default());
     tell("the files have", &outcome.diagnostics);
     match outcome.revision {
-        Some(revision) => Ok(revision),
+        Some(revision) => Ok((revision, outcome.diagnostics)),
         None => bail!("the graph-data is refused as a whole; the errors above say why"),
     }
 }

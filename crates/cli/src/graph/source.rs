@@ -44,6 +44,8 @@ pub(crate) struct View {
     pub(crate) name: String,
     /// The architecture; an answer in a file does not say.
     pub(crate) arch: Option<Arch>,
+    /// What is wrong with the graph.
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Answered {
@@ -255,7 +257,8 @@ pub(crate) fn view_for(
         };
         let arch = arch_of(&service, arch)?;
         let answer = answer(&service, channel, &arch)?.told();
-        return Ok(View { graph: answer.graph, revision: None, name: channel.to_owned(), arch: Some(arch) });
+        let Answered { graph, diagnostics, .. } = answer;
+        return Ok(View { graph, revision: None, name: channel.to_owned(), arch: Some(arch), diagnostics });
     }
     match given(source)? {
         Given::Files(inputs) => of_files(&inputs, channel, arch),
@@ -265,7 +268,7 @@ pub(crate) fn view_for(
 
 /// One channel of graph-data.
 pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
-    let revision = super::revision(inputs)?;
+    let (revision, diagnostics) = super::revision_and_findings(inputs)?;
     let Some(channel) = channel else {
         let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
         bail!("name a channel; there are {}", super::listing(&channels));
@@ -276,7 +279,7 @@ pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arc
     if let Some(above) = graph.above(revision.caps()) {
         bail!("the channel `{channel}` on {arch} has {above}");
     }
-    Ok(View { graph, revision: Some(revision), name: channel.to_owned(), arch: Some(arch) })
+    Ok(View { graph, revision: Some(revision), name: channel.to_owned(), arch: Some(arch), diagnostics })
 }
 
 /// An answer as the channel it is of.
@@ -284,5 +287,5 @@ pub(crate) fn of_answer(answer: Answered, channel: Option<&str>, arch: Option<&A
     answer.check(channel, arch)?;
     let answer = answer.told();
     let name = channel.map_or(answer.name, str::to_owned);
-    Ok(View { graph: answer.graph, revision: None, name, arch: None })
+    Ok(View { graph: answer.graph, revision: None, name, arch: None, diagnostics: answer.diagnostics })
 }

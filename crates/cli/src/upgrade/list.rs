@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::object::{Found, Subject};
 use super::updates::{Known, known};
-use super::words::{Said, Statement, clean, indented, reason_and_message};
+use super::words::{Said, Statement, clean, indented, left_out, reason_and_message};
 use crate::arguments::DataFormat;
 use crate::exit::Exit;
 use crate::output::{self, printable};
@@ -92,7 +92,11 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
     }
     let verb = if any { "refresh" } else { "display" };
     match conditions.get("RetrievedUpdates") {
-        Some(condition) if condition.status == Word::True => {}
+        Some(condition) if condition.status == Word::True => {
+            if let Some(message) = left_out(conditions) {
+                output::print_note!("warning: {message}\n");
+            }
+        }
         Some(condition) => {
             let Condition { reason, message, .. } = condition;
             output::print_note!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));

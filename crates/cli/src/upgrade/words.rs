@@ -69,3 +69,9 @@ pub(super) fn indented(text: &str, by: usize) -> String {
 pub(super) fn reason_and_message(reason: &str, message: &str) -> String {
     format!("  Reason: {}\n  Message: {}", printable(reason), indented(&clean(message), 2))
 }
+
+/// What the operator could not use of the graph: where an update went that somebody expected (U8).
+pub(super) fn left_out(conditions: &Conditions) -> Option<String> {
+    let retrieved = conditions.get("RetrievedUpdates")?;
+    (retrieved.status == Word::True && !retrieved.message.is_empty()).then(|| printable(&retrieved.message))
+}

@@ -163,3 +163,32 @@ fn an_answer_does_not_say_of_which_architecture_it_is_and_a_cluster_may() {
     let named = place.run(&["assess", "--graph", "stable.json", "--snapshot", "snapshot", "--arch", "multi"]);
     assert!(named.code == 3 && named.err.contains("leave --arch out"), "{named:?}");
 }
+
+/// U8: a target in both lists is conditional, and that is said.
+#[test]
+fn what_of_a_graph_cannot_be_used_is_in_the_data() {
+    let place = Place::new();
+    let node = |version: &str| serde_json::json!({"version": version, "payload": format!("r.example.com/p:{version}")});
+    let risk = serde_json::json!({"name": "R", "url": "https://example.com", "message": "m", "matchingRules": [{"type": "Always"}]});
+    let answer = serde_json::json!({
+        "nodes": [node("1.0.0"), node("1.1.0")], "edges": [[0, 1]],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.1.0"}], "risks": [risk]}],
+    });
+    place.write("answer.json", answer.to_string());
+    place.write("metrics.prom", "up 1\n");
+    let run = place.run(&[
+        "assess",
+        "--graph",
+        "answer.json",
+        "--version",
+        "1.0.0",
+        "--series",
+        "metrics.prom",
+        "-o",
+        "json",
+    ]);
+    let json = run.json();
+    assert_eq!(json["updates"][0]["recommended"]["status"], "False", "{json}");
+    assert_eq!(json["diagnostics"][0]["code"], "GD065", "{json}");
+    assert!(json["diagnostics"][0]["message"].as_str().unwrap().contains("1.1.0"), "{json}");
+}

@@ -138,5 +138,5 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
         shown +=
             usize::from(["\\u{202e}", "\\u202e", "\\x1b", "\\u001b"].iter().any(|escape| printed.contains(escape)));
     }
-    assert!(shown >= 40, "only {shown} commands printed any of it");
+    assert!(shown >= 35, "only {shown} commands printed any of it");
 }

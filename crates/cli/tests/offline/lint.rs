@@ -15,7 +15,7 @@ fn samples(place: &Place, format: &str) -> super::Answer {
 fn the_samples_for_a_person() {
     let answer = samples(&Place::with_samples(), "table");
     assert_data_eq!(&answer.out, file!["golden/lint.txt"].raw());
-    assert_eq!(answer.err, "7 objects checked: 4 errors, 1 warning, 0 notes\n");
+    assert_eq!(answer.err, "7 objects checked: 4 errors, 0 warnings, 1 note\n");
     assert_eq!(answer.code, 1);
 }
 

@@ -404,3 +404,15 @@ fn files_that_are_no_objects_are_named_and_the_rest_goes_on() {
         assert!(answer.err.contains(named), "{named}: {}", answer.err);
     }
 }
+
+/// U8: "where did that edge go?"
+#[test]
+fn what_the_operator_could_not_use_of_the_graph_is_shown() {
+    let message = "One part of the graph could not be used as published (1): 4.6.23 -> 4.7.9 is in both lists";
+    let state = State::changed(|object| set(object, condition("RetrievedUpdates", "True", "AsExpected", message)));
+    for arguments in [&[][..], &["--include-not-recommended"]] {
+        let list = state.run(arguments);
+        assert!(list.code == 0 && list.err.contains(&format!("warning: {message}\n")), "{list:?}");
+    }
+    assert!(state.run(&["status"]).out.contains(message));
+}

@@ -8,7 +8,7 @@ use clearway_core::Digest;
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
 use clearway_sources::service::{Answer, Service, Validator};
-use clearway_sources::store::{Apply, Key, Store, StoreError};
+use clearway_sources::store::{Apply, Event, Key, Store, StoreError, Weight};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -48,6 +48,11 @@ pub(super) async fn carry_out<S: Store>(
         Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Tell(event) => {
+            let Event { weight, reason, message } = &event;
+            match weight {
+                Weight::Normal => tracing::info!(%reason, name = key.name, "{message}"),
+                Weight::Warning => tracing::warn!(%reason, name = key.name, "{message}"),
+            }
             if let Ok(Some(object)) = tools.store.get(key).await
                 && let Err(error) = tools.store.tell(&object, &event).await
             {
@@ -108,7 +113,12 @@ async fn fetch<S: Store>(
                 crash_guard::assessed(&tools.store, guard.key, &digest).await;
             }
             match read {
-                Ok(Ok(knowledge)) => Ok(Fetched::Knowledge(Box::new(knowledge), validator)),
+                Ok(Ok(knowledge)) => {
+                    if guard.digest != Some(&digest) {
+                        log_findings(&knowledge);
+                    }
+                    Ok(Fetched::Knowledge(Box::new(knowledge), validator))
+                }
                 Ok(Err(error)) => Err(Trouble::of_answer(&error, ask)),
                 Err(error) => Err(Trouble::of_reading(&error.to_string())),
             }
@@ -116,9 +126,24 @@ async fn fetch<S: Store>(
     }
 }
 
+/// How many findings of one revision are logged one by one.
+const LOGGED: usize = 100;
+
+/// Logs what was wrong with a revision of the graph: where an edge went must not have to be guessed (U8).
+fn log_findings(knowledge: &Knowledge) {
+    for finding in knowledge.diagnostics.iter().take(LOGGED) {
+        tracing::warn!(code = %finding.code, revision = %knowledge.digest, "{}", finding.message);
+    }
+    let more = knowledge.diagnostics.len().saturating_sub(LOGGED);
+    if more > 0 {
+        tracing::warn!(revision = %knowledge.digest, "{more} more findings about this graph are not logged");
+    }
+}
+
 /// Asks the queries of a round, and hands on each answer as it comes.
 async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, report: &mpsc::Sender<Input>) {
-    let (answers, mut answered) = mpsc::unbounded_channel();
+    // Each query is answered once.
+    let (answers, mut answered) = mpsc::channel(round.queries.len().max(1));
     let observe = |query: String| async move {
         match &tools.metrics {
             Some(metrics) => metrics.observe(&query, &settings.advice, tools.clock).await,
@@ -130,7 +155,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     };
     // The sender goes with the round, and with it ends what hands on.
     let ask = rounds::ask(round, observe, move |query, result| {
-        let _ = answers.send(Input::Evidence { query, result });
+        let _ = answers.try_send(Input::Evidence { query, result });
     });
     let hand_on = async {
         while let Some(input) = answered.recv().await {

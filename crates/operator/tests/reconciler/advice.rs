@@ -231,3 +231,46 @@ fn only_what_was_assessed_is_kept() {
     world.pass(Duration::from_secs(30));
     assert_eq!((world.count("assessed"), world.count("keep")), (1, 1), "{:?}", world.log);
 }
+
+/// U8: where an edge went is said, in the condition and once in an event, also after a restart.
+#[test]
+fn what_of_a_graph_cannot_be_used_is_said() {
+    let mut graph = graph(&[("1.1.0", vec![risk("Alpha", "a")])]);
+    let edges = graph["edges"].as_array_mut().unwrap();
+    edges.push(json!([0, 2]));
+    let mut world = World::new(graph);
+    world.metrics.insert("a", Some(0.0));
+    world.start();
+    let said = |world: &World| world.condition("RetrievedUpdates");
+    let (status, reason, message) = said(&world);
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "AsExpected"));
+    assert!(
+        message.starts_with("One part of the graph could not be used as published (1): ") && message.contains("1.1.0"),
+        "{message}"
+    );
+    let told = |world: &World| world.log.iter().filter(|line| line.starts_with("tell GraphFindings")).count();
+    assert_eq!(told(&world), 1, "{:?}", world.log);
+    world.pass(Duration::from_mins(20));
+    assert_eq!(told(&world), 1);
+    world.restart();
+    assert_eq!(said(&world).2, message);
+}
+
+#[test]
+fn a_metrics_store_that_goes_away_and_comes_back_is_told_once_each_time() {
+    let mut world = world();
+    world.metrics.insert("b", Some(0.0));
+    world.start();
+    let told = |world: &World| {
+        let words = world.log.iter().filter_map(|line| line.strip_prefix("tell Metrics"));
+        words.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&world), [""; 0]);
+    for _ in 0..2 {
+        let values = std::mem::take(&mut world.metrics);
+        world.pass(Duration::from_mins(90));
+        world.metrics = values;
+        world.pass(Duration::from_mins(90));
+    }
+    assert_eq!(told(&world), ["Unreachable", "Reachable", "Unreachable", "Reachable"]);
+}
