@@ -57,7 +57,7 @@ caps! {
         /// Version ranges of all declared risks
         ranges_in_all: usize = 100_000, needs 0;
         /// Updates that blocks are tried on, each counted once for each block
-        block_trials: usize = 3_000_000, needs 284_483;
+        block_trials: usize = 5_000_000, needs 284_483;
         /// Different expressions for sources
         patterns: usize = 2_000, needs 109;
         /// Bytes of one expression
