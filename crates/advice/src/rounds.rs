@@ -1,8 +1,8 @@
 //! Rounds: when which query is asked (U9). A state machine; the clock is an argument and the asking is done elsewhere.
 //!
 //! A round is one batch of all distinct queries that are due, asked side by side within a bound. Between the end of a
-//! round and the start of the next lie ten minutes; a query that gave an answer rests for an hour; one that failed is due
-//! in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
+//! round and the start of the next lie ten minutes; a query that gave an answer, 0 or 1, rests for an hour; one that failed
+//! or gave anything else is due in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
 //! [`Pace::Single`] every query is a round of its own: the literal reading of "wait ten minutes before evaluating any".
 //!
 //! Drive it like this: [`Rounds::want`] whenever the graph changed, [`Rounds::due`] at the time that [`Rounds::next`]
@@ -16,6 +16,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
 use crate::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+use crate::rules::promql;
 
 /// How queries are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,7 +139,9 @@ impl Rounds {
             return false;
         }
         if let Some(entry) = self.entries.get_mut(query) {
-            let rest = if result.is_ok() { self.settings.between_answers } else { self.settings.between_rounds };
+            // No series, several, or another value than 0 and 1: the evaluation failed, though the store answered.
+            let told = result.as_ref().is_ok_and(|observation| promql::is_answer(&observation.value));
+            let rest = if told { self.settings.between_answers } else { self.settings.between_rounds };
             entry.due = Some(now.plus(rest));
             entry.last = Some(result);
         }

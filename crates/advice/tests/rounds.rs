@@ -58,6 +58,27 @@ fn a_round_asks_every_distinct_query_once_and_then_rests() {
     assert_eq!(rounds.next(), Some(at(3 + HOUR)));
 }
 
+/// U9: no series, several series and other values are failed evaluations.
+#[test]
+fn what_says_neither_match_nor_no_match_is_asked_in_the_next_round() {
+    let sample = |value| Sample { labels: Labels::default(), value };
+    for (samples, told) in [
+        (vec![sample(0.0)], true),
+        (vec![sample(1.0)], true),
+        (vec![], false),
+        (vec![sample(1.0), sample(0.0)], false),
+        (vec![sample(0.5)], false),
+        (vec![sample(f64::NAN)], false),
+    ] {
+        let mut rounds = Rounds::new(RoundSettings::default());
+        rounds.want(["a"], at(0));
+        rounds.due(at(0)).unwrap();
+        let observation = Observation { value: Value::Vector(samples.clone()), ..answer(0.0, at(1)).unwrap() };
+        rounds.answered("a", Ok(observation), at(1));
+        assert_eq!(rounds.next(), Some(at(1 + if told { HOUR } else { ROUND })), "{samples:?}");
+    }
+}
+
 #[test]
 fn a_failure_replaces_the_answer_at_once_and_an_outage_ends_with_the_next_round() {
     let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![risk("Broken", json!([promql("max(a)")]))])]));

@@ -128,7 +128,7 @@ fn parse(inputs: &Inputs, endings: &[&str]) -> usize {
 fn checked(inputs: &Inputs) -> usize {
     let outcome = load(inputs, &Limits::default());
     let revision = outcome.revision.expect("the data are not refused");
-    outcome.diagnostics.len() + lint(&revision, inputs, &queries::PromQl::default()).len()
+    outcome.diagnostics.len() + lint(&revision, inputs, &queries::PromQl::with(clearway_promql::Fence::default())).len()
 }
 
 /// The files of a graph-data directory.

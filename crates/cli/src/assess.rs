@@ -76,7 +76,7 @@ pub(crate) fn planned(graph: &GraphSource, access: &ClusterAccess, about: About,
     let version = version.context("which version does the cluster run? name it with --version")?.without_build();
     let channel = access.channel.clone().or(about.channel);
     let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
-    let settings = Settings { max_age, ..Settings::default() };
+    let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
     let mut plan =
         Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
     plan = plan.with_diagnostics(std::mem::take(&mut view.diagnostics));

@@ -7,6 +7,7 @@ mod show;
 mod snapshots;
 
 use anyhow::{Result, bail};
+use clearway_advice::Settings;
 use clearway_advice::fleet::{Change, Member, Picture, Refused, Standing};
 use serde::Serialize;
 
@@ -123,7 +124,8 @@ fn assembled<const GRAPHS: usize>(
     evidence: &FleetEvidence,
     graphs: [Channels; GRAPHS],
 ) -> Result<Assembled<GRAPHS>> {
-    let grounds = graphs.map(|channels| Grounds::new(channels, evidence.max_age));
+    let settings = Settings { max_age: evidence.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
+    let grounds = graphs.map(|channels| Grounds::new(channels, settings.clone()));
     let assembled = match &evidence.prometheus {
         Some(url) => live::assembled(url, source, evidence, &grounds)?,
         None => snapshots::assembled(evidence, &grounds)?,

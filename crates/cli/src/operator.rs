@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
-use clearway_advice::rounds::RoundSettings;
+use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
 use clearway_operator::api::Kind;
@@ -33,7 +33,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use self::listeners::{ClusterGuard, Listeners};
-use crate::arguments::Operator;
+use crate::arguments::{Operator, QueryPace};
 use crate::exit::Exit;
 use crate::graph::registry;
 use crate::log;
@@ -238,9 +238,14 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
         rounds: RoundSettings {
             between_rounds: options.between_rounds,
             between_answers: options.between_answers,
+            pace: match options.pace {
+                QueryPace::Batch => Pace::Batch,
+                QueryPace::Single => Pace::Single,
+            },
             ..RoundSettings::default()
         },
         carry_out: carries_out(options),
+        advice: clearway_advice::Settings { fence: options.queries.fence()?, ..clearway_advice::Settings::default() },
         ..Settings::new(arch)
     })
 }

@@ -11,7 +11,7 @@ mod always;
 mod condition;
 mod object_rule;
 mod parameters;
-mod promql;
+pub(crate) mod promql;
 mod quantifier;
 mod resource;
 mod rollout;

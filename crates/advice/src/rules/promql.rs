@@ -133,6 +133,11 @@ fn answer(value: &Value) -> Told {
     }
 }
 
+/// Whether a value says match or no match. One that does not is a failed evaluation (U9).
+pub(crate) fn is_answer(value: &Value) -> bool {
+    matches!(answer(value), Told::Match | Told::NoMatch)
+}
+
 /// Match or no match, if the value says either, and else why it does not.
 fn judge(value: &Value, question: &Question) -> Finding {
     let ambiguous = |message: String| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clearway_core::{Timestamp, Version};
 
-use super::{AsData, GraphSource, OfArch, SeriesFormat, parse_duration};
+use super::{AsData, GraphSource, OfArch, QueryLimits, SeriesFormat, parse_duration};
 
 pub(crate) const ASSESS_EXAMPLES: &str = "\
 Examples:
@@ -57,6 +57,8 @@ pub(crate) struct ClusterAccess {
     /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
     #[arg(long)]
     pub(crate) shared_store: bool,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }
 
 /// What is known of the cluster, and as of when.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::Timestamp;
 
-use super::{AsData, GraphName, GraphSource, OfArch, parse_duration};
+use super::{AsData, GraphName, GraphSource, OfArch, QueryLimits, parse_duration};
 
 /// What can be asked about many clusters.
 #[derive(Debug, Subcommand)]
@@ -96,6 +96,8 @@ pub(crate) struct FleetEvidence {
     /// Assess as of this time (RFC 3339); by default that of each snapshot, or the present
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }
 
 /// Reads the name of a label that tells clusters apart.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::{Arch, Version};
 
-use super::{DataFormat, FindingFormat, GraphName};
+use super::{DataFormat, FindingFormat, GraphName, QueryLimits};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -203,6 +203,8 @@ pub(crate) struct GraphLint {
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: FindingFormat,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }
 
 /// Options of `clearway graph diff`.

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Arch;
 
-use super::{LogFormat, parse_duration};
+use super::{LogFormat, QueryLimits, parse_duration};
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
 Examples:
@@ -117,10 +117,24 @@ pub(crate) struct Operator {
     /// The rest of a query that gave an answer
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
     pub(crate) between_answers: Duration,
+    /// How many queries are asked before the rest between two rounds
+    #[arg(long, value_name = "PACE", default_value = "batch")]
+    pub(crate) pace: QueryPace,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
     /// How the log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
     /// What is logged: error, warn, info, debug, or a filter such as `info,clearway_operator=debug`
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(crate) log: String,
+}
+
+/// How many queries are asked before the rest between two rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryPace {
+    /// All that are due, some at a time
+    Batch,
+    /// One; then the rest between rounds, before any other
+    Single,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DataFormat, FindingFormat, parse_duration};
+use super::{DataFormat, FindingFormat, QueryLimits, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Promql {
@@ -84,6 +84,8 @@ pub(crate) struct PromqlCheck {
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: FindingFormat,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }
 
 /// Options of `clearway promql test`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{AsData, EvidenceSource, GraphSource};
+use super::{AsData, EvidenceSource, GraphSource, QueryLimits};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Risk {
@@ -53,7 +53,7 @@ objects with an API server that is away, without the objects, without their fiel
 earlier generation or Unknown; staged rollouts before their start, and without the cluster's id.
 
 Exit code 0: all passed; 1: at least one failed; 3: could not run.")]
-    Test(RiskTest),
+    Test(Box<RiskTest>),
 }
 
 /// Options of `clearway risk explain`.
@@ -86,4 +86,6 @@ pub(crate) struct RiskTest {
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: AsData,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use anyhow::Result;
 use clearway_advice::Settings;
@@ -39,8 +38,7 @@ pub(super) struct Prepared {
 }
 
 impl Grounds {
-    pub(super) fn new(channels: Channels, max_age: Duration) -> Self {
-        let settings = Settings { max_age, ..Settings::default() };
+    pub(super) fn new(channels: Channels, settings: Settings) -> Self {
         Grounds { channels, settings, made: RwLock::default() }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clearway_core::{Diagnostic, Limits, Severity};
 use clearway_graph::{Inputs, codes, load};
+use clearway_promql::Fence;
 use serde_json::json;
 
 use super::queries::PromQl;
@@ -19,14 +20,15 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     if let Some(code) = &options.explain {
         return explain(code, options.output);
     }
-    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?);
+    let queries = PromQl::with(options.queries.fence()?);
+    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?, &queries);
     let known = match &options.new_since {
         Some(revision) => {
             let is_in_git = !checked.is_answer && options.source.graph.as_path().is_dir();
             if !is_in_git {
                 bail!("--new-since {revision} is of a directory in git, and {} is none", options.source.graph);
             }
-            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?).found
+            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?, &queries).found
         }
         None => Vec::new(),
     };
@@ -51,7 +53,7 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
 
 /// What the reader and the linter find in files, by place.
 pub(crate) fn findings(inputs: &Inputs) -> Vec<Diagnostic> {
-    Checked::of_files(inputs).found
+    Checked::of_files(inputs, &PromQl::with(Fence::default())).found
 }
 
 /// What came of looking at files or an answer.
@@ -64,19 +66,19 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(given: Given) -> Self {
+    fn of(given: Given, queries: &PromQl) -> Self {
         match given {
-            Given::Files(inputs) => Checked::of_files(&inputs),
-            Given::Answer(answer) => Checked::of_answer(answer),
+            Given::Files(inputs) => Checked::of_files(&inputs, queries),
+            Given::Answer(answer) => Checked::of_answer(answer, queries),
         }
     }
 
     /// What the reader and the linter find, by place; of files that are refused, what the reader finds.
-    fn of_files(inputs: &Inputs) -> Self {
+    fn of_files(inputs: &Inputs, queries: &PromQl) -> Self {
         let outcome = load(inputs, &Limits::default());
         let mut found = outcome.diagnostics;
         if let Some(revision) = &outcome.revision {
-            found.extend(clearway_graph::lint(revision, inputs, &PromQl::default()));
+            found.extend(clearway_graph::lint(revision, inputs, queries));
             found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
         }
         let number = inputs.iter().count();
@@ -84,9 +86,9 @@ impl Checked {
     }
 
     /// What the reader of answers found, and what the linter says about a graph without files.
-    fn of_answer(answer: Answered) -> Self {
+    fn of_answer(answer: Answered, queries: &PromQl) -> Self {
         let mut found = answer.diagnostics;
-        for mut finding in clearway_graph::lint::answer(&answer.graph, &PromQl::default()) {
+        for mut finding in clearway_graph::lint::answer(&answer.graph, queries) {
             finding.place.file = Some(answer.name.clone());
             found.push(finding);
         }

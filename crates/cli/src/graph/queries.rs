@@ -5,10 +5,17 @@ use clearway_graph::lint::{Queries, QueryFault, QueryFinding};
 use clearway_promql::{Fence, Limits, Query, Span, shape};
 
 /// Reads queries, and asks the fence about them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PromQl {
     limits: Limits,
     fence: Fence,
+}
+
+impl PromQl {
+    /// Reads queries, and asks this fence about them.
+    pub(super) fn with(fence: Fence) -> Self {
+        PromQl { limits: Limits::default(), fence }
+    }
 }
 
 impl Queries for PromQl {

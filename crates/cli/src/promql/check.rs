@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use clearway_promql::{Fence, Limits, Query, shape};
+use clearway_promql::{Limits, Query, shape};
 
 use crate::arguments::PromqlCheck;
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ pub(super) fn run(options: &PromqlCheck) -> Result<Exit> {
     findings.checked = 1;
     match Query::parse(&text, &Limits::default()) {
         Ok(query) => {
-            if let Err(refusal) = Fence::default().check(&query) {
+            if let Err(refusal) = options.queries.fence()?.check(&query) {
                 findings.add(&refusal.diagnostic(&text))?;
             }
             for finding in shape::findings(&query) {

@@ -112,9 +112,10 @@ fn found(options: &RiskExplain) -> Result<Vec<Found>> {
 fn explain(options: &RiskExplain, given: &Given<'_>, found: Found) -> Result<Explained> {
     let Found { risk, declared, carried } = found;
     let count = risk.rules().len();
-    let rules = risk.rules().iter().enumerate().map(|(at, one)| rule::explained(one, at + 1 == count));
+    let fence = options.evidence.cluster.queries.fence()?;
+    let settings = Settings { max_age: options.evidence.max_age, fence, ..Settings::default() };
+    let rules = risk.rules().iter().enumerate().map(|(at, one)| rule::explained(one, at + 1 == count, &settings));
     let proof = if given.is_any() {
-        let settings = Settings { max_age: options.evidence.max_age, ..Settings::default() };
         let plan = super::alone(&risk, &settings)?;
         let id = options.evidence.cluster.cluster_id.clone().or(given.about()?.id);
         Some(given.judge(&plan, id.as_deref(), |evidence, now| super::judged(&risk, evidence, now, &settings))??)

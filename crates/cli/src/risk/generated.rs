@@ -38,9 +38,9 @@ pub(super) type Tried = (&'static str, Came);
 const TAKEN: &str = "taken for `does not apply`";
 
 /// Tries all cases that make sense for the rules of a risk.
-pub(super) fn tried(risk: &Arc<Risk>) -> Result<Vec<Tried>> {
+pub(super) fn tried(risk: &Arc<Risk>, settings: &Settings) -> Result<Vec<Tried>> {
     let now = Timestamp::from_seconds(NOW).context("there is no such time")?;
-    let tests = Tests { risk, now, settings: Settings::default() };
+    let tests = Tests { risk, now, settings: settings.clone() };
     let plan = super::alone(risk, &tests.settings)?;
     let mut tried = Vec::new();
     if !plan.questions().is_empty() {

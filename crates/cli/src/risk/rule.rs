@@ -50,7 +50,7 @@ pub(super) struct RuleText {
 const LET_THROUGH: &str = "lets it through";
 
 /// Explains a rule; `last` if there is no other behind it.
-pub(super) fn explained(rule: &Rule, last: bool) -> Result<RuleText> {
+pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<RuleText> {
     let mut text = RuleText {
         kind: rule.kind.clone(),
         asks: String::new(),
@@ -64,7 +64,7 @@ pub(super) fn explained(rule: &Rule, last: bool) -> Result<RuleText> {
         notes: Vec::new(),
     };
     let then = if last { "the risk is unknown: this is the last rule" } else { "the next rule is tried" };
-    let opinion = opinion(rule)?;
+    let opinion = opinion(rule, settings)?;
     match &opinion {
         Some(proof) => {
             let why = proof.why.clone().unwrap_or_default();
@@ -96,10 +96,10 @@ pub(super) fn explained(rule: &Rule, last: bool) -> Result<RuleText> {
 }
 
 /// What keeps a rule from being evaluated, if something does: what becomes of it where nothing is known tells.
-fn opinion(rule: &Rule) -> Result<Option<RuleProof>> {
+fn opinion(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
     let alone = Risk::new("Alone", "", "", vec![rule.clone()]).into();
     let nothing = Snapshot::empty(Timestamp::EPOCH, "");
-    let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, &Settings::default())?;
+    let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, settings)?;
     let kept_from = |tried: &&RuleProof| {
         tried.outcome == Outcome::NotRecognised
             || matches!(tried.failure, Some(FailureClass::Malformed | FailureClass::Refused))

@@ -61,15 +61,16 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     if let Some((name, file)) = files.iter().find(|(_, file)| !known(&file.risk)) {
         bail!("{name}: there is no risk `{}`", file.risk);
     }
+    let settings = Settings { fence: options.queries.fence()?, ..Settings::default() };
     let mut tested = Vec::new();
     for ((name, _), risk) in &risks {
         for (file, tests) in files.iter().filter(|(_, tests)| tests.risk == *name) {
             for case in &tests.cases {
-                tested.push(written(risk, file, case, &mut directory)?);
+                tested.push(written(risk, file, case, &mut directory, &settings)?);
             }
         }
         if !options.only_written {
-            tested.extend(generated::tried(risk)?.into_iter().map(|(case, came)| made(risk, case, came)));
+            tested.extend(generated::tried(risk, &settings)?.into_iter().map(|(case, came)| made(risk, case, came)));
         }
     }
     tell(options, &tested)?;
@@ -116,25 +117,31 @@ fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
 }
 
 /// A case that somebody wrote.
-fn written(risk: &Arc<Risk>, file: &str, case: &Case, graph_data: &mut ConfinedDirectory) -> Result<Tested> {
+fn written(
+    risk: &Arc<Risk>,
+    file: &str,
+    case: &Case,
+    graph_data: &mut ConfinedDirectory,
+    settings: &Settings,
+) -> Result<Tested> {
     let whose = |part: &str| format!("{file}: the {part} of `{}`", case.name);
     let proof = if let Some(path) = &case.snapshot {
         let read = kept::read_below(graph_data, Path::new(DIRECTORY), path);
         let kept = read.with_context(|| whose("snapshot"))?;
-        super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), &Settings::default())?
+        super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), settings)?
     } else {
         let now = case.now.unwrap_or(Timestamp::EPOCH);
         let at = Millis(now.as_seconds().saturating_mul(1_000));
         let series = case.series.as_ref().map(|text| read::text(text.as_bytes(), at, &ReadLimits::default()));
         let series = series.transpose().with_context(|| whose("series"))?;
-        let objects = objects(risk, case, graph_data, now).with_context(|| whose("objects"))?;
+        let objects = objects(risk, case, graph_data, now, settings).with_context(|| whose("objects"))?;
         let evidence = Snapshot {
             series: series.as_ref(),
             objects: objects.as_ref(),
             cluster_id: case.cluster_id.as_deref(),
             ..Snapshot::empty(now, "the case")
         };
-        super::judged(risk, &evidence, now, &Settings::default())?
+        super::judged(risk, &evidence, now, settings)?
     };
     let found = Expected::of(proof.verdict);
     let wrong = if found == case.expect {
@@ -161,10 +168,11 @@ fn objects(
     case: &Case,
     graph_data: &mut ConfinedDirectory,
     now: Timestamp,
+    settings: &Settings,
 ) -> Result<Option<Objects>> {
     let Some(all) = case.all_objects(graph_data)? else { return Ok(None) };
     let mut objects = Objects::new(now, "the case");
-    for request in super::alone(risk, &Settings::default())?.object_requests() {
+    for request in super::alone(risk, settings)?.object_requests() {
         objects.looked_for(request.kind.clone());
     }
     for object in all {

@@ -73,5 +73,5 @@ pub(super) fn reason_and_message(reason: &str, message: &str) -> String {
 /// What the operator could not use of the graph: where an update went that somebody expected (U8).
 pub(super) fn left_out(conditions: &Conditions) -> Option<String> {
     let retrieved = conditions.get("RetrievedUpdates")?;
-    (retrieved.status == Word::True && !retrieved.message.is_empty()).then(|| printable(&retrieved.message))
+    (retrieved.status == Word::True && !retrieved.message.is_empty()).then(|| printable(retrieved.message))
 }

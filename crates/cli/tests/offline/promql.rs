@@ -113,3 +113,43 @@ fn scripts_are_run_and_their_failures_shown() {
     assert_eq!(wrong.code, 3);
     assert!(wrong.err.starts_with("error: wrong.test: line 2: "), "{}", wrong.err);
 }
+
+/// U18: which queries are asked is a setting of every command that would ask them.
+#[test]
+fn limits_on_queries_are_settings_of_every_command() {
+    let place = Place::new();
+    let node = |version: &str| serde_json::json!({"version": version, "payload": format!("r.example.com/p:{version}")});
+    let rules = serde_json::json!([{"type": "PromQL", "promql": {"promql": "max(up)"}}]);
+    let risk = serde_json::json!({"name": "R", "url": "https://example.com", "message": "m", "matchingRules": rules});
+    let answer = serde_json::json!({
+        "nodes": [node("1.0.0"), node("1.1.0")], "edges": [],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.1.0"}], "risks": [risk]}],
+    });
+    place.write("answer.json", answer.to_string());
+    place.write("metrics.prom", "up 0\n");
+    let commands = [
+        "assess --graph answer.json --version 1.0.0 --series metrics.prom --now 2026-11-16T00:00:00Z --why",
+        "risk explain R --graph answer.json",
+        "graph lint --graph answer.json",
+        "promql check max(up)",
+    ];
+    for command in commands {
+        let run = |more: &[&str]| place.run(&[&command.split(' ').collect::<Vec<_>>()[..], more].concat());
+        let usual = run(&[]);
+        for limit in [&["--deny-metrics", "u.*"][..], &["--allow-metrics", "down"], &["--max-query-bytes", "3"]] {
+            let limited = run(limit);
+            assert_ne!((usual.code, &usual.out), (limited.code, &limited.out), "{command} {limit:?}");
+        }
+        assert_eq!(
+            run(&["--deny-metrics", "down", "--allow-metrics", "up|x", "--max-query-range", "1h"]),
+            usual,
+            "{command}"
+        );
+        let wrong = run(&["--deny-metrics", "("]);
+        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is no regular expression"), "{wrong:?}");
+    }
+    for command in ["operator", "fleet assess", "risk test", "snapshot collect"] {
+        let help = place.run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>());
+        assert!(help.out.contains("Limits on queries of risks:") && help.out.contains("--deny-metrics"), "{command}");
+    }
+}
