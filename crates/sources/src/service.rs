@@ -20,6 +20,8 @@ pub use request_url::RequestUrl;
 
 /// What follows the base in an address of a service, the longest first.
 const ENDPOINTS: [&str; 5] = ["/v1/graph", "/graph-data", "/v1/openapi", "/openapi", "/graph"];
+/// The path below which `clearway serve` and Cincinnati answer.
+const PREFIX: &str = "/api/upgrades_info";
 /// Bytes of the body of an error that are read: those of a service are one line.
 const ERROR_BYTES: u64 = 64 << 10;
 /// Letters of somebody else's explanation that are shown.
@@ -182,6 +184,19 @@ impl Service {
         let base = RequestUrl::new(base);
         let graph = below(&base, if endpoint == "/v1/graph" { endpoint } else { "/graph" });
         Ok(Service { client: http::client(options)?, options: options.clone(), base, graph, channel, arch })
+    }
+
+    /// A service whose answers are exactly where an administrator wrote that they are, as OpenShift's operator takes it:
+    /// `https://example.com/graph.json` is such an address. Only the base of a service such as ours is completed.
+    pub fn as_written(address: &Address, options: &HttpOptions) -> Result<Self, ServiceError> {
+        let mut service = Service::new(address, options)?;
+        let written = Url::parse(address.expose()).map(|url| url.path().to_owned()).unwrap_or_default();
+        if !written.trim_end_matches('/').ends_with(PREFIX) {
+            let mut graph = service.base.expose().clone();
+            graph.set_path(&written);
+            service.graph = RequestUrl::new(graph);
+        }
+        Ok(service)
     }
 
     /// The base address, without credentials.

@@ -86,7 +86,7 @@ async fn fetch<S: Store>(
     tools: &Tools<S>,
     settings: &Settings,
 ) -> Result<Fetched, Trouble> {
-    let service = Service::new(&ask.upstream, &tools.http).map_err(|error| Trouble::of_service(&error))?;
+    let service = Service::as_written(&ask.upstream, &tools.http).map_err(|error| Trouble::of_service(&error))?;
     let version = ask.version.to_string();
     let about = [("id", ask.id.as_str()), ("version", version.as_str())];
     let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;

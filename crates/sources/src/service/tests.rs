@@ -104,6 +104,25 @@ fn an_address_is_read_with_or_without_what_stands_below_the_base() {
     }
 }
 
+/// `spec.upstream` is taken as OpenShift's operator takes it.
+#[test]
+fn an_address_that_an_administrator_wrote_is_asked_as_it_is() {
+    for (url, graph) in [
+        ("https://h/graph.json", "https://h/graph.json"),
+        ("https://h/a/b/graph.json?token=t", "https://h/a/b/graph.json"),
+        ("https://h", "https://h/"),
+        ("https://h/p/", "https://h/p/"),
+        ("https://h/p/v1/graph", "https://h/p/v1/graph"),
+        ("https://h/api/upgrades_info/graph", "https://h/api/upgrades_info/graph"),
+        ("https://h/api/upgrades_info/v1/graph", "https://h/api/upgrades_info/v1/graph"),
+        ("https://h/api/upgrades_info", "https://h/api/upgrades_info/graph"),
+        ("https://h/own/api/upgrades_info/", "https://h/own/api/upgrades_info/graph"),
+    ] {
+        let service = Service::as_written(&Address::from(url), &HttpOptions::default()).unwrap();
+        assert_eq!(service.graph.to_string(), graph, "{url}");
+    }
+}
+
 #[test]
 fn a_service_can_be_shared_between_tasks() {
     fn check<T: Send + Sync + 'static>(_: &T) {}
