@@ -251,12 +251,8 @@ impl Reconciler {
             Input::Stored(Err(error)) => {
                 self.storing = false;
                 self.store_again = Some(now.plus(Duration::from_secs(10)));
-                self.say(
-                    Weight::Warning,
-                    "StatusNotStored",
-                    &format!("The status could not be stored: {error}"),
-                    effects,
-                );
+                let message = format!("The status could not be stored: {error}");
+                self.say(Event::new(Weight::Warning, "StatusNotStored", message), effects);
             }
             Input::Tick => {}
         }
@@ -358,7 +354,7 @@ impl Reconciler {
                     self.progress.composed &=
                         self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
                     if let Some(summary) = knowledge.findings.summary() {
-                        self.say(Weight::Warning, "GraphFindings", &summary, effects);
+                        self.say(Event::new(Weight::Warning, "GraphFindings", summary), effects);
                     }
                     self.knowledge = Some(Arc::new(*knowledge));
                     self.feed.validator = validator;
@@ -489,11 +485,7 @@ impl Reconciler {
                 self.said.clear();
             }
             if self.said.insert(message.clone()) {
-                effects.push(Effect::Tell(Event {
-                    weight: Weight::Warning,
-                    reason: "UpdateLeftOut".to_owned(),
-                    message,
-                }));
+                effects.push(Effect::Tell(Event::new(Weight::Warning, "UpdateLeftOut", message)));
             }
         }
         if self.shape.same(&composed.status, &raw["status"]) {
@@ -549,9 +541,9 @@ impl Reconciler {
 
     fn tell_of(&mut self, work: &Work, effects: &mut Vec<Effect>) {
         let name = |order: &Order| format!("version={:?} image={:?}", order.release.version, order.release.image);
-        let (weight, reason, message) = match work {
+        let (order, weight, reason, message) = match work {
             Work::Preparing { order, step: crate::work::Step::Retrieve } => {
-                (Weight::Normal, "RetrievePayload", format!("Retrieving and verifying payload {}", name(order)))
+                (order, Weight::Normal, "RetrievePayload", format!("Retrieving and verifying payload {}", name(order)))
             }
             Work::NotAccepted { order, step, why } => {
                 let reason = match step {
@@ -560,20 +552,20 @@ impl Reconciler {
                     crate::work::Step::VerifyVersion => "VerifyPayloadVersionFailed",
                     crate::work::Step::Preconditions => "PreconditionBlock",
                 };
-                (Weight::Warning, reason, format!("{} {why}", name(order)))
+                (order, Weight::Warning, reason, format!("{} {why}", name(order)))
             }
             Work::Accepted { order, .. } => {
-                (Weight::Normal, "PayloadLoaded", format!("Payload loaded {}", name(order)))
+                (order, Weight::Normal, "PayloadLoaded", format!("Payload loaded {}", name(order)))
             }
             Work::Done { order, .. } => {
-                (Weight::Normal, "UpdateCompleted", format!("Update completed {}", name(order)))
+                (order, Weight::Normal, "UpdateCompleted", format!("Update completed {}", name(order)))
             }
             _ => return,
         };
         if std::mem::discriminant(work) != std::mem::discriminant(&self.work)
             || matches!(work, Work::NotAccepted { .. })
         {
-            self.say(weight, reason, &message, effects);
+            self.say(Event::new(weight, reason, message).about(order.name()), effects);
         }
     }
 
@@ -586,14 +578,14 @@ impl Reconciler {
         let answers = match result {
             Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
                 let message = format!("Queries of risks get no answer: {}", failure.message);
-                self.say(Weight::Warning, "MetricsUnreachable", &message, effects);
+                self.say(Event::new(Weight::Warning, "MetricsUnreachable", message), effects);
                 false
             }
             // Whatever else went wrong, somebody answered.
             _ => true,
         };
         if answers && self.metrics_answer == Some(false) {
-            self.say(Weight::Normal, "MetricsReachable", "Queries of risks are answered again.", effects);
+            self.say(Event::new(Weight::Normal, "MetricsReachable", "Queries of risks are answered again."), effects);
         }
         if self.metrics_answer != Some(answers) {
             // So that the other is said again when it happens again.
@@ -604,14 +596,15 @@ impl Reconciler {
     }
 
     /// Says something once until something else is said under the same word.
-    fn say(&mut self, weight: Weight, reason: &str, message: &str, effects: &mut Vec<Effect>) {
+    fn say(&mut self, event: Event, effects: &mut Vec<Effect>) {
+        let Event { reason, message, .. } = &event;
         let key = format!("{reason}\n{message}");
         if self.said.contains(&key) {
             return;
         }
         self.said.retain(|said| !said.starts_with(&format!("{reason}\n")));
         self.said.insert(key);
-        effects.push(Effect::Tell(Event { weight, reason: reason.to_owned(), message: message.to_owned() }));
+        effects.push(Effect::Tell(event));
     }
 }
 

@@ -17,6 +17,13 @@ pub struct Order {
     pub force: bool,
 }
 
+impl Order {
+    /// What people call the release: its version, or its image while only that is known.
+    pub fn name(&self) -> &str {
+        if self.release.version.is_empty() { &self.release.image } else { &self.release.version }
+    }
+}
+
 /// A step of preparing, in the words of `ReleaseAccepted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {

@@ -157,6 +157,21 @@ pub struct Event {
     pub reason: String,
     /// A sentence for people.
     pub message: String,
+    /// The release it is about, if it is about one: what is said of one release is not counted onto what was said of
+    /// another.
+    pub release: Option<String>,
+}
+
+impl Event {
+    /// Something that is about no release.
+    pub fn new(weight: Weight, reason: &str, message: impl Into<String>) -> Self {
+        Event { weight, reason: reason.to_owned(), message: message.into(), release: None }
+    }
+
+    /// The same about a release.
+    pub fn about(self, release: &str) -> Self {
+        Event { release: Some(release.to_owned()), ..self }
+    }
 }
 
 /// A place where objects live.

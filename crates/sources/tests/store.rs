@@ -75,7 +75,7 @@ async fn applies_and_takes_back(store: &impl Store) {
     store.delete(&key(&both), made["metadata"]["uid"].as_str().unwrap()).await.unwrap();
     assert_eq!(store.get(&key(&both)).await, Ok(None));
     assert_eq!(store.delete(&key(&both), "").await, Ok(()), "gone is gone");
-    let event = Event { weight: Weight::Normal, reason: "Tried".into(), message: "é".repeat(2000) };
+    let event = Event::new(Weight::Normal, "Tried", "é".repeat(2000));
     store.tell(&fewer, &event).await.unwrap();
 }
 
@@ -158,6 +158,36 @@ async fn a_cluster_is_a_store() {
     testbed.apiserver().kill();
     let away = store.get(&key(&config("two", &json!({})))).await;
     assert!(matches!(&away, Err(error @ StoreError::Away { .. }) if error.is_passing()), "{away:?}");
+}
+
+/// What is said of one release is not counted onto what was said of another; the same again is.
+#[tokio::test]
+async fn events_about_different_releases_are_different_events() {
+    let Some(cluster) = clearway_testbed::own_cluster(&ClusterOptions::api_only()).await else { return };
+    let connection = Connection { kubeconfig: Some(cluster.kubeconfig().to_owned()), ..Connection::default() };
+    let store = ClusterStore::new(Cluster::connect(&connection).await.unwrap(), "clearway-test");
+    let about = store.apply(&config("one", &json!({})), &OURS).await.unwrap();
+    let event =
+        |release: &str| Event::new(Weight::Normal, "PayloadLoaded", format!("Payload loaded {release}")).about(release);
+    for release in ["1.1.0", "1.2.0", "example.com/r@sha256:00", "1.1.0"] {
+        store.tell(&about, &event(release)).await.unwrap();
+    }
+    let mut told: Vec<(String, String, i64)> = Vec::new();
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "all are stored", async || {
+        let events = store.list(&Kind::new("events.k8s.io/v1", "Event"), "").await.unwrap();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let ours = events.iter().filter(|event| event["reason"] == "PayloadLoaded");
+        let row = |event: &Value| {
+            (text(&event["related"]["name"]), text(&event["note"]), event["series"]["count"].as_i64().unwrap_or(1))
+        };
+        told = ours.map(row).collect();
+        told.sort();
+        told.len() == 3 && told.iter().any(|(_, _, count)| *count == 2)
+    })
+    .await
+    .unwrap();
+    let row = |release: &str, count| (release.to_owned(), format!("Payload loaded {release}"), count);
+    assert_eq!(told, [row("1.1.0", 2), row("1.2.0", 1), row("example.com/r@sha256:00", 1)]);
 }
 
 #[tokio::test]
@@ -359,7 +389,7 @@ async fn files_of_the_directory_itself_that_are_odd_are_named() {
     let root = tempfile::tempdir().unwrap();
     let store = StateDirectory::open(root.path()).unwrap();
     make_bad(&root.path().join("events.log"), "PIPE");
-    let event = Event { weight: Weight::Normal, reason: "Tried".into(), message: String::new() };
+    let event = Event::new(Weight::Normal, "Tried", "");
     let error = store.tell(&config("one", &json!({})), &event).await.unwrap_err().to_string();
     assert!(error.contains("cannot write") && error.contains("events.log"), "{error}");
     // Links that stay inside are followed.

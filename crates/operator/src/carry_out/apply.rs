@@ -189,7 +189,7 @@ impl<'a, S: Store> Course<'a, S> {
     /// Tells the people who look after the cluster. Nobody relies on it being heard.
     pub(super) async fn say(&self, weight: Weight, reason: &str, message: String) {
         tracing::info!(reason, message, "update");
-        let event = Event { weight, reason: reason.to_owned(), message };
+        let event = Event::new(weight, reason, message).about(self.means.task.order.name());
         if let Err(error) = self.means.store.tell(&self.means.task.about, &event).await {
             tracing::debug!(%error, "an event was not told");
         }

@@ -98,11 +98,12 @@ fn record(findings: &[Finding]) -> Vec<String> {
 async fn tell<S: Store>(store: &S, task: &Task, findings: &[Finding]) {
     let said = record(findings);
     let (weight, reason, message) = if said.is_empty() {
-        (Weight::Normal, "PreconditionsPassed", "Preflight found nothing that speaks against the update.".to_owned())
+        let message = format!("Preflight found nothing that speaks against the update to {}.", task.order.name());
+        (Weight::Normal, "PreconditionsPassed", message)
     } else {
-        (Weight::Warning, "PreconditionWarn", said.join("\n"))
+        (Weight::Warning, "PreconditionWarn", format!("Update to {}:\n{}", task.order.name(), said.join("\n")))
     };
-    let event = Event { weight, reason: reason.to_owned(), message };
+    let event = Event::new(weight, reason, message).about(task.order.name());
     if let Err(error) = store.tell(&task.about, &event).await {
         tracing::debug!(%error, "an event was not told");
     }

@@ -151,9 +151,9 @@ impl<S: Store> Course<'_, S> {
             self.remove(leaving.into_iter().filter(|leaving| turn(&leaving.id) == first).collect(), &mut kept).await;
         }
         self.removing(&[], Vec::new());
+        let release = self.means.task.order.name();
         for (id, why) in kept {
-            self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in the release, but is kept: {why}"))
-                .await;
+            self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in {release}, but is kept: {why}")).await;
         }
     }
 

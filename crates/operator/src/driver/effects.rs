@@ -48,7 +48,7 @@ pub(super) async fn carry_out<S: Store>(
         Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Tell(event) => {
-            let Event { weight, reason, message } = &event;
+            let Event { weight, reason, message, .. } = &event;
             match weight {
                 Weight::Normal => tracing::info!(%reason, name = key.name, "{message}"),
                 Weight::Warning => tracing::warn!(%reason, name = key.name, "{message}"),

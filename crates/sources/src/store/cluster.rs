@@ -212,10 +212,20 @@ impl Store for ClusterStore {
             reason: event.reason.clone(),
             note: Some(shortened(&event.message)),
             action: event.reason.clone(),
-            secondary: None,
+            // Events that differ in nothing but their text are counted as one.
+            secondary: event.release.as_deref().map(release),
         };
         let told = self.recorder.publish(&event, &reference).await;
         told.map_err(|error| StoreError::Away { why: format!("an event could not be written: {error}") })
+    }
+}
+
+/// A release as what an Event is also about. There is no such object; whoever reads the Event knows which is meant.
+fn release(name: &str) -> kubernetes::ObjectReference {
+    kubernetes::ObjectReference {
+        kind: Some("Release".to_owned()),
+        name: Some(name.to_owned()),
+        ..kubernetes::ObjectReference::default()
     }
 }
 
