@@ -5,7 +5,7 @@
 mod crash_guard;
 mod effects;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,10 +59,12 @@ pub struct Tools<S> {
 pub struct Shown {
     /// The object as it was stored last.
     pub object: Arc<Value>,
-    /// When the update service answered last.
+    /// When the update service answered last; if it never did, since when it is asked.
     pub retrieved_at: Option<Timestamp>,
     /// What was done since the start.
     pub counts: Counts,
+    /// How often each condition changed its status since the start.
+    pub transitions: Arc<BTreeMap<String, u64>>,
     /// How far an update is.
     pub work: Work,
     /// The last assessment, with all its proofs.
@@ -71,14 +73,15 @@ pub struct Shown {
 
 impl PartialEq for Shown {
     fn eq(&self, other: &Self) -> bool {
-        let Shown { object, retrieved_at, counts, work, assessment } = self;
+        let Shown { object, retrieved_at, counts, transitions, work, assessment } = self;
         let same = match (assessment, &other.assessment) {
             (None, None) => true,
             // One that was made again is shown again; comparing all proofs would cost more.
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         };
-        same && (object, retrieved_at, counts, work) == (&other.object, &other.retrieved_at, &other.counts, &other.work)
+        let others = (&other.object, &other.retrieved_at, &other.counts, &other.transitions, &other.work);
+        same && (object, retrieved_at, counts, transitions, work) == others
     }
 }
 
@@ -268,6 +271,7 @@ impl<S: Store> Driver<S> {
                 object: same.map_or_else(|| Arc::new(raw.clone()), |shown| shown.object.clone()),
                 retrieved_at: reconciler.retrieved_at(),
                 counts: reconciler.counts(),
+                transitions: reconciler.transitions(),
                 work: reconciler.work().clone(),
                 assessment: reconciler.assessment().cloned(),
             };

@@ -1,7 +1,8 @@
 //! Metrics of what is kept current, under the names that dashboards and alerts of cluster versions know.
 //!
 //! Nothing is counted on the side: a scrape is a view of the objects as they are, so it cannot fall behind them, and
-//! series of what is gone are gone. `name` is `version` for the ClusterVersion and the object's name for others.
+//! series of what is gone are gone. Every family has the `kind` and `name` of the object, so that add-ons do not collide with
+//! the cluster or with each other.
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::api::{UpdateState, VersionObject};
 use crate::driver::Shown;
+use crate::reconciler::Counts;
 use crate::work::Work;
 
 /// Labels of a series.
@@ -40,15 +42,10 @@ pub fn text(shown: &[Shown], leads: bool) -> String {
         series: vec![(Vec::new(), i64::from(leads))],
     }];
     families.extend(gauges(&objects));
-    let mut counters = Counters::default();
-    for (_, shown) in &objects {
-        counters.answered += shown.counts.answered;
-        counters.failed += shown.counts.failed;
-        counters.stored += shown.counts.stored;
-    }
+    let counters = objects.iter().map(|(object, shown)| (of_object(object), shown.counts)).collect();
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families)));
-    registry.register_collector(Box::new(counters));
+    registry.register_collector(Box::new(Counters(counters)));
     let mut text = String::new();
     // Writing to a text fails only if there is no memory.
     let _ = encode(&mut text, &registry);
@@ -68,14 +65,22 @@ fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
     );
     let mut up = Family::new("cluster_operator_up", "Whether a version is available");
     let mut conditions = Family::new("cluster_operator_conditions", "The conditions of a version: 1 True, 0 False");
+    let mut transitions = Family::new(
+        "cluster_operator_condition_transitions",
+        "How often a condition changed its status since this replica leads",
+    );
     let mut payload = Family::new("cluster_version_payload", "Objects of the release, pending and applied");
+    let mut errors = Family::new("cluster_operator_payload_errors", "Objects of the release that cannot be applied");
     for (object, shown) in objects {
-        let (name, status) = (object.name().to_owned(), object.status.clone().unwrap_or_default());
-        versions(&mut version, object);
+        let status = object.status.clone().unwrap_or_default();
+        let of_object = of_object(object);
+        let own = |labels: Labels| [&of_object[..], &labels].concat();
+        versions(&mut version, object, &of_object);
         let upstream = object.spec.upstream.as_deref().map(Address::from);
         let upstream = upstream.map_or_else(|| "<default>".to_owned(), |address| address.to_string());
         let channel = object.spec.channel.clone().unwrap_or_default();
-        available.add(vec![("upstream", upstream), ("channel", channel)], count(status.available_updates.len()));
+        let labels = own(vec![("upstream", upstream), ("channel", channel)]);
+        available.add(labels, count(status.available_updates.len()));
         for update in &status.conditional_updates {
             for condition in update.conditions.iter() {
                 let labels = vec![
@@ -84,35 +89,41 @@ fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
                     ("status", condition.status.as_str().to_owned()),
                     ("reason", condition.reason.to_owned()),
                 ];
-                conditional.add(labels, condition.last_transition_time.map_or(0, Timestamp::as_seconds));
+                conditional.add(own(labels), condition.last_transition_time.map_or(0, Timestamp::as_seconds));
             }
         }
         if let Some(at) = shown.retrieved_at {
-            retrieved.add(vec![("name", name.clone())], at.as_seconds());
+            retrieved.add(own(Vec::new()), at.as_seconds());
         }
         let is_available = status.conditions.get("Available");
         let reason = is_available.as_ref().map_or("NoAvailableCondition", |condition| condition.reason).to_owned();
-        let labels = vec![("name", name.clone()), ("version", status.desired.version.clone()), ("reason", reason)];
+        let labels = own(vec![("version", status.desired.version.clone()), ("reason", reason)]);
         up.add(labels, i64::from(is_available.is_some_and(|condition| condition.status == Word::True)));
         for condition in status.conditions.iter().filter(|condition| condition.status != Word::Unknown) {
-            let labels = vec![
-                ("name", name.clone()),
-                ("condition", condition.type_.to_owned()),
-                ("reason", condition.reason.to_owned()),
-            ];
+            let labels = own(vec![("condition", condition.type_.to_owned()), ("reason", condition.reason.to_owned())]);
             conditions.add(labels, i64::from(condition.status == Word::True));
         }
+        for (condition, changes) in shown.transitions.iter() {
+            let changes = i64::try_from(*changes).unwrap_or(i64::MAX);
+            transitions.add(own(vec![("condition", condition.clone())]), changes);
+        }
         if let Work::Applying { order, progress, .. } = &shown.work {
-            let label = |kind: &str| vec![("version", order.release.version.clone()), ("type", kind.to_owned())];
+            let label = |kind: &str| own(vec![("version", order.release.version.clone()), ("type", kind.to_owned())]);
+            errors.add(own(vec![("version", order.release.version.clone())]), count(progress.failures.len()));
             payload.add(label("applied"), count(progress.done));
             payload.add(label("pending"), count(progress.total.saturating_sub(progress.done)));
         }
     }
-    vec![version, available, conditional, retrieved, up, conditions, payload]
+    vec![version, available, conditional, retrieved, up, conditions, transitions, payload, errors]
+}
+
+/// Which object a series is about.
+fn of_object(object: &VersionObject) -> Labels {
+    vec![("kind", object.kind.to_string()), ("name", object.name().to_owned())]
 }
 
 /// The versions of an object by what they are to it.
-fn versions(family: &mut Family, object: &VersionObject) {
+fn versions(family: &mut Family, object: &VersionObject, of_object: &[(&'static str, String)]) {
     let status = object.status.clone().unwrap_or_default();
     let mut add = |kind: &str, version: &str, image: &str, from: &str, at: Option<Timestamp>| {
         let labels = vec![
@@ -121,7 +132,7 @@ fn versions(family: &mut Family, object: &VersionObject) {
             ("image", image.to_owned()),
             ("from_version", from.to_owned()),
         ];
-        family.add(labels, at.map_or(0, Timestamp::as_seconds));
+        family.add([of_object, &labels].concat(), at.map_or(0, Timestamp::as_seconds));
     };
     let history = &status.history;
     let completed = history.iter().find(|entry| entry.state == UpdateState::Completed);
@@ -180,24 +191,24 @@ impl Collector for Families {
     }
 }
 
-/// What was done since the start.
-#[derive(Debug, Default)]
-struct Counters {
-    answered: u64,
-    failed: u64,
-    stored: u64,
-}
+/// What was done for each object since the start.
+#[derive(Debug)]
+struct Counters(Vec<(Labels, Counts)>);
 
 impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        for (name, help, value) in [
-            ("clearway_operator_queries_answered", "Queries that gave an answer", self.answered),
-            ("clearway_operator_queries_failed", "Queries that failed", self.failed),
-            ("clearway_operator_status_writes", "Statuses that were stored", self.stored),
-        ] {
-            let counter = ConstCounter::new(value);
-            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
-            counter.encode(metric)?;
+        type Value = fn(&Counts) -> u64;
+        let families: [(&str, &str, Value); 3] = [
+            ("clearway_operator_queries_answered", "Queries that gave an answer", |counts| counts.answered),
+            ("clearway_operator_queries_failed", "Queries that failed", |counts| counts.failed),
+            ("clearway_operator_status_writes", "Statuses that were stored", |counts| counts.stored),
+        ];
+        for (name, help, value) in families {
+            let kind = ConstCounter::new(0_u64).metric_type();
+            let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+            for (labels, counts) in &self.0 {
+                ConstCounter::new(value(counts)).encode(metric.encode_family(labels)?)?;
+            }
         }
         Ok(())
     }
@@ -206,8 +217,8 @@ impl Collector for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reconciler::Counts;
     use serde_json::json;
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     #[test]
@@ -232,18 +243,29 @@ mod tests {
             },
         });
         let counts = Counts { answered: 3, failed: 1, stored: 2 };
-        let shown = Shown { object: Arc::new(object), retrieved_at: None, counts, work: Work::Idle, assessment: None };
+        let transitions = Arc::new(BTreeMap::from([("Failing".to_owned(), 3)]));
+        let shown = Shown {
+            object: Arc::new(object),
+            retrieved_at: Timestamp::from_seconds(7).ok(),
+            counts,
+            transitions,
+            work: Work::Idle,
+            assessment: None,
+        };
+
         let text = text(&[shown], true);
         for line in [
             "clearway_operator_leads{} 1",
-            "cluster_version{type=\"initial\",version=\"1.0.0\",image=\"i0\",from_version=\"\"} 1767225600",
-            "cluster_version{type=\"updating\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767312000",
-            "cluster_version{type=\"failure\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767313800",
-            "cluster_version_available_updates{upstream=\"<default>\",channel=\"stable-1\"} 0",
-            "cluster_version_conditional_update_condition_seconds{version=\"1.1.0\",condition=\"Recommended\",status=\"Unknown\",reason=\"PromQLError\"} 1767312000",
-            "cluster_operator_up{name=\"version\",version=\"1.0.1\",reason=\"AsExpected\"} 1",
-            "cluster_operator_conditions{name=\"version\",condition=\"Failing\",reason=\"Stuck\"} 1",
-            "clearway_operator_queries_failed_total 1",
+            "cluster_version{kind=\"ClusterVersion\",name=\"version\",type=\"initial\",version=\"1.0.0\",image=\"i0\",from_version=\"\"} 1767225600",
+            "cluster_version{kind=\"ClusterVersion\",name=\"version\",type=\"updating\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767312000",
+            "cluster_version{kind=\"ClusterVersion\",name=\"version\",type=\"failure\",version=\"1.0.1\",image=\"i1\",from_version=\"1.0.0\"} 1767313800",
+            "cluster_version_available_updates{kind=\"ClusterVersion\",name=\"version\",upstream=\"<default>\",channel=\"stable-1\"} 0",
+            "cluster_version_conditional_update_condition_seconds{kind=\"ClusterVersion\",name=\"version\",version=\"1.1.0\",condition=\"Recommended\",status=\"Unknown\",reason=\"PromQLError\"} 1767312000",
+            "cluster_operator_up{kind=\"ClusterVersion\",name=\"version\",version=\"1.0.1\",reason=\"AsExpected\"} 1",
+            "cluster_operator_conditions{kind=\"ClusterVersion\",name=\"version\",condition=\"Failing\",reason=\"Stuck\"} 1",
+            "cluster_operator_condition_transitions{kind=\"ClusterVersion\",name=\"version\",condition=\"Failing\"} 3",
+            "cluster_version_operator_update_retrieval_timestamp_seconds{kind=\"ClusterVersion\",name=\"version\"} 7",
+            "clearway_operator_queries_failed_total{kind=\"ClusterVersion\",name=\"version\"} 1",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }

@@ -7,7 +7,7 @@
 mod settings;
 mod traffic;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,9 +72,9 @@ pub struct Reconciler {
     /// When the update service answered last.
     retrieved_at: Option<Timestamp>,
     counts: Counts,
+    transitions: Arc<BTreeMap<String, u64>>,
     said: BTreeSet<String>,
-    /// Whether the metrics store answered last time.
-    metrics_answer: Option<bool>,
+    metrics: MetricsContact,
     kept: Option<Kept>,
 }
 
@@ -87,6 +87,17 @@ pub struct Counts {
     pub failed: u64,
     /// Statuses that were stored.
     pub stored: u64,
+}
+
+/// Whether the metrics store answers.
+#[derive(Debug, Default)]
+struct MetricsContact {
+    /// Whether a query of the present round was answered.
+    answered: bool,
+    /// Why one of them was not.
+    unreachable: Option<String>,
+    /// Whether none was in the last round.
+    away: bool,
 }
 
 /// How far the present answer of the update service was assessed.
@@ -144,7 +155,8 @@ impl Reconciler {
             retrieved_at: None,
             counts: Counts::default(),
             said: BTreeSet::new(),
-            metrics_answer: None,
+            metrics: MetricsContact::default(),
+            transitions: Arc::default(),
             kept: None,
         }
     }
@@ -182,7 +194,12 @@ impl Reconciler {
         self.raw.as_deref()
     }
 
-    /// When the update service answered last.
+    /// How often each condition changed its status since the start.
+    pub fn transitions(&self) -> Arc<BTreeMap<String, u64>> {
+        self.transitions.clone()
+    }
+
+    /// When the update service answered last; if it never did, when it was first to be asked.
     pub fn retrieved_at(&self) -> Option<Timestamp> {
         self.retrieved_at
     }
@@ -222,8 +239,11 @@ impl Reconciler {
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
             Input::Evidence { query, result } => {
                 *(if result.is_ok() { &mut self.counts.answered } else { &mut self.counts.failed }) += 1;
-                self.note_metrics(&result, effects);
+                self.note_answer(&result);
                 self.rounds.answered(&query, result, now);
+                if !self.rounds.is_open() {
+                    self.tell_of_metrics(effects);
+                }
             }
             Input::Looked(objects) => {
                 self.looking = false;
@@ -274,7 +294,24 @@ impl Reconciler {
         self.re_evaluate = asked;
         self.remarks =
             remarks.iter().filter(|remark| remark.path.starts_with("spec")).map(ToString::to_string).collect();
+        self.retrieved_at.get_or_insert(now);
+        self.count_transitions(&object);
         (self.raw, self.object) = (Some(raw), Some(object));
+    }
+
+    /// Counts the conditions whose status differs from that of the object as it was seen last.
+    fn count_transitions(&mut self, object: &VersionObject) {
+        let (Some(before), Some(after)) =
+            (self.object.as_ref().and_then(|object| object.status.as_ref()), object.status.as_ref())
+        else {
+            return;
+        };
+        for condition in after.conditions.iter() {
+            let same = before.conditions.get(condition.type_).is_some_and(|old| old.status == condition.status);
+            if !same {
+                *Arc::make_mut(&mut self.transitions).entry(condition.type_.to_owned()).or_default() += 1;
+            }
+        }
     }
 
     fn remember(&mut self, kept: Kept, now: Timestamp) {
@@ -287,6 +324,7 @@ impl Reconciler {
         self.feed.ask = Some(ask);
         // It was assessed before it was kept.
         self.progress.assessed = Some(knowledge.digest.clone());
+        self.retrieved_at = Some(knowledge.at);
         self.knowledge = Some(Arc::new(knowledge));
         self.kept = Some(kept);
         self.want(now);
@@ -569,30 +607,41 @@ impl Reconciler {
         }
     }
 
-    /// Tells when the metrics store goes away, and when it is back.
-    fn note_metrics(
-        &mut self,
-        result: &Result<Observation<clearway_promql::eval::Value>, Failure>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let answers = match result {
+    /// Takes in whether somebody answered a query. What counts is the whole round: one answer is enough.
+    fn note_answer(&mut self, result: &Result<Observation<clearway_promql::eval::Value>, Failure>) {
+        match result {
             Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
-                let message = format!("Queries of risks get no answer: {}", failure.message);
-                self.say(Event::new(Weight::Warning, "MetricsUnreachable", message), effects);
-                false
+                self.metrics.unreachable.get_or_insert_with(|| failure.message.clone());
             }
             // Whatever else went wrong, somebody answered.
-            _ => true,
-        };
-        if answers && self.metrics_answer == Some(false) {
-            self.say(Event::new(Weight::Normal, "MetricsReachable", "Queries of risks are answered again."), effects);
+            _ => self.metrics.answered = true,
         }
-        if self.metrics_answer != Some(answers) {
-            // So that the other is said again when it happens again.
-            let over = if answers { "MetricsUnreachable" } else { "MetricsReachable" };
-            self.said.retain(|said| !said.starts_with(&format!("{over}\n")));
+    }
+
+    /// Tells when the metrics store goes away, and when it is back.
+    fn tell_of_metrics(&mut self, effects: &mut Vec<Effect>) {
+        let MetricsContact { answered, unreachable, away } = std::mem::take(&mut self.metrics);
+        self.metrics.away = away;
+        match unreachable {
+            _ if answered => {
+                if away {
+                    self.say(
+                        Event::new(Weight::Normal, "MetricsReachable", "Queries of risks are answered again."),
+                        effects,
+                    );
+                    self.metrics.away = false;
+                }
+            }
+            Some(why) if !away => {
+                let message = format!("Queries of risks get no answer: {why}");
+                self.say(Event::new(Weight::Warning, "MetricsUnreachable", message), effects);
+                self.metrics.away = true;
+            }
+            _ => return,
         }
-        self.metrics_answer = Some(answers);
+        // So that the other is said again when it happens again.
+        let over = if self.metrics.away { "MetricsReachable" } else { "MetricsUnreachable" };
+        self.said.retain(|said| !said.starts_with(&format!("{over}\n")));
     }
 
     /// Says something once until something else is said under the same word.

@@ -183,6 +183,7 @@ proptest! {
             object: std::sync::Arc::new(world.object.clone()),
             retrieved_at: Some(Timestamp::EPOCH),
             counts: world.reconciler.counts(),
+            transitions: world.reconciler.transitions(),
             work: world.reconciler.work().clone(),
             assessment: None,
         };

@@ -59,3 +59,35 @@ fn a_short_interval_does_not_spin() {
         }
     }
 }
+
+/// `CannotRetrieveUpdates` fires after a restart in an outage, too: there is a time from the start, and it is that of the
+/// last answer if one was kept.
+#[test]
+fn the_time_of_the_last_answer_is_known_from_the_start() {
+    let mut world = World::new(graph(&[]));
+    world.service = Service::Away;
+    world.start();
+    let begun = world.reconciler.retrieved_at();
+    assert!(begun.is_some());
+    world.pass(Duration::from_mins(90));
+    assert_eq!(world.reconciler.retrieved_at(), begun);
+    world.service = Service::Answers;
+    world.pass(Duration::from_mins(90));
+    let answered = world.reconciler.retrieved_at();
+    assert!(answered > begun);
+    world.service = Service::Away;
+    world.restart();
+    world.pass(Duration::from_mins(10));
+    assert!(world.reconciler.retrieved_at() <= answered, "a restart does not make an old answer young");
+}
+
+#[test]
+fn changes_of_conditions_are_counted() {
+    let mut world = World::new(graph(&[]));
+    world.start();
+    let changes = |world: &World| world.reconciler.transitions().get("RetrievedUpdates").copied().unwrap_or(0);
+    let before = changes(&world);
+    world.service = Service::Away;
+    world.pass(Duration::from_mins(30));
+    assert_eq!(changes(&world), before + 1);
+}

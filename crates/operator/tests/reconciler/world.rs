@@ -327,14 +327,15 @@ impl World {
     }
 
     fn value(&self, query: &str) -> Result<Observation<eval::Value>, Failure> {
-        match self.metrics.get(query).copied().flatten() {
-            Some(value) => Ok(Observation {
-                value: eval::Value::Vector(vec![Sample { labels: Labels::default(), value }]),
+        match self.metrics.get(query) {
+            Some(Some(value)) => Ok(Observation {
+                value: eval::Value::Vector(vec![Sample { labels: Labels::default(), value: *value }]),
                 observed_at: self.now,
                 source: "https://prometheus.example.com".into(),
                 reproduce: None,
                 warnings: Vec::new(),
             }),
+            Some(None) => Err(Failure::new(FailureClass::Timeout, "no complete answer within 30s")),
             None => Err(Failure::new(FailureClass::Unreachable, "connection refused")),
         }
     }
