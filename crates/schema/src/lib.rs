@@ -26,6 +26,7 @@ use serde_json::Value;
 
 pub use formats::Format;
 pub use node::{AdditionalProperties, ListType, Node, ValidationRule, ValueType, excerpt};
+pub use pattern::{GoPattern, PatternError};
 pub use uri::is_request_uri;
 
 /// The schema of one version of a CRD.

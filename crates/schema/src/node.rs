@@ -63,6 +63,8 @@ pub struct Node {
     pub int32: bool,
     /// Whether `format` is one that the API server knows, checked here or not.
     pub formatted: bool,
+    /// `format` as it is written.
+    pub format_name: Option<String>,
     /// `x-kubernetes-list-type` and its keys.
     pub list: ListType,
     /// `x-kubernetes-preserve-unknown-fields`.
@@ -235,6 +237,7 @@ impl Reader<'_> {
             pattern: self.pattern(text("pattern"), path),
             format,
             formatted,
+            format_name: text("format").map(str::to_owned),
             int32: value_type == Some(ValueType::Integer) && text("format") == Some("int32"),
             list: match text("x-kubernetes-list-type") {
                 Some("set") => ListType::Set,
