@@ -65,8 +65,7 @@ pub(crate) fn check_mode(
     for of in &mut types {
         *of = unifier.close(*of);
     }
-    let checked_expression =
-        Checked { ast, tree, types, table: unifier.table, overloads, overload_ranges: ranges };
+    let checked_expression = Checked { ast, tree, types, table: unifier.table, overloads, overload_ranges: ranges };
     if checked {
         checked_expression.check_result(environment)?;
         if environment.base.rules.validate_literals {
@@ -340,7 +339,9 @@ impl Checker<'_> {
             }
         };
         let accumulator = self.of(entry.init);
-        for (slot, of) in [(Some(entry.variable), first), (entry.second, second), (Some(entry.accumulator), accumulator)] {
+        for (slot, of) in
+            [(Some(entry.variable), first), (entry.second, second), (Some(entry.accumulator), accumulator)]
+        {
             if let Some(known) = slot.and_then(|slot| self.slots.get_mut(slot as usize)) {
                 *known = of;
             }
@@ -360,6 +361,3 @@ fn type_of_constant(constant: Constant) -> Type {
         Constant::Bytes(_) => Type::BYTES,
     }
 }
-
-#[cfg(test)]
-mod tests;

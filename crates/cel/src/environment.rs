@@ -12,7 +12,7 @@ use clearway_schema::Node;
 use crate::decl::Decl;
 use crate::types::{Type, TypeKind, TypeTable};
 
-pub(crate) use base::{Base, Macros, Rules};
+pub(crate) use base::Base;
 
 /// A version of Kubernetes, which decides about libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +71,8 @@ pub(crate) enum VariableSource {
     Plain,
     /// By the schema of the environment.
     Schema,
+    /// The same, as an optional.
+    OptionalSchema,
     /// The variables of a policy, each evaluated on first use.
     Policy,
     /// Known by name only: using it is refused.
@@ -144,7 +146,8 @@ impl Environment {
         let old = if optional_old_self { types.optional(own) } else { own };
         environment.types = Arc::new(types);
         environment.add("self", own, VariableSource::Schema);
-        environment.add("oldSelf", old, VariableSource::Schema);
+        let source = if optional_old_self { VariableSource::OptionalSchema } else { VariableSource::Schema };
+        environment.add("oldSelf", old, source);
         environment.decl = Some(decl);
         environment.result = ResultType::Bool;
         environment

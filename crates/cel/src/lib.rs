@@ -1,4 +1,22 @@
-//! CEL.
+//! CEL: read with places, typed, estimated and evaluated, with the types, libraries and costs of Kubernetes.
+//!
+//! Rules in CEL come from strangers: resource rules of update graphs, validation rules of CRDs, and Gatekeeper's
+//! policies. They must mean exactly what they mean in Kubernetes, and no rule may use more time or memory than its
+//! budget.
+//!
+//! An [`Environment`] says what an expression may use. [`Program::compile`] reads an expression, checks its types and
+//! estimates its cost: what does not fit is refused with its place before any object is looked at. Evaluating a
+//! [`Program`] gives an [`Outcome`]: a value, an error that names its class and place and never data, or the answer that
+//! it depends on what is not known. [`Program::explain`] also gives the value of every part.
+//!
+//! The engine is written whole. The crate `cel` 0.15 has neither a type checker nor costs, and its parser and its
+//! evaluator recurse as deep as the text does, so that a few kilobytes of `1+1+…` end the process; below a checker,
+//! a cost-counting evaluator and limits there would be nothing of it left. Here every pass is a loop over a vector:
+//! the parser, the expansion of macros, the checker, the estimate and the machine that evaluates. What cel-go does is
+//! followed step by step, because costs are counted by its steps.
+//!
+//! Nothing here has effects, and no text and no object makes it panic or recurse without bound (see [`Limits`] and
+//! [`Budget`]).
 
 #![cfg_attr(
     not(test),
@@ -6,18 +24,47 @@
 )]
 
 mod ast;
+mod check;
+mod convert;
+mod cost;
+mod decl;
+mod environment;
 mod error;
+mod estimate;
+mod eval;
+mod evaluation;
+mod explain;
+mod format_text;
+mod functions;
 mod lexer;
+mod library;
 mod limits;
 mod literal;
+mod meter;
 mod parser;
+mod pattern;
 mod print;
+mod program;
+mod resolve;
+mod session;
 mod span;
+mod time;
 mod token;
+mod tree;
+mod types;
+mod value;
 
 pub use ast::Ast;
+pub use check::{Checked, check};
+pub use environment::{DeclaredType, Environment, FunctionHelp, KubernetesVersion, ResultType};
 pub use error::{CelError, ErrorClass};
+pub use estimate::CostRange;
+pub use evaluation::{Evaluation, Outcome};
+pub use explain::{ExplainedPart, Explanation};
 pub use limits::{Budget, Limits};
 pub use parser::parse;
 pub use print::print;
+pub use program::Program;
+pub use session::{Bindings, Session};
 pub use span::Span;
+pub use value::CelValue;

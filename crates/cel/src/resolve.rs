@@ -16,12 +16,7 @@ use crate::span::Span;
 use crate::tree::{Constant, Loop, SelectMode, Tree, TreeChild, TreeId, TreeKind, TreeNode};
 
 /// Expands an expression. An unchecked one may have names that nobody knows: using them fails on evaluation.
-pub(crate) fn resolve(
-    ast: &Ast,
-    environment: &Environment,
-    limits: &Limits,
-    checked: bool,
-) -> Result<Tree, CelError> {
+pub(crate) fn resolve(ast: &Ast, environment: &Environment, limits: &Limits, checked: bool) -> Result<Tree, CelError> {
     let mut resolver = Resolver {
         ast,
         environment,
@@ -56,18 +51,50 @@ enum Task<'a> {
     Visit(NodeId),
     Constant(Constant, Span),
     Local(u32, Span),
-    Select { field: Text, mode: SelectMode, span: Span },
+    Select {
+        field: Text,
+        mode: SelectMode,
+        span: Span,
+    },
     /// A call with so many arguments; that of a method is complete last.
-    Call { function: u32, count: usize, member: bool, span: Span },
+    Call {
+        function: u32,
+        count: usize,
+        member: bool,
+        span: Span,
+    },
     /// `&&` or `||`.
-    Logic { and: bool, count: usize, span: Span },
-    List { count: usize, flags: Range, span: Span },
-    Map { entries: Range, span: Span },
-    EnterLoop { id: u32, span: Span },
-    CheckCondition { id: u32, span: Span },
-    CheckStep { id: u32, span: Span },
+    Logic {
+        and: bool,
+        count: usize,
+        span: Span,
+    },
+    List {
+        count: usize,
+        flags: Range,
+        span: Span,
+    },
+    Map {
+        entries: Range,
+        span: Span,
+    },
+    EnterLoop {
+        id: u32,
+        span: Span,
+    },
+    CheckCondition {
+        id: u32,
+        span: Span,
+    },
+    CheckStep {
+        id: u32,
+        span: Span,
+    },
     /// Takes the five parts of a loop.
-    EndLoop { id: u32, span: Span },
+    EndLoop {
+        id: u32,
+        span: Span,
+    },
     /// A name becomes visible.
     Open(Cow<'a, str>, u32),
     /// So many names are no longer visible.

@@ -2,7 +2,7 @@
 
 mod zone;
 
-pub(crate) use zone::{Zone, zone};
+pub(crate) use zone::zone;
 
 /// A point in time, with the offset that it is written in.
 #[derive(Debug, Clone, Copy)]
@@ -307,7 +307,8 @@ pub(crate) fn parse_schema_duration(text: &str) -> Option<i64> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (number, behind) = rest.split_at_checked(digits)?;
         let word_at = behind.trim_start_matches(['\t', '\n', '\u{c}', '\r', ' ']);
-        let letters = word_at.find(|char: char| !(char.is_ascii_alphabetic() || char == '\u{b5}')).unwrap_or(word_at.len());
+        let letters =
+            word_at.find(|char: char| !(char.is_ascii_alphabetic() || char == '\u{b5}')).unwrap_or(word_at.len());
         let (word, after) = word_at.split_at_checked(letters)?;
         rest = if word.is_empty() { behind } else { after };
         if word.is_empty() {
@@ -334,9 +335,8 @@ fn unit_of(word: &str) -> Option<i64> {
         (&["d", "day"], 86_400_000_000_000),
         (&["w", "wk", "week"], 604_800_000_000_000),
     ];
-    let matches = |spellings: &[&str]| {
-        spellings.contains(&word) || spellings.last().is_some_and(|last| word.starts_with(last))
-    };
+    let matches =
+        |spellings: &[&str]| spellings.contains(&word) || spellings.last().is_some_and(|last| word.starts_with(last));
     UNITS.iter().find(|(spellings, _)| matches(spellings)).map(|(_, unit)| *unit)
 }
 

@@ -56,9 +56,17 @@ pub(crate) enum TreeKind {
     Global(u32),
     /// A variable of a loop, by its slot.
     Local(u32),
-    Select { operand: TreeId, field: Text, mode: SelectMode },
+    Select {
+        operand: TreeId,
+        field: Text,
+        mode: SelectMode,
+    },
     /// A call; the first argument of a method is what it is called on.
-    Call { function: u32, member: bool, arguments: Range },
+    Call {
+        function: u32,
+        member: bool,
+        arguments: Range,
+    },
     And(Range),
     Or(Range),
     List(Range),

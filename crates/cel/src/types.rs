@@ -213,6 +213,31 @@ impl TypeTable {
         self.intern(TypeKind::Optional(value))
     }
 
+    /// A closed type in another table of the same environment: objects keep their numbers.
+    pub(crate) fn copy(&self, of: Type, into: &mut TypeTable) -> Type {
+        match self.kind(of) {
+            TypeKind::Type(inner) => {
+                let inner = self.copy(inner, into);
+                into.intern(TypeKind::Type(inner))
+            }
+            TypeKind::List(inner) => {
+                let inner = self.copy(inner, into);
+                into.list(inner)
+            }
+            TypeKind::Optional(inner) => {
+                let inner = self.copy(inner, into);
+                into.optional(inner)
+            }
+            TypeKind::Map(key, value) => {
+                let key = self.copy(key, into);
+                let value = self.copy(value, into);
+                into.map(key, value)
+            }
+            TypeKind::Parameter(_) | TypeKind::Variable(_) => Type::DYN,
+            kind => into.intern(kind),
+        }
+    }
+
     /// How a type is written in messages.
     pub(crate) fn show(&self, of: Type) -> String {
         let mut out = String::new();

@@ -8,13 +8,7 @@ use crate::types::Type;
 
 impl Checker<'_> {
     /// The type of a call: that of the overload that fits, or dynamic if several with different results do.
-    pub(super) fn call(
-        &mut self,
-        function: u32,
-        member: bool,
-        arguments: Range,
-        span: Span,
-    ) -> Result<Type, CelError> {
+    pub(super) fn call(&mut self, function: u32, member: bool, arguments: Range, span: Span) -> Result<Type, CelError> {
         let environment = self.environment;
         let Some(function) = environment.base.functions.get(function as usize) else {
             return Err(CelError::new(ErrorClass::Undeclared, span));
@@ -60,6 +54,10 @@ fn mismatch(name: &str, member: bool, types: &[String]) -> String {
         ([left, right], _) if !operator.starts_with(|char: char| char.is_ascii_alphanumeric()) => {
             format!("`{operator}` is not defined between {left} and {right}")
         }
-        _ => format!("`{}` does not take ({})", if name.starts_with(['_', '!', '-']) { &operator } else { name }, types.join(", ")),
+        _ => format!(
+            "`{}` does not take ({})",
+            if name.starts_with(['_', '!', '-']) { &operator } else { name },
+            types.join(", ")
+        ),
     }
 }

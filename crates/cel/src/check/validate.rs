@@ -6,7 +6,7 @@ use crate::ast::Range;
 use crate::convert;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
-use crate::format_text::{Clause, clauses};
+use crate::format_text::{Clause, Piece, pieces};
 use crate::limits::Limits;
 use crate::pattern::Pattern;
 use crate::span::Span;
@@ -128,14 +128,18 @@ impl Validator<'_> {
         };
         match (name, first) {
             ("duration", Some(first)) => match tree.kind(first) {
-                TreeKind::Constant(Constant::String(text)) if convert::duration(self.checked.ast.text(text)).is_none() => {
+                TreeKind::Constant(Constant::String(text))
+                    if convert::duration(self.checked.ast.text(text)).is_none() =>
+                {
                     invalid(first, "duration")
                 }
                 TreeKind::Constant(Constant::Int(_)) => invalid(first, "duration"),
                 _ => Ok(()),
             },
             ("timestamp", Some(first)) => match tree.kind(first) {
-                TreeKind::Constant(Constant::String(text)) if convert::timestamp(self.checked.ast.text(text)).is_err() => {
+                TreeKind::Constant(Constant::String(text))
+                    if convert::timestamp(self.checked.ast.text(text)).is_err() =>
+                {
                     invalid(first, "timestamp")
                 }
                 TreeKind::Constant(Constant::Int(seconds)) if convert::timestamp_of_seconds(seconds).is_none() => {
@@ -159,14 +163,13 @@ impl Validator<'_> {
             return Ok(());
         };
         let elements = tree.children(elements);
-        let wrong = |at: TreeId, detail: String| {
-            Err(CelError::with(ErrorClass::InvalidConstant, tree.span(at), detail))
-        };
+        let wrong =
+            |at: TreeId, detail: String| Err(CelError::with(ErrorClass::InvalidConstant, tree.span(at), detail));
         let mut used = 0_usize;
-        for clause in clauses(text) {
-            let clause = match clause {
-                Ok(Some(clause)) => clause,
-                Ok(None) => continue,
+        for piece in pieces(text) {
+            let clause = match piece {
+                Ok(Piece::Clause(clause)) => clause,
+                Ok(Piece::Literal(_)) => continue,
                 Err(detail) => return wrong(id, detail.to_owned()),
             };
             let Some(argument) = elements.get(used) else {
@@ -240,9 +243,9 @@ fn parts(tree: &crate::tree::Tree, kind: TreeKind) -> Vec<TreeId> {
         | TreeKind::Or(range)
         | TreeKind::List(range)
         | TreeKind::Map(range) => tree.children(range).iter().map(|child| child.node).collect(),
-        TreeKind::Loop(id) => tree.get_loop(id).map_or_else(Vec::new, |entry| {
-            vec![entry.range, entry.init, entry.condition, entry.step, entry.result]
-        }),
+        TreeKind::Loop(id) => tree
+            .get_loop(id)
+            .map_or_else(Vec::new, |entry| vec![entry.range, entry.init, entry.condition, entry.step, entry.result]),
         _ => Vec::new(),
     }
 }

@@ -65,7 +65,8 @@ pub(crate) fn unescape(name: &str) -> Option<std::borrow::Cow<'_, str>> {
     let mut rest = name;
     while let Some((before, after)) = rest.split_once("__") {
         // An escape has something between two pairs of underscores, and no underscore in it.
-        let end = after.find('_').filter(|end| *end > 0 && after.get(*end..).is_some_and(|tail| tail.starts_with("__")));
+        let end =
+            after.find('_').filter(|end| *end > 0 && after.get(*end..).is_some_and(|tail| tail.starts_with("__")));
         let Some(end) = end else {
             // Not an escape here; one may begin with the second underscore.
             out.push_str(before);

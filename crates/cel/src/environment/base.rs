@@ -93,10 +93,9 @@ impl Base {
         if macros.optional {
             type_names.insert("optional_type", types.optional(Type::DYN));
         }
-        for (name, of, needed) in [
-            ("net.IP", crate::types::Named::Ip, Library::Ip),
-            ("net.CIDR", crate::types::Named::Cidr, Library::Cidr),
-        ] {
+        for (name, of, needed) in
+            [("net.IP", crate::types::Named::Ip, Library::Ip), ("net.CIDR", crate::types::Named::Cidr, Library::Cidr)]
+        {
             if libraries.contains(&needed) {
                 type_names.insert(name, types.intern(TypeKind::Named(of)));
             }
@@ -134,7 +133,8 @@ impl Base {
         let functions = self.functions.iter().map(|function| function.name);
         let macros = MACROS.iter().filter(|form| (form.available)(&self.macros)).map(|form| form.name);
         // Operators and helpers of macros have names that no expression can have.
-        let mut names: Vec<&str> = functions.chain(macros).filter(|name| !name.contains(['@', '_']) || *name == "exists_one").collect();
+        let mut names: Vec<&str> =
+            functions.chain(macros).filter(|name| !name.contains(['@', '_']) || *name == "exists_one").collect();
         names.retain(|name| name.starts_with(|char: char| char.is_ascii_alphabetic()));
         names.sort_unstable();
         names.dedup();
@@ -153,19 +153,51 @@ const MACROS: &[MacroForm] = &[
     MacroForm { name: "all", form: "range.all(x, condition) -> bool", available: |_| true },
     MacroForm { name: "exists", form: "range.exists(x, condition) -> bool", available: |_| true },
     MacroForm { name: "exists_one", form: "range.exists_one(x, condition) -> bool", available: |_| true },
-    MacroForm { name: "existsOne", form: "range.existsOne(x, condition) -> bool", available: |macros| macros.exists_one },
+    MacroForm {
+        name: "existsOne",
+        form: "range.existsOne(x, condition) -> bool",
+        available: |macros| macros.exists_one,
+    },
     MacroForm { name: "map", form: "range.map(x, value) -> list", available: |_| true },
     MacroForm { name: "map", form: "range.map(x, condition, value) -> list", available: |_| true },
     MacroForm { name: "filter", form: "range.filter(x, condition) -> list", available: |_| true },
     MacroForm { name: "all", form: "range.all(k, v, condition) -> bool", available: |macros| macros.two_variables },
-    MacroForm { name: "exists", form: "range.exists(k, v, condition) -> bool", available: |macros| macros.two_variables },
-    MacroForm { name: "exists_one", form: "range.exists_one(k, v, condition) -> bool", available: |macros| macros.two_variables },
-    MacroForm { name: "existsOne", form: "range.existsOne(k, v, condition) -> bool", available: |macros| macros.two_variables },
-    MacroForm { name: "transformList", form: "range.transformList(k, v, [condition,] value) -> list", available: |macros| macros.two_variables },
-    MacroForm { name: "transformMap", form: "range.transformMap(k, v, [condition,] value) -> map", available: |macros| macros.two_variables },
-    MacroForm { name: "transformMapEntry", form: "range.transformMapEntry(k, v, [condition,] map) -> map", available: |macros| macros.two_variables },
+    MacroForm {
+        name: "exists",
+        form: "range.exists(k, v, condition) -> bool",
+        available: |macros| macros.two_variables,
+    },
+    MacroForm {
+        name: "exists_one",
+        form: "range.exists_one(k, v, condition) -> bool",
+        available: |macros| macros.two_variables,
+    },
+    MacroForm {
+        name: "existsOne",
+        form: "range.existsOne(k, v, condition) -> bool",
+        available: |macros| macros.two_variables,
+    },
+    MacroForm {
+        name: "transformList",
+        form: "range.transformList(k, v, [condition,] value) -> list",
+        available: |macros| macros.two_variables,
+    },
+    MacroForm {
+        name: "transformMap",
+        form: "range.transformMap(k, v, [condition,] value) -> map",
+        available: |macros| macros.two_variables,
+    },
+    MacroForm {
+        name: "transformMapEntry",
+        form: "range.transformMapEntry(k, v, [condition,] map) -> map",
+        available: |macros| macros.two_variables,
+    },
     MacroForm { name: "optMap", form: "optional.optMap(x, value) -> optional", available: |macros| macros.optional },
-    MacroForm { name: "optFlatMap", form: "optional.optFlatMap(x, optional) -> optional", available: |macros| macros.optional },
+    MacroForm {
+        name: "optFlatMap",
+        form: "optional.optFlatMap(x, optional) -> optional",
+        available: |macros| macros.optional,
+    },
     MacroForm { name: "sortBy", form: "list.sortBy(x, key) -> list", available: |macros| macros.sort_by },
     MacroForm { name: "cel.bind", form: "cel.bind(x, value, result)", available: |macros| macros.bind },
     MacroForm { name: "math.greatest", form: "math.greatest(number, …)", available: |macros| macros.math },
@@ -216,7 +248,8 @@ pub(super) fn kubernetes(version: KubernetesVersion) -> Arc<Base> {
 
 fn kubernetes_base(minor: u32) -> Base {
     let since = |introduced: u32| minor >= introduced;
-    let mut libraries = vec![Library::Standard, Library::Urls, Library::Regex, Library::KubernetesLists, Library::Strings];
+    let mut libraries =
+        vec![Library::Standard, Library::Urls, Library::Regex, Library::KubernetesLists, Library::Strings];
     for (introduced, more) in [
         (28, Library::CrossTypeOrder),
         (28, Library::Optional),

@@ -139,10 +139,5 @@ pub(super) const SEMVER: &[Declaration] = &[
     member("semver_patch", "patch", &["semver"], "int", Op::SemverPart(SemverPart::Patch)),
 ];
 
-pub(super) const JSON_PATCH: &[Declaration] = &[global(
-    "string_jsonpatch_escapeKey_string",
-    "jsonpatch.escapeKey",
-    &["string"],
-    "string",
-    Op::JsonPatchEscape,
-)];
+pub(super) const JSON_PATCH: &[Declaration] =
+    &[global("string_jsonpatch_escapeKey_string", "jsonpatch.escapeKey", &["string"], "string", Op::JsonPatchEscape)];

@@ -74,7 +74,13 @@ const STRINGS: &[Declaration] = &[
     member("string_last_index_of_string_int", "lastIndexOf", &["string", "string", "int"], "int", Op::LastIndexOf),
     member("string_lower_ascii", "lowerAscii", &["string"], "string", Op::LowerAscii),
     member("string_replace_string_string", "replace", &["string", "string", "string"], "string", Op::Replace),
-    member("string_replace_string_string_int", "replace", &["string", "string", "string", "int"], "string", Op::Replace),
+    member(
+        "string_replace_string_string_int",
+        "replace",
+        &["string", "string", "string", "int"],
+        "string",
+        Op::Replace,
+    ),
     member("string_split_string", "split", &["string", "string"], "list(string)", Op::Split),
     member("string_split_string_int", "split", &["string", "string", "int"], "list(string)", Op::Split),
     member("string_substring_int", "substring", &["string", "int"], "string", Op::Substring),
@@ -132,7 +138,12 @@ const TWO_VARIABLES: &[Declaration] = &[
     global("@mapInsert_map_map", "cel.@mapInsert", &["map(K, V)", "map(K, V)"], "map(K, V)", Op::MapInsert),
 ];
 
-const fn extreme(id: &'static str, parameters: &'static [&'static str], result: &'static str, max: bool) -> Declaration {
+const fn extreme(
+    id: &'static str,
+    parameters: &'static [&'static str],
+    result: &'static str,
+    max: bool,
+) -> Declaration {
     let (function, op) = if max { ("math.@max", Op::MathMax) } else { ("math.@min", Op::MathMin) };
     global(id, function, parameters, result, op)
 }
@@ -195,7 +206,13 @@ const MATH: &[Declaration] = &[
     global("math_bitShiftLeft_int_int", "math.bitShiftLeft", &["int", "int"], "int", Op::MathBits(BitOp::ShiftLeft)),
     global("math_bitShiftLeft_uint_int", "math.bitShiftLeft", &["uint", "int"], "uint", Op::MathBits(BitOp::ShiftLeft)),
     global("math_bitShiftRight_int_int", "math.bitShiftRight", &["int", "int"], "int", Op::MathBits(BitOp::ShiftRight)),
-    global("math_bitShiftRight_uint_int", "math.bitShiftRight", &["uint", "int"], "uint", Op::MathBits(BitOp::ShiftRight)),
+    global(
+        "math_bitShiftRight_uint_int",
+        "math.bitShiftRight",
+        &["uint", "int"],
+        "uint",
+        Op::MathBits(BitOp::ShiftRight),
+    ),
 ];
 
 const ENCODERS: &[Declaration] = &[
@@ -214,7 +231,10 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("exists", "Whether a condition holds for at least one element or key."),
     ("exists_one", "Whether a condition holds for exactly one element or key."),
     ("existsOne", "Whether a condition holds for exactly one element or key."),
-    ("map", "The list of what an expression gives for each element; with three arguments, of those that pass a condition."),
+    (
+        "map",
+        "The list of what an expression gives for each element; with three arguments, of those that pass a condition.",
+    ),
     ("filter", "The list of the elements or keys that pass a condition."),
     ("transformList", "The list of what an expression gives for each index and element, or key and value."),
     ("transformMap", "The map with the same keys and what an expression gives as values."),

@@ -26,9 +26,8 @@ pub(crate) fn read_type(text: &str, types: &mut TypeTable, parameters: &mut Para
     let text = text.trim();
     if let Some((word, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         let mut inner = split_top(inner).into_iter();
-        let mut next = |types: &mut TypeTable| {
-            inner.next().map_or(Type::DYN, |text| read_type(text, types, parameters))
-        };
+        let mut next =
+            |types: &mut TypeTable| inner.next().map_or(Type::DYN, |text| read_type(text, types, parameters));
         let first = next(types);
         return match word {
             "list" => types.list(first),

@@ -65,7 +65,9 @@ impl<'a> Resolver<'a> {
             ("optMap", [x, t]) if macros.optional => self.optional(target, *x, *t, true, span)?,
             ("optFlatMap", [x, t]) if macros.optional => self.optional(target, *x, *t, false, span)?,
             ("sortBy", [x, key]) if macros.sort_by => self.sort_by(target, *x, *key, span)?,
-            ("bind", [x, init, body]) if macros.bind && self.is_name(target, "cel") => self.bind(*x, *init, *body, span)?,
+            ("bind", [x, init, body]) if macros.bind && self.is_name(target, "cel") => {
+                self.bind(*x, *init, *body, span)?
+            }
             ("block", [list, body]) if macros.bind && self.is_name(target, "cel") => self.block(*list, *body, span)?,
             ("index" | "iterVar" | "accuVar", _) if macros.bind && self.is_name(target, "cel") => {
                 let Some(name) = self.block_name(name, arguments) else { return Ok(false) };
@@ -230,7 +232,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// A name for a value: a loop over nothing, whose start value is taken when it is first used.
-    fn open_binding(&mut self, name: Cow<'a, str>, init: impl IntoIterator<Item = Task<'a>>, span: Span) -> Binding<'a> {
+    fn open_binding(
+        &mut self,
+        name: Cow<'a, str>,
+        init: impl IntoIterator<Item = Task<'a>>,
+        span: Span,
+    ) -> Binding<'a> {
         let (id, entry) = self.new_loop(false, true);
         let mut tasks = vec![Task::List { count: 0, flags: Range::default(), span }];
         tasks.extend(init);
@@ -298,7 +305,8 @@ impl<'a> Resolver<'a> {
         span: Span,
     ) -> Result<(), CelError> {
         let name = self.variable(variable)?;
-        let method = |resolver: &Self, name| Task::Call { function: resolver.function(name), count: 1, member: true, span };
+        let method =
+            |resolver: &Self, name| Task::Call { function: resolver.function(name), count: 1, member: true, span };
         let mut tasks = vec![Task::Visit(target), method(self, "hasValue")];
         let value = method(self, "value");
         let binding = self.open_binding(name, [Task::Visit(target), value], span);

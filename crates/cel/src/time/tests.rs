@@ -12,7 +12,16 @@ fn times_are_read_and_written_with_their_offset() {
     ] {
         assert_eq!(parse_timestamp(text, true).map(Timestamp::text).as_deref(), Some(written), "{text}");
     }
-    for text in ["2023-02-29T00:00:00Z", "2023-01-01T24:00:00Z", "2023-01-01T00:00:00", "2023-1-01T00:00:00Z", "", "2023-01-01t00:00:00z", "2023-01-01T00:00:60Z", "2023-01-01T00:00:00Zx"] {
+    for text in [
+        "2023-02-29T00:00:00Z",
+        "2023-01-01T24:00:00Z",
+        "2023-01-01T00:00:00",
+        "2023-1-01T00:00:00Z",
+        "",
+        "2023-01-01t00:00:00z",
+        "2023-01-01T00:00:60Z",
+        "2023-01-01T00:00:00Zx",
+    ] {
         assert!(parse_timestamp(text, true).is_none(), "{text}");
     }
     assert!(parse_timestamp("2023-01-01T00:00:00", false).is_some());

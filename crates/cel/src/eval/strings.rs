@@ -1,0 +1,272 @@
+//! Functions of texts.
+
+use super::Context;
+use super::calls::{NO_OVERLOAD, Outcome};
+use crate::convert;
+use crate::error::ErrorClass;
+use crate::format_text::Formatter;
+use crate::functions::Op;
+use crate::pattern::Pattern;
+use crate::program::CallInfo;
+use crate::value::{Blob, Text, Value, char_count};
+
+impl<'a> Context<'_, 'a> {
+    /// `contains`, `startsWith` and `endsWith`.
+    pub(super) fn affix(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
+        let [Value::String(text), Value::String(part)] = arguments else { return NO_OVERLOAD };
+        self.meter.work(text.len() / 16)?;
+        Ok(Value::Bool(match op {
+            Op::Contains => text.contains(&**part),
+            Op::StartsWith => text.starts_with(&**part),
+            _ => text.ends_with(&**part),
+        }))
+    }
+
+    pub(super) fn regex(&mut self, call: &CallInfo, arguments: &[Value<'a>]) -> Outcome<'a> {
+        let (text, source, most) = match arguments {
+            [Value::String(text), Value::String(source)] => (text, source, -1),
+            [Value::String(text), Value::String(source), Value::Int(most)] => (text, source, *most),
+            _ => return NO_OVERLOAD,
+        };
+        let compiled;
+        let known = call.pattern.and_then(|pattern| self.patterns.get(pattern as usize));
+        let pattern = match known {
+            Some(pattern) => pattern,
+            None => {
+                // Compiling takes far more than reading the pattern.
+                self.meter.work(source.len().saturating_mul(500).saturating_add(5_000))?;
+                compiled = Pattern::compile(source, self.limits)?;
+                &compiled
+            }
+        };
+        self.meter.work(pattern.work(text.len()))?;
+        Ok(match call.op {
+            Op::Matches => Value::Bool(pattern.is_match(text)),
+            Op::Find => self.part(text, pattern.find(text).unwrap_or_default())?,
+            _ => {
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                let found = pattern.find_all(text, most);
+                self.meter.elements(found.len())?;
+                let parts: Result<Vec<_>, _> = found.into_iter().map(|found| self.part(text, found)).collect();
+                Value::list(parts?)
+            }
+        })
+    }
+
+    /// A part of a text, borrowed if the text is.
+    fn part(&mut self, text: &Text<'a>, part: &str) -> Outcome<'a> {
+        if let Text::Borrowed(whole) = text {
+            let start = (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize);
+            if let Some(part) = whole.get(start..start.saturating_add(part.len())) {
+                return Ok(Value::String(Text::Borrowed(part)));
+            }
+        }
+        self.meter.memory(part.len())?;
+        Ok(Value::text(part))
+    }
+
+    pub(super) fn strings(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
+        use Value as V;
+        if let Some(V::String(text)) = arguments.first() {
+            self.meter.work(text.len() / 8)?;
+        }
+        match (op, arguments) {
+            (Op::CharAt, [V::String(text), V::Int(at)]) => {
+                let start = offset(text, *at)?;
+                let rest = text.get(start..).unwrap_or_default();
+                let char = rest.chars().next().map_or(0, char::len_utf8);
+                self.part(text, rest.get(..char).unwrap_or_default())
+            }
+            (Op::IndexOf, [V::String(text), V::String(part)]) => Ok(V::Int(index_of(text, part, 0)?)),
+            (Op::IndexOf, [V::String(text), V::String(part), V::Int(from)]) => {
+                self.check_start(text, *from)?;
+                Ok(V::Int(index_of(text, part, *from)?))
+            }
+            (Op::LastIndexOf, [V::String(text), V::String(part)]) => {
+                let length = count(text);
+                if part.is_empty() {
+                    return Ok(V::Int(length));
+                }
+                let from = length.saturating_sub(1);
+                Ok(V::Int(if text.len() < part.len() { -1 } else { last_index_of(text, part, from)? }))
+            }
+            (Op::LastIndexOf, [V::String(text), V::String(part), V::Int(from)]) => {
+                self.check_start(text, *from)?;
+                Ok(V::Int(last_index_of(text, part, *from)?))
+            }
+            (Op::LowerAscii, [V::String(text)]) => self.made(text.to_ascii_lowercase()),
+            (Op::UpperAscii, [V::String(text)]) => self.made(text.to_ascii_uppercase()),
+            (Op::Trim, [V::String(text)]) => {
+                // What Go takes for white space.
+                let space = |char: char| char.is_whitespace();
+                self.part(text, text.trim_matches(space))
+            }
+            (Op::Reverse, [V::String(text)]) => self.made(text.chars().rev().collect()),
+            (Op::Quote, [V::String(text)]) => {
+                self.meter.memory(text.len().saturating_mul(2))?;
+                self.made(quote(text))
+            }
+            (Op::Replace, [V::String(text), V::String(old), V::String(new)]) => self.replace(text, old, new, -1),
+            (Op::Replace, [V::String(text), V::String(old), V::String(new), V::Int(most)]) => {
+                self.replace(text, old, new, *most)
+            }
+            (Op::Split, [V::String(text), V::String(separator)]) => self.split(text, separator, -1),
+            (Op::Split, [V::String(text), V::String(separator), V::Int(most)]) => self.split(text, separator, *most),
+            (Op::Substring, [V::String(text), V::Int(start)]) => {
+                let start = offset(text, *start)?;
+                self.part(text, text.get(start..).unwrap_or_default())
+            }
+            (Op::Substring, [V::String(text), V::Int(start), V::Int(end)]) => {
+                let (start, end) = (offset(text, *start)?, offset(text, *end)?);
+                self.part(text, text.get(start..end).ok_or(ErrorClass::InvalidArgument)?)
+            }
+            (Op::Join, [V::List(list)]) => self.join(list, ""),
+            (Op::Join, [V::List(list), V::String(separator)]) => self.join(list, separator),
+            (Op::FormatText, [V::String(text), V::List(list)]) => {
+                let values: Vec<V<'a>> = list.iter(self.reader).collect();
+                if values.iter().any(|value| matches!(value, V::Unknown)) {
+                    return Ok(V::Unknown);
+                }
+                let (reader, by_specification) = (self.reader, self.by_specification);
+                let formatted = Formatter { meter: self.meter, reader, by_specification }.format(text, &values)?;
+                self.made(formatted)
+            }
+            (Op::Base64Encode, [V::Bytes(bytes)]) => {
+                self.meter.memory(bytes.len().saturating_mul(2))?;
+                self.made(convert::base64_text(bytes))
+            }
+            (Op::Base64Decode, [V::String(text)]) => {
+                self.meter.memory(text.len())?;
+                let decoded =
+                    convert::base64_bytes(text, false, true).or_else(|| convert::base64_bytes(text, false, false));
+                Ok(V::Bytes(Blob::from(decoded.ok_or(ErrorClass::InvalidArgument)?)))
+            }
+            (Op::JsonPatchEscape, [V::String(text)]) => self.made(text.replace('~', "~0").replace('/', "~1")),
+            _ => NO_OVERLOAD,
+        }
+    }
+
+    fn made(&mut self, text: String) -> Outcome<'a> {
+        self.meter.memory(text.len())?;
+        Ok(Value::text(text))
+    }
+
+    /// By the specification, a start behind the end is an error; cel-go finds nothing there.
+    fn check_start(&self, text: &str, from: i64) -> Result<(), ErrorClass> {
+        if from < 0 || (self.by_specification && from > count(text)) {
+            Err(ErrorClass::InvalidArgument)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn replace(&mut self, text: &str, old: &str, new: &str, most: i64) -> Outcome<'a> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let found = if old.is_empty() { char_count(text).saturating_add(1) } else { text.matches(old).count() };
+        let grown = found.min(most).saturating_mul(new.len());
+        self.meter.memory(text.len().saturating_add(grown))?;
+        self.made(text.replacen(old, new, most))
+    }
+
+    fn split(&mut self, text: &Text<'a>, separator: &str, most: i64) -> Outcome<'a> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let mut parts: Vec<&str> = Vec::new();
+        if separator.is_empty() {
+            // Each character by itself; the last part has the rest.
+            let mut rest: &str = text;
+            while let Some(char) = rest.chars().next().filter(|_| parts.len() < most) {
+                let end = if parts.len().saturating_add(1) == most { rest.len() } else { char.len_utf8() };
+                let (part, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+                parts.push(part);
+                rest = behind;
+            }
+        } else {
+            parts.extend(text.splitn(most, separator));
+        }
+        self.meter.elements(parts.len())?;
+        let parts: Result<Vec<_>, _> = parts.into_iter().map(|part| self.part(text, part)).collect();
+        Ok(Value::list(parts?))
+    }
+
+    fn join(&mut self, list: &crate::value::List<'a>, separator: &str) -> Outcome<'a> {
+        let mut out = String::new();
+        for (index, element) in list.iter(self.reader).enumerate() {
+            self.meter.work(1)?;
+            let text = match element {
+                Value::String(text) => text,
+                Value::Unknown => return Ok(Value::Unknown),
+                Value::Error(class, _) => return Err(class),
+                _ => return Err(ErrorClass::InvalidArgument),
+            };
+            self.meter.memory(text.len().saturating_add(separator.len()))?;
+            if index > 0 {
+                out.push_str(separator);
+            }
+            out.push_str(&text);
+        }
+        Ok(Value::text(out))
+    }
+}
+
+fn count(text: &str) -> i64 {
+    i64::try_from(char_count(text)).unwrap_or(i64::MAX)
+}
+
+/// The byte at which a character starts, or the end.
+fn offset(text: &str, at: i64) -> Result<usize, ErrorClass> {
+    let at = usize::try_from(at).map_err(|_| ErrorClass::InvalidArgument)?;
+    let mut starts = text.char_indices().map(|(start, _)| start).chain(std::iter::once(text.len()));
+    starts.nth(at).ok_or(ErrorClass::InvalidArgument)
+}
+
+fn index_of(text: &str, part: &str, from: i64) -> Result<i64, ErrorClass> {
+    if part.is_empty() {
+        return Ok(from);
+    }
+    if from < 0 {
+        return Err(ErrorClass::InvalidArgument);
+    }
+    if from >= count(text) {
+        return Ok(-1);
+    }
+    let start = offset(text, from)?;
+    let rest = text.get(start..).unwrap_or_default();
+    Ok(rest.find(part).map_or(-1, |at| from.saturating_add(count(rest.get(..at).unwrap_or_default()))))
+}
+
+fn last_index_of(text: &str, part: &str, from: i64) -> Result<i64, ErrorClass> {
+    if part.is_empty() {
+        return Ok(from);
+    }
+    if from < 0 {
+        return Err(ErrorClass::InvalidArgument);
+    }
+    let (length, wanted) = (count(text), count(part));
+    if from >= length || wanted > length {
+        return Ok(-1);
+    }
+    let end = offset(text, from.min(length.saturating_sub(wanted)).saturating_add(wanted))?;
+    let head = text.get(..end).unwrap_or_default();
+    Ok(head.rfind(part).map_or(-1, |at| count(head.get(..at).unwrap_or_default())))
+}
+
+/// A text in double quotes with the escapes of CEL.
+fn quote(text: &str) -> String {
+    let mut out = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,103 @@
+//! Expressions that are ready to be evaluated.
+
+mod code;
+mod emit;
+mod fold;
+
+use std::sync::OnceLock;
+
+use crate::check::{Checked, check_mode};
+use crate::environment::Environment;
+use crate::error::CelError;
+use crate::estimate::{CostRange, estimate};
+use crate::evaluation::Evaluation;
+use crate::limits::{Budget, Limits};
+use crate::parser::parse;
+use crate::session::{Bindings, Session};
+use crate::tree::TreeKind;
+use crate::types::{Type, TypeTable};
+
+pub(crate) use code::{CallCost, CallInfo, Code, FieldMode, Instr};
+
+/// A compiled expression.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) checked: Checked,
+    pub(crate) environment: Environment,
+    pub(crate) code: Code,
+    /// The same with notes of each part, once somebody asked for it.
+    explaining: OnceLock<Code>,
+    limits: Limits,
+    estimate: CostRange,
+}
+
+impl Program {
+    /// Reads, checks and compiles an expression.
+    pub fn compile(text: &str, environment: &Environment, limits: &Limits) -> Result<Program, CelError> {
+        Program::compile_mode(text, environment, limits, true)
+    }
+
+    /// The same without a check of types: what does not fit fails on evaluation.
+    pub(crate) fn compile_mode(
+        text: &str,
+        environment: &Environment,
+        limits: &Limits,
+        checked: bool,
+    ) -> Result<Program, CelError> {
+        let ast = parse(text, limits)?;
+        let checked = check_mode(ast, environment, limits, checked)?;
+        let code = emit::emit(&checked, environment, limits, false)?;
+        let estimate = estimate(&checked, environment);
+        Ok(Program {
+            checked,
+            environment: environment.clone(),
+            code,
+            explaining: OnceLock::new(),
+            limits: limits.clone(),
+            estimate,
+        })
+    }
+
+    /// Evaluates over some values. Text, lists and maps of the result may be those of the values.
+    pub fn evaluate<'a>(&'a self, bindings: Bindings<'a>, budget: &Budget) -> Evaluation<'a> {
+        Session::new(bindings).evaluate(self, budget)
+    }
+
+    /// The text of the expression.
+    pub fn source(&self) -> &str {
+        self.checked.source()
+    }
+
+    /// The type of the result, as it is written in messages.
+    pub fn result_type(&self) -> String {
+        self.checked.result_type()
+    }
+
+    /// The least and the most that an evaluation may cost, as the API server estimates it.
+    pub fn estimate(&self) -> CostRange {
+        self.estimate
+    }
+
+    /// Whether the expression uses a variable.
+    pub fn uses(&self, variable: &str) -> bool {
+        self.checked.tree.nodes.iter().any(|node| match node.kind {
+            TreeKind::Global(number) => {
+                self.environment.variables.get(number as usize).is_some_and(|known| *known.name == *variable)
+            }
+            _ => false,
+        })
+    }
+
+    /// The type of the result in another table of the same environment.
+    pub(crate) fn result_type_in(&self, types: &mut TypeTable) -> Type {
+        self.checked.table.copy(self.checked.type_of(self.checked.tree.root()), types)
+    }
+
+    pub(crate) fn explaining_code(&self) -> Result<&Code, CelError> {
+        if let Some(code) = self.explaining.get() {
+            return Ok(code);
+        }
+        let code = emit::emit(&self.checked, &self.environment, &self.limits, true)?;
+        Ok(self.explaining.get_or_init(|| code))
+    }
+}
