@@ -287,7 +287,11 @@ impl Checker<'_> {
     fn join(&mut self, before: Option<Type>, found: Type, id: TreeId) -> Result<Type, CelError> {
         let Some(before) = before else { return Ok(found) };
         if self.unifier.assign(before, found) {
-            return Ok(self.unifier.most_general(before, found));
+            // By the specification `null` takes the type of what it stands for; cel-go takes the last one.
+            return Ok(match (before, found) {
+                (Type::NULL, of) | (of, Type::NULL) if self.environment.base.rules.by_specification => of,
+                _ => self.unifier.most_general(before, found),
+            });
         }
         if self.environment.base.rules.homogeneous {
             let (before, found) = (self.unifier.close(before), self.unifier.close(found));

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use clearway_schema::Node;
 
 use crate::decl::Decl;
+use crate::functions::{Op, Overload};
 use crate::types::{Type, TypeKind, TypeTable};
 
 pub(crate) use base::Base;
@@ -199,6 +200,30 @@ impl Environment {
         self.types = Arc::new(types);
         self.variables.retain(|variable| *variable.name != *name);
         self.add(name, value_type, VariableSource::Plain);
+        self
+    }
+
+    /// The same with a function that has no implementation: calling one fails on evaluation.
+    #[must_use]
+    pub(crate) fn declare_function(
+        mut self,
+        name: &str,
+        overloads: &[(bool, Vec<DeclaredType>, DeclaredType)],
+    ) -> Self {
+        let mut types = TypeTable::extending(&self.types);
+        let declared: Vec<Overload> = overloads
+            .iter()
+            .map(|(member, parameters, result)| Overload {
+                id: "declared",
+                member: *member,
+                parameters: parameters.iter().map(|parameter| parameter.type_of(&mut types, 0)).collect(),
+                result: result.type_of(&mut types, 0),
+                type_parameters: 0,
+                op: Op::Undefined,
+            })
+            .collect();
+        self.types = Arc::new(types);
+        self.base = Arc::new(self.base.with_function(name, declared));
         self
     }
 

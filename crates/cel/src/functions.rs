@@ -8,6 +8,8 @@ mod libraries;
 mod signature;
 mod standard;
 
+use std::borrow::Cow;
+
 use crate::types::{Named, Type, TypeKind, TypeTable};
 
 pub(crate) use libraries::{describe, library};
@@ -80,6 +82,8 @@ pub(crate) enum Library {
 /// What carries out a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
+    /// Nothing: the function is only declared.
+    Undefined,
     Conditional,
     Not,
     Negate,
@@ -285,7 +289,7 @@ pub(crate) struct Overload {
 /// A function with all overloads that an environment has of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) overloads: Vec<Overload>,
 }
 

@@ -25,6 +25,7 @@
 
 mod ast;
 mod check;
+pub mod conformance;
 mod convert;
 mod cost;
 mod decl;

@@ -9,7 +9,7 @@ mod url;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-pub(crate) use address::{Network, is_class, parse_address, show_address};
+pub(crate) use address::{Network, is_class, parse_address, parse_any_address, show_address};
 pub(crate) use format::NamedFormat;
 pub(crate) use quantity::Quantity;
 pub(crate) use semver::Version;

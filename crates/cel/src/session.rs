@@ -99,6 +99,12 @@ impl<'a> Session<'a> {
         Evaluation::of(finished)
     }
 
+    /// Evaluates without a distinction between values and why there are none.
+    pub(crate) fn raw(&self, program: &'a Program, budget: &Budget) -> Value<'a> {
+        let finished = Machine::new(self, budget).run(program, &program.code);
+        finished.value.unwrap_or_else(|error| Value::Error(error.class, error.span))
+    }
+
     pub(crate) fn run(
         &self,
         machine: Machine<'_, 'a>,

@@ -40,7 +40,7 @@ impl Checker<'_> {
         let closed: Vec<Type> = arguments.iter().map(|of| self.unifier.close(*of)).collect();
         self.refuse(span, |checker| {
             let shown: Vec<String> = closed.iter().map(|of| checker.unifier.table.show(*of)).collect();
-            mismatch(function.name, member, &shown)
+            mismatch(&function.name, member, &shown)
         })?;
         Ok(Type::DYN)
     }

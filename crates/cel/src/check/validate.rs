@@ -35,8 +35,8 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    fn name(&self, function: u32) -> &'static str {
-        self.environment.base.functions.get(function as usize).map_or("", |function| function.name)
+    fn name(&self, function: u32) -> &str {
+        self.environment.base.functions.get(function as usize).map_or("", |function| &*function.name)
     }
 
     /// Literals within `format`: its arguments have any types.

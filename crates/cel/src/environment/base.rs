@@ -1,18 +1,19 @@
 //! Which libraries, macros and rules an environment has.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::{FunctionHelp, KubernetesVersion};
-use crate::functions::{Declaration, Function, Library, describe, library};
+use crate::functions::{Declaration, Function, Library, Overload, describe, library};
 use crate::types::{Type, TypeKind, TypeTable};
 
 /// The libraries of an environment, put together.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Base {
     pub(crate) types: Arc<TypeTable>,
     pub(crate) functions: Vec<Function>,
-    index: HashMap<&'static str, u32>,
+    index: HashMap<Cow<'static, str>, u32>,
     declarations: Vec<&'static Declaration>,
     /// Names of types, as values.
     pub(crate) type_names: HashMap<&'static str, Type>,
@@ -60,16 +61,16 @@ impl Base {
     fn new(libraries: &[Library], macros: Macros, rules: Rules) -> Self {
         let mut types = TypeTable::new();
         let mut functions: Vec<Function> = Vec::new();
-        let mut index: HashMap<&'static str, u32> = HashMap::new();
+        let mut index: HashMap<Cow<'static, str>, u32> = HashMap::new();
         let mut declarations = Vec::new();
         for declaration in libraries.iter().flat_map(|one| library(*one)) {
             let overload = declaration.overload(&mut types);
             declarations.push(declaration);
             let next = u32::try_from(functions.len()).unwrap_or(u32::MAX);
-            let at = *index.entry(declaration.function).or_insert(next);
+            let at = *index.entry(declaration.function.into()).or_insert(next);
             match functions.get_mut(at as usize) {
                 Some(function) => function.overloads.push(overload),
-                None => functions.push(Function { name: declaration.function, overloads: vec![overload] }),
+                None => functions.push(Function { name: declaration.function.into(), overloads: vec![overload] }),
             }
         }
         let list = types.list(Type::DYN);
@@ -108,6 +109,15 @@ impl Base {
         self.index.get(name).copied()
     }
 
+    /// The same with one more function, in place of one of the same name.
+    pub(super) fn with_function(&self, name: &str, overloads: Vec<Overload>) -> Base {
+        let mut base = self.clone();
+        let number = u32::try_from(base.functions.len()).unwrap_or(u32::MAX);
+        base.functions.push(Function { name: Cow::Owned(name.to_owned()), overloads });
+        base.index.insert(Cow::Owned(name.to_owned()), number);
+        base
+    }
+
     pub(crate) fn explain(&self, name: &str) -> Option<FunctionHelp> {
         let signatures: Vec<String> = self
             .declarations
@@ -130,7 +140,7 @@ impl Base {
     }
 
     pub(crate) fn function_names(&self) -> Vec<&'static str> {
-        let functions = self.functions.iter().map(|function| function.name);
+        let functions = self.declarations.iter().map(|declaration| declaration.function);
         let macros = MACROS.iter().filter(|form| (form.available)(&self.macros)).map(|form| form.name);
         // Operators and helpers of macros have names that no expression can have.
         let mut names: Vec<&str> =

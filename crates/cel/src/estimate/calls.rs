@@ -49,7 +49,7 @@ impl<'a> Estimator<'a> {
         let mut size: Option<Size> = None;
         for number in overloads {
             let Some(overload) = function.overloads.get(usize::from(*number)) else { continue };
-            let (cost, result) = self.overload(&mut part, function.name, overload.id, target, arguments, sum);
+            let (cost, result) = self.overload(&mut part, &function.name, overload.id, target, arguments, sum);
             total = total.union(cost);
             size = match (size, result) {
                 (Some(one), Some(two)) => Some(one.union(two)),

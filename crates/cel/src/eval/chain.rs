@@ -39,6 +39,19 @@ impl<'a> Machine<'_, 'a> {
         }
     }
 
+    /// How far the chain is; nothing if it is decided. An optional on the way makes the rest optional.
+    fn state(&mut self) -> Option<ChainState> {
+        let state = self.chains.last().copied().filter(|state| *state != ChainState::Done)?;
+        if !self.by_specification || !matches!(self.stack.last(), Some(Value::Optional(_))) {
+            return Some(state);
+        }
+        let state = self.start_chain();
+        if let Some(known) = self.chains.last_mut() {
+            *known = state;
+        }
+        Some(state).filter(|state| *state != ChainState::Done)
+    }
+
     /// The number of a policy's variable that a field asks for, if it is not evaluated yet.
     pub(super) fn wanted_variable(&self, code: &Code, name: u32, mode: FieldMode) -> Option<usize> {
         if !matches!(self.stack.last(), Some(Value::Variables)) || mode == FieldMode::Test {
@@ -49,7 +62,15 @@ impl<'a> Machine<'_, 'a> {
     }
 
     pub(super) fn field(&mut self, code: &'a Code, name: u32, mode: FieldMode, span: Span) -> Result<(), ErrorClass> {
-        let Some(state) = self.chains.last().copied().filter(|state| *state != ChainState::Done) else { return Ok(()) };
+        let Some(state) = self.state() else {
+            // Nothing is present in an optional without a value.
+            if mode == FieldMode::Test
+                && let Some(top @ Value::Optional(None)) = self.stack.last_mut()
+            {
+                *top = Value::Bool(false);
+            }
+            return Ok(());
+        };
         let Some(name) = code.names.get(name as usize) else { return Ok(()) };
         let reader = self.session.reader();
         let found = match self.stack.last() {
@@ -79,7 +100,7 @@ impl<'a> Machine<'_, 'a> {
     }
 
     pub(super) fn index(&mut self, index: &Value<'a>, optional: bool, span: Span) -> Result<(), ErrorClass> {
-        let Some(state) = self.chains.last().copied().filter(|state| *state != ChainState::Done) else { return Ok(()) };
+        let Some(state) = self.state() else { return Ok(()) };
         let found = self.at(index);
         let mode = if optional { FieldMode::Optional } else { FieldMode::Value };
         self.qualify(found, mode, optional || state == ChainState::Optional, span)

@@ -7,7 +7,8 @@ use super::calls::{NO_OVERLOAD, Outcome};
 use crate::error::ErrorClass;
 use crate::functions::{Op, SemverPart, UrlPart};
 use crate::library::{
-    LibraryValue, NamedFormat, Network, Quantity, Url, Version, is_class, parse_address, show_address,
+    LibraryValue, NamedFormat, Network, Quantity, Url, Version, is_class, parse_address, parse_any_address,
+    show_address,
 };
 use crate::value::{Key, Map, OwnedMap, Value};
 
@@ -109,6 +110,9 @@ impl<'a> Context<'_, 'a> {
                 self.meter.work(text.len())?;
                 let wrong: Vec<V<'a>> = format.check(text).into_iter().map(V::text).collect();
                 if wrong.is_empty() { V::Optional(None) } else { V::some(V::list(wrong)) }
+            }
+            (Op::Ip, [V::String(text)]) if self.by_specification => {
+                V::Library(L::Ip(parse_any_address(text).ok_or(invalid)?))
             }
             (op, arguments) => return addresses(op, arguments),
         })

@@ -19,6 +19,17 @@ pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     }
 }
 
+/// Reads an address as the specification does: IPv4 in IPv6 is IPv4, unless it is written with dots.
+pub(crate) fn parse_any_address(text: &str) -> Option<IpAddr> {
+    if text.contains(':') && text.contains('.') {
+        return None;
+    }
+    text.parse::<IpAddr>().ok().map(|address| match address {
+        IpAddr::V6(inner) => inner.to_ipv4_mapped().map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
+    })
+}
+
 fn is_mapped(address: Ipv6Addr) -> bool {
     matches!(address.segments(), [0, 0, 0, 0, 0, 0xffff, _, _])
 }

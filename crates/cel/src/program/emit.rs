@@ -412,7 +412,7 @@ impl<'a> Emitter<'a> {
         let functions = &self.environment.base.functions;
         let declared = functions.get(function as usize);
         let overload = self.overload(id).and_then(|number| declared?.overloads.get(number)).map(|overload| overload.id);
-        let name = declared.map_or("", |declared| declared.name);
+        let name = declared.map_or("", |declared| &*declared.name);
         let result = self.checked.kind_of(id);
         let pattern = self.pattern(op, arguments)?;
         let call =

@@ -81,7 +81,7 @@ pub(super) fn fold(
 fn conversion(environment: &Environment, function: u32) -> Option<Op> {
     let function = environment.base.functions.get(function as usize)?;
     let conversion = matches!(
-        function.name,
+        &*function.name,
         "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "type" | "uint"
     );
     function.overloads.first().map(|overload| overload.op).filter(|_| conversion)
