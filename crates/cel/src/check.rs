@@ -68,7 +68,7 @@ pub(crate) fn check_mode(
     let checked_expression = Checked { ast, tree, types, table: unifier.table, overloads, overload_ranges: ranges };
     if checked {
         checked_expression.check_result(environment)?;
-        if environment.base.rules.validate_literals {
+        if environment.base.rules.homogeneous {
             validate::validate(&checked_expression, environment, limits)?;
         }
     }
@@ -260,7 +260,7 @@ impl Checker<'_> {
         let mut joined = None;
         for element in self.tree.children(elements) {
             let found = self.element(element.node, element.optional)?;
-            joined = Some(self.join(joined, found, element.node)?);
+            joined = Some(self.join(joined, found));
         }
         let element = joined.unwrap_or_else(|| self.unifier.fresh());
         Ok(self.unifier.table.list(element))
@@ -284,27 +284,17 @@ impl Checker<'_> {
         }
     }
 
-    fn join(&mut self, before: Option<Type>, found: Type, id: TreeId) -> Result<Type, CelError> {
-        let Some(before) = before else { return Ok(found) };
+    /// The type of elements together.
+    fn join(&mut self, before: Option<Type>, found: Type) -> Type {
+        let Some(before) = before else { return found };
         if self.unifier.assign(before, found) {
             // By the specification `null` takes the type of what it stands for; cel-go takes the last one.
-            return Ok(match (before, found) {
+            return match (before, found) {
                 (Type::NULL, of) | (of, Type::NULL) if self.environment.base.rules.by_specification => of,
                 _ => self.unifier.most_general(before, found),
-            });
+            };
         }
-        if self.environment.base.rules.homogeneous {
-            let (before, found) = (self.unifier.close(before), self.unifier.close(found));
-            self.refuse(self.tree.span(id), |checker| {
-                let table = &checker.unifier.table;
-                format!(
-                    "elements have one type: this is {}, those before are {}; wrap each in dyn() to mix them",
-                    table.show(found),
-                    table.show(before)
-                )
-            })?;
-        }
-        Ok(Type::DYN)
+        Type::DYN
     }
 
     fn map(&mut self, entries: Range) -> Result<Type, CelError> {
@@ -312,9 +302,9 @@ impl Checker<'_> {
         for entry in self.tree.children(entries).chunks(2) {
             if let [key, value] = entry {
                 let found = self.of(key.node);
-                keys = Some(self.join(keys, found, key.node)?);
+                keys = Some(self.join(keys, found));
                 let found = self.element(value.node, key.optional)?;
-                values = Some(self.join(values, found, value.node)?);
+                values = Some(self.join(values, found));
             }
         }
         let key = keys.unwrap_or_else(|| self.unifier.fresh());

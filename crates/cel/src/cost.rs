@@ -40,6 +40,15 @@ impl CallCost {
         }
     }
 
+    /// The argument that must be a list, or a depth, for the cost to be known.
+    pub(crate) fn list_argument(self) -> Option<usize> {
+        match self {
+            CallCost::SelfCompare { argument } => Some(argument.into()),
+            CallCost::Flatten => Some(1),
+            _ => None,
+        }
+    }
+
     /// What a call cost.
     pub(crate) fn charge<'a>(
         self,

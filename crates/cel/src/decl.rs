@@ -85,8 +85,8 @@ pub(crate) struct Property {
 
 impl Decl {
     /// Reads a schema. The root of a resource has the fields that every resource has.
-    pub(crate) fn of_schema(schema: &Node) -> Decl {
-        let mut builder = Builder { next: 0 };
+    pub(crate) fn of_schema(schema: &Node, root: bool) -> Decl {
+        let mut builder = Builder { next: 0, root };
         builder.build(Some(schema), 0)
     }
 
@@ -178,6 +178,8 @@ impl Decl {
 
 struct Builder {
     next: u32,
+    /// Whether the schema is that of a whole resource.
+    root: bool,
 }
 
 impl Builder {
@@ -228,6 +230,7 @@ impl Builder {
         let below = depth.saturating_add(1);
         if let AdditionalProperties::Each(each) = &schema.additional
             && !schema.embedded
+            && !(self.root && depth == 0)
         {
             let element = self.build(Some(each), below);
             let fitting = MAX_REQUEST.saturating_sub(2) / element.min_bytes.saturating_add(6);
@@ -237,7 +240,7 @@ impl Builder {
         }
         let mut properties = Vec::new();
         let mut min_bytes = 2_u64;
-        let meta = schema.embedded && !has_type_and_meta(schema);
+        let meta = (schema.embedded || (self.root && depth == 0)) && !has_type_and_meta(schema);
         let added: &[&str] = if meta { &["apiVersion", "kind", "metadata"] } else { &[] };
         let own = schema.properties.keys().map(String::as_str).filter(|name| !added.contains(name));
         let mut names: Vec<&str> = own.chain(added.iter().copied()).collect();

@@ -135,9 +135,10 @@ impl Environment {
 
     /// Rules of a CRD (`x-kubernetes-validations`) at one place of its schema: `self` and `oldSelf`.
     ///
-    /// With `optional_old_self` the rule has it too, and `oldSelf` is an optional.
-    pub fn kubernetes_crd(version: KubernetesVersion, schema: &Node, optional_old_self: bool) -> Self {
-        Environment::of_decl(version, Arc::new(Decl::of_schema(schema)), optional_old_self)
+    /// The place is the `root` of a resource or something below; the root has the fields that every resource has. With
+    /// `optional_old_self` the rule has it too, and `oldSelf` is an optional.
+    pub fn kubernetes_crd(version: KubernetesVersion, schema: &Node, root: bool, optional_old_self: bool) -> Self {
+        Environment::of_decl(version, Arc::new(Decl::of_schema(schema, root)), optional_old_self)
     }
 
     pub(crate) fn of_decl(version: KubernetesVersion, decl: Arc<Decl>, optional_old_self: bool) -> Self {

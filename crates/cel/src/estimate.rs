@@ -8,7 +8,7 @@ mod range;
 
 use crate::ast::Range;
 use crate::check::Checked;
-use crate::decl::Decl;
+use crate::decl::{Decl, DeclKind};
 use crate::environment::Environment;
 use crate::tree::{Constant, Loop, SelectMode, TreeId, TreeKind};
 use crate::types::TypeKind;
@@ -89,8 +89,8 @@ impl<'a> Estimator<'a> {
     fn part(&mut self, id: TreeId) -> Part<'a> {
         let tree = &self.checked.tree;
         match tree.kind(id) {
-            TreeKind::Global(_) => {
-                let path = self.decl.map_or(Path::Lost(1), |decl| Path::At(decl, 1));
+            TreeKind::Global(_) | TreeKind::TypeName(_) => {
+                let path = self.first_step();
                 Part { cost: CostRange::fixed(1), path, ..Part::default() }
             }
             TreeKind::Local(slot) => {
@@ -201,7 +201,7 @@ impl<'a> Estimator<'a> {
                 );
                 let cost = before.cost.plus(CostRange::fixed(u64::from(charged)));
                 let path = match before.path {
-                    Path::None => Path::Lost(1),
+                    Path::None => self.first_step(),
                     Path::At(decl, steps) => match decl.field(field, false) {
                         Some(field) => Path::At(field, steps.saturating_add(1)),
                         None => Path::Lost(steps.saturating_add(1)),
@@ -213,10 +213,15 @@ impl<'a> Estimator<'a> {
         }
     }
 
+    /// The first step of a path is taken for the name of a variable, whatever it is.
+    fn first_step(&self) -> Path<'a> {
+        self.decl.map_or(Path::Lost(1), |decl| Path::At(decl, 1))
+    }
+
     /// The path of an element of a list, or of a value of a map.
-    fn element_path(path: Path<'a>) -> Path<'a> {
+    fn element_path(&self, path: Path<'a>) -> Path<'a> {
         match path {
-            Path::None => Path::Lost(1),
+            Path::None => self.first_step(),
             Path::At(decl, steps) => match decl.element().filter(|_| decl.exposed) {
                 Some(element) => Path::At(element, steps.saturating_add(1)),
                 None => Path::Lost(steps.saturating_add(1)),
@@ -271,15 +276,14 @@ impl<'a> Estimator<'a> {
             entries.map_or(matches!(self.checked.kind_of(entry.range), TypeKind::List(_)), |entries| entries.list);
         let path = self.known(entry.range).path;
         let key_path = match path {
-            _ if list => path_step(path, |_| None),
-            Path::At(decl, steps) if matches!(decl.kind, crate::decl::DeclKind::Map(_)) => {
+            Path::None => self.first_step(),
+            Path::At(decl, steps) if !list && matches!(decl.kind, DeclKind::Map(_)) => {
                 Path::Key(steps.saturating_add(1))
             }
-            path => path_step(path, |_| None),
+            path => Path::Lost(steps_of(path).saturating_add(1)),
         };
         let key = Local { path: key_path, size: entries.map(|entries| entries.key), entries: None };
-        let value =
-            Local { path: Estimator::element_path(path), size: entries.map(|entries| entries.value), entries: None };
+        let value = Local { path: self.element_path(path), size: entries.map(|entries| entries.value), entries: None };
         let set = |locals: &mut Vec<Local<'a>>, slot: u32, local: Local<'a>| {
             if let Some(known) = locals.get_mut(slot as usize) {
                 *known = local;
@@ -318,8 +322,4 @@ fn steps_of(path: Path<'_>) -> usize {
         Path::None => 0,
         Path::At(_, steps) | Path::Key(steps) | Path::Lost(steps) => steps,
     }
-}
-
-fn path_step<'a>(path: Path<'a>, _: impl Fn(&Decl) -> Option<&'a Decl>) -> Path<'a> {
-    Path::Lost(steps_of(path).saturating_add(1))
 }

@@ -570,6 +570,8 @@ impl<'s, 'a> Machine<'s, 'a> {
             Value::Bool(!matches!(arguments, [Value::Bool(false)]))
         } else if let Some(missing) = arguments.iter().find(|argument| argument.is_missing()) {
             missing.clone()
+        } else if arguments.first().is_some_and(|first| !call.guard.admits(first)) {
+            Value::Error(ErrorClass::NoSuchOverload, span)
         } else {
             match context.apply(call, arguments) {
                 Ok(value) => located(value, span),
@@ -577,6 +579,12 @@ impl<'s, 'a> Machine<'s, 'a> {
                 Err(class) => Value::Error(class, span),
             }
         };
+        // The API server's own cost functions fail here, which nothing absorbs.
+        if let Some(Value::Error(class, _)) = call.cost.list_argument().and_then(|at| arguments.get(at))
+            && !context.by_specification
+        {
+            return Err(*class);
+        }
         let cost = call.cost.charge(&mut context, arguments, &result)?;
         self.meter.charge(cost)?;
         self.stack.truncate(base);

@@ -33,6 +33,8 @@ pub enum Component {
     Prometheus,
     /// Prometheus' tool for rules and blocks.
     Promtool,
+    /// The API server's own CEL, to compare expressions with.
+    CelReference,
     /// A registry of images.
     DockerRegistry,
     /// A web server to compare with in benchmarks.
@@ -58,6 +60,7 @@ impl Component {
             Self::Kwok => "kwok",
             Self::Prometheus => "prometheus",
             Self::Promtool => "promtool",
+            Self::CelReference => "celreference",
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",

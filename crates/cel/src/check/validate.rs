@@ -126,6 +126,9 @@ impl Validator<'_> {
         let invalid = |at: TreeId, what: &str| {
             Err(CelError::with(ErrorClass::InvalidConstant, tree.span(at), format!("this is not a valid {what}")))
         };
+        if !self.environment.base.rules.validate_literals && name != "format" {
+            return Ok(());
+        }
         match (name, first) {
             ("duration", Some(first)) => match tree.kind(first) {
                 TreeKind::Constant(Constant::String(text))

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn decl(schema: serde_json::Value) -> Decl {
-    Decl::of_schema(Schema::read(&schema).unwrap().root())
+    Decl::of_schema(Schema::read(&schema).unwrap().root(), false)
 }
 
 #[test]

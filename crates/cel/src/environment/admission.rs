@@ -38,8 +38,8 @@ pub(super) fn environment(version: KubernetesVersion, params: bool) -> Environme
 fn declarations() -> Decl {
     let schema = json!({"type": "object", "properties": {"request": request(), "namespaceObject": namespace()}});
     let mut root = match Schema::read(&schema) {
-        Ok(schema) => Decl::of_schema(schema.root()),
-        Err(_) => Decl::of_schema(&clearway_schema::Node::default()),
+        Ok(schema) => Decl::of_schema(schema.root(), false),
+        Err(_) => Decl::of_schema(&clearway_schema::Node::default(), false),
     };
     if let Some(request) = root.property_mut("request") {
         // Both kinds, and both resources, have one type: they can be compared.

@@ -42,9 +42,9 @@ pub(crate) struct Macros {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule that an environment has or has not")]
 pub(crate) struct Rules {
-    /// Elements of list and map literals have one type.
+    /// Elements of list and map literals have exactly one type, and constant formats fit their arguments.
     pub(crate) homogeneous: bool,
-    /// That type is exactly the same, and constant durations, times, patterns and formats are valid.
+    /// Constant durations, times and patterns are valid.
     pub(crate) validate_literals: bool,
     /// Conversions of constants that fail refuse the expression.
     pub(crate) refuse_bad_constants: bool,

@@ -59,7 +59,7 @@ impl<'a> Estimator<'a> {
                 && let Some(container) = arguments.first()
             {
                 size = self.entries(*container).map(|entries| entries.value);
-                part.path = Estimator::element_path(self.known(*container).path);
+                part.path = self.element_path(self.known(*container).path);
             }
             if size.is_none() {
                 size = self.size_at(part.path);
@@ -305,7 +305,7 @@ impl<'a> Estimator<'a> {
         let path = self.known(list).path;
         let size = match path {
             Path::None => None,
-            path => self.size_at(Estimator::element_path(path)),
+            path => self.size_at(self.element_path(path)),
         };
         Some((self.checked.table.kind(element), size.unwrap_or(Size::UNKNOWN)))
     }

@@ -167,7 +167,8 @@ fn addresses<'a>(op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
             V::Bool(network.contains(*address))
         }
         (Op::ContainsIp, [V::Library(L::Cidr(network)), V::String(text)]) => {
-            V::Bool(network.contains(parse_address(text).ok_or(invalid)?))
+            // The API server says so of a text that is no address.
+            V::Bool(network.contains(parse_address(text).ok_or(ErrorClass::NoSuchOverload)?))
         }
         (Op::ContainsCidr, [V::Library(L::Cidr(network)), V::Library(L::Cidr(other))]) => {
             V::Bool(network.contains_network(other))

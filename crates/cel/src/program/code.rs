@@ -2,9 +2,11 @@
 
 use crate::error::ErrorClass;
 use crate::functions::Op;
+use crate::library::LibraryValue;
 use crate::span::Span;
 use crate::tree::TreeId;
 use crate::types::TypeKind;
+use crate::value::Value;
 
 /// One step. Places in the code are labels until the program is complete.
 #[derive(Debug, Clone, Copy)]
@@ -131,10 +133,49 @@ pub(crate) struct CallInfo {
     pub(crate) op: Op,
     pub(crate) arguments: u32,
     pub(crate) cost: CallCost,
+    pub(crate) guard: Guard,
     /// The type of the result as far as it is known.
     pub(crate) result: TypeKind,
     /// The compiled pattern, if it is a constant.
     pub(crate) pattern: Option<u32>,
+}
+
+/// What the first argument must be, where functions of several types have one name and the check decided for one: a check
+/// decides for a type of which nothing is known, and the value may be of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    None,
+    List,
+    Text,
+    Quantity,
+    Version,
+}
+
+impl Guard {
+    pub(super) fn of(op: Op, overload: Option<&str>) -> Guard {
+        let several = matches!(
+            op,
+            Op::IndexOf | Op::LastIndexOf | Op::Reverse | Op::IsGreaterThan | Op::IsLessThan | Op::CompareTo
+        );
+        match overload.and_then(|overload| overload.split('_').next()) {
+            Some("list") if several => Guard::List,
+            Some("string") if several => Guard::Text,
+            Some("quantity") if several => Guard::Quantity,
+            Some("semver") if several => Guard::Version,
+            _ => Guard::None,
+        }
+    }
+
+    /// Whether a value is of the type.
+    pub(crate) fn admits(self, value: &Value<'_>) -> bool {
+        match self {
+            Guard::None => true,
+            Guard::List => matches!(value, Value::List(_)),
+            Guard::Text => matches!(value, Value::String(_)),
+            Guard::Quantity => matches!(value, Value::Library(LibraryValue::Quantity(..))),
+            Guard::Version => matches!(value, Value::Library(LibraryValue::Semver(_))),
+        }
+    }
 }
 
 /// How a call is charged.
@@ -183,7 +224,7 @@ pub(crate) enum CallCost {
 pub(crate) struct Code {
     pub(crate) steps: Vec<Instr>,
     pub(crate) spans: Vec<Span>,
-    pub(crate) constants: Vec<crate::value::Value<'static>>,
+    pub(crate) constants: Vec<Value<'static>>,
     pub(crate) calls: Vec<CallInfo>,
     pub(crate) names: Vec<FieldName>,
     pub(crate) patterns: Vec<crate::pattern::Pattern>,

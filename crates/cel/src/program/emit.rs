@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::code::{CallCost, CallInfo, Code, FieldMode, FieldName, Instr};
+use super::code::{CallCost, CallInfo, Code, FieldMode, FieldName, Guard, Instr};
 use crate::ast::Range;
 use crate::check::Checked;
 use crate::decl::unescape;
@@ -415,16 +415,25 @@ impl<'a> Emitter<'a> {
         let name = declared.map_or("", |declared| &*declared.name);
         let result = self.checked.kind_of(id);
         let pattern = self.pattern(op, arguments)?;
-        let call =
-            CallInfo { op, arguments: number(arguments.len()), cost: CallCost::of(name, overload), result, pattern };
+        let call = CallInfo {
+            op,
+            arguments: number(arguments.len()),
+            cost: CallCost::of(name, overload),
+            guard: Guard::of(op, overload),
+            result,
+            pattern,
+        };
         self.code.calls.push(call);
         let call = number(self.code.calls.len().saturating_sub(1));
         let end = self.label();
-        let many = arguments.len() > 2 || op == Op::FormatText;
+        // Calls of many arguments, and those with a compiled pattern, end with the first argument that has no value.
+        let dispatched = overload.is_none() && !is_operator(op);
+        let many = arguments.len() > 2 || op == Op::FormatText || pattern.is_some() || dispatched;
         let mut tasks = Vec::new();
         for (index, argument) in arguments.iter().enumerate() {
             tasks.push(Task::Visit(*argument, Charge::Full));
-            if many && self.known(*argument).is_none() {
+            // If it is the last one, the call is charged nevertheless.
+            if many && index.saturating_add(1) < arguments.len() && self.known(*argument).is_none() {
                 let below = u16::try_from(index).unwrap_or(u16::MAX);
                 tasks.push(Task::Step(Instr::Bail { below, to: end }, span));
             }
@@ -502,6 +511,27 @@ impl<'a> Emitter<'a> {
             self.taken.insert(first);
         }
     }
+}
+
+/// Whether one function carries out all overloads: such a call looks at both its arguments.
+fn is_operator(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Subtract
+            | Op::Multiply
+            | Op::Divide
+            | Op::Modulo
+            | Op::Less
+            | Op::LessEqual
+            | Op::Greater
+            | Op::GreaterEqual
+            | Op::Equal
+            | Op::NotEqual
+            | Op::In
+            | Op::Sort
+            | Op::SortByKeys
+    )
 }
 
 enum Link {

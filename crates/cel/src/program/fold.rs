@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::CallInfo;
-use super::code::CallCost;
+use super::code::{CallCost, Guard};
 use crate::check::Checked;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
@@ -56,8 +56,14 @@ pub(super) fn fold(
                             by_specification: environment.base.rules.by_specification,
                             patterns: &[],
                         };
-                        let call =
-                            CallInfo { op, arguments: 1, cost: CallCost::One, result: TypeKind::Dyn, pattern: None };
+                        let call = CallInfo {
+                            op,
+                            arguments: 1,
+                            cost: CallCost::One,
+                            guard: Guard::None,
+                            result: TypeKind::Dyn,
+                            pattern: None,
+                        };
                         match context.apply(&call, &mut [argument]) {
                             Ok(Value::Unknown | Value::Error(..)) => None,
                             Ok(value) => Some(value),

@@ -4,6 +4,7 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::{Blob, List, Map, Reader, Text, Value};
 use crate::convert::{base64_text, duration_text};
+use crate::library::LibraryValue;
 
 /// A value of CEL.
 #[derive(Debug, Clone)]
@@ -16,10 +17,6 @@ impl<'a> CelValue<'a> {
 
     pub(crate) fn into_inner(self) -> Value<'a> {
         self.0
-    }
-
-    pub(crate) fn inner(&self) -> &Value<'a> {
-        &self.0
     }
 
     /// Data as it is.
@@ -81,10 +78,66 @@ impl<'a> CelValue<'a> {
         self.0.show(Reader::default(), most)
     }
 
+    /// One unambiguous text for every value, with types, by which two engines are compared.
+    pub fn canonical(&self) -> String {
+        canonical(&self.0, 0)
+    }
+
     /// The value as JSON: times, durations and values of libraries are texts, bytes are base64, optionals without
     /// a value are `null`.
     pub fn to_json(&self) -> Json {
         to_json(&self.0, 0)
+    }
+}
+
+fn canonical(value: &Value<'_>, depth: usize) -> String {
+    if depth > 200 {
+        return "…".to_owned();
+    }
+    let below = depth.saturating_add(1);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let reader = Reader::default();
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(number) => format!("int({number})"),
+        Value::Uint(number) => format!("uint({number})"),
+        Value::Double(number) => format!("double({:016x})", number.to_bits()),
+        Value::String(text) => format!("string({})", hex(text.as_bytes())),
+        Value::Bytes(bytes) => format!("bytes({})", hex(bytes)),
+        Value::Duration(nanoseconds) => format!("duration({nanoseconds})"),
+        Value::Timestamp(time) => format!("timestamp({})", time.text()),
+        Value::Type(name) => format!("type({name})"),
+        Value::Optional(None) => "optional()".to_owned(),
+        Value::Optional(Some(value)) => format!("optional({})", canonical(value, below)),
+        Value::Library(value) => {
+            let name = match value {
+                LibraryValue::Url(_) => "url",
+                LibraryValue::Quantity(..) => "quantity",
+                LibraryValue::Semver(_) => "semver",
+                LibraryValue::Format(_) => "format",
+                LibraryValue::Ip(_) => "ip",
+                LibraryValue::Cidr(_) => "cidr",
+            };
+            format!("{name}({})", value.text())
+        }
+        Value::Map(map) => {
+            let entry = |key: Value<'_>| {
+                let found = map.get(&key, reader).ok().flatten();
+                let value = found.map_or_else(|| "error".to_owned(), |value| canonical(&value, below));
+                format!("{}:{value}", canonical(&key, below))
+            };
+            let mut entries: Vec<String> = map.keys().into_iter().map(entry).collect();
+            entries.sort();
+            format!("{{{}}}", entries.join(","))
+        }
+        Value::List(list) => {
+            let elements: Vec<String> = list.iter(reader).map(|element| canonical(&element, below)).collect();
+            format!("[{}]", elements.join(","))
+        }
+        Value::Error(..) => "error".to_owned(),
+        Value::Unknown => "unknown".to_owned(),
+        Value::Variables => "variables".to_owned(),
     }
 }
 
