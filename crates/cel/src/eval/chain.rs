@@ -126,13 +126,16 @@ impl<'a> Machine<'_, 'a> {
                 }
             }
             (Some(Value::List(list)), index) => {
-                // Elements of lists with a schema have integers as indexes only.
-                let integer = matches!(index, Value::Int(_)) || list.decl().is_none();
-                let Some(at) = list_index(index).filter(|_| integer) else {
-                    return Found::Failed(ErrorClass::NoSuchOverload);
-                };
+                let Some(at) = list_index(index) else { return Found::Failed(ErrorClass::NoSuchOverload) };
                 let value = usize::try_from(at).ok().and_then(|at| list.get(at, reader));
-                value.map_or(Found::Missing(ErrorClass::IndexOutOfBounds), Found::Value)
+                match value {
+                    None => Found::Missing(ErrorClass::IndexOutOfBounds),
+                    // Elements of lists with a schema have integers as indexes only.
+                    Some(_) if list.decl().is_some() && !matches!(index, Value::Int(_)) => {
+                        Found::Failed(ErrorClass::NoSuchOverload)
+                    }
+                    Some(value) => Found::Value(value),
+                }
             }
             _ => self.no_fields(),
         }

@@ -21,7 +21,7 @@ pub(crate) struct NamedFormat {
 }
 
 const UUID: &str = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$";
-const DATE_TIME_LENGTH: u64 = 76;
+const TIME: &str = "^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$";
 
 static FORMATS: &[NamedFormat] = &[
     NamedFormat { key: "dns1123Label", name: "DNS1123Label", regex_size: 30, check: dns1123_label },
@@ -63,13 +63,13 @@ static FORMATS: &[NamedFormat] = &[
     NamedFormat {
         key: "date",
         name: "date",
-        regex_size: DATE_TIME_LENGTH,
+        regex_size: TIME.len() as u64,
         check: |text| unless(parse_date(text).is_some(), "invalid date"),
     },
     NamedFormat {
         key: "datetime",
         name: "datetime",
-        regex_size: DATE_TIME_LENGTH,
+        regex_size: TIME.len() as u64,
         check: |text| unless(is_date_time(text), "invalid datetime"),
     },
 ];
@@ -104,7 +104,7 @@ fn is_date_time(text: &str) -> bool {
     if time.contains('t') || parse_date(date).is_none() {
         return false;
     }
-    let plausible = matches("^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$", time);
+    let plausible = matches(TIME, time);
     let number =
         |range: std::ops::Range<usize>| time.get(range).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(99);
     plausible && number(0..2) <= 23 && number(3..5) <= 59 && number(6..8) <= 59

@@ -215,7 +215,12 @@ impl Quantity {
                 let fraction = fraction.trim_end_matches('0');
                 if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
             }
-            _ => format!("{sign}{digits}e{}", scale.saturating_neg()),
+            _ => match usize::try_from(scale.unsigned_abs()) {
+                Ok(zeros) if scale < 0 && zeros <= MAX_DIGITS && digits != "0" => {
+                    format!("{sign}{digits}{}", "0".repeat(zeros))
+                }
+                _ => format!("{sign}{digits}e{}", scale.saturating_neg()),
+            },
         }
     }
 }

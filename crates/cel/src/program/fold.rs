@@ -23,7 +23,8 @@ pub(super) fn fold(
 ) -> Result<Vec<Option<Value<'static>>>, CelError> {
     let mut known: Vec<Option<Value<'static>>> = Vec::with_capacity(checked.tree.nodes.len());
     let mut meter = Meter::new(&Budget::default());
-    for node in &checked.tree.nodes {
+    let in_function = environment.base.function("@in");
+    for (id, node) in checked.tree.nodes.iter().enumerate() {
         let of = |id: u32| known.get(id as usize).cloned().flatten();
         let value = match node.kind {
             TreeKind::Constant(constant) => Some(constant_value(checked, constant)),
@@ -41,6 +42,7 @@ pub(super) fn fold(
                 let values = values.filter(|_| children.iter().all(|child| !child.optional));
                 values.and_then(|values| constant_map(&values, environment.base.rules.by_specification))
             }
+            TreeKind::Call { .. } if is_in_nothing(checked, &known, id, in_function) => Some(Value::Bool(false)),
             TreeKind::Call { function, arguments, .. } => {
                 let op = conversion(environment, function);
                 let argument = match checked.tree.children(arguments) {
@@ -82,6 +84,17 @@ pub(super) fn fold(
         known.push(value);
     }
     Ok(known)
+}
+
+/// Whether a call asks for a member of an empty list.
+fn is_in_nothing(checked: &Checked, known: &[Option<Value<'static>>], id: usize, in_function: Option<u32>) -> bool {
+    let TreeKind::Call { function, arguments, .. } = checked.tree.kind(u32::try_from(id).unwrap_or(u32::MAX)) else {
+        return false;
+    };
+    let id = u32::try_from(id).unwrap_or(u32::MAX);
+    let list = checked.tree.child(arguments, 1).and_then(|list| known.get(list as usize)).and_then(Option::as_ref);
+    let empty = matches!(list, Some(Value::List(list)) if list.len() == 0);
+    empty && checked.overloads_of(id).len() == 1 && in_function == Some(function)
 }
 
 fn conversion(environment: &Environment, function: u32) -> Option<Op> {
