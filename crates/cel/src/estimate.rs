@@ -8,8 +8,11 @@ mod range;
 
 use crate::ast::Range;
 use crate::check::Checked;
-use crate::decl::{Decl, DeclKind};
+use crate::decl::{Decl, DeclKind, MAX_REQUEST};
 use crate::environment::Environment;
+use crate::error::{CelError, ErrorClass};
+use crate::limits::Budget;
+use crate::program::Program;
 use crate::tree::{Constant, Loop, SelectMode, TreeId, TreeKind};
 use crate::types::TypeKind;
 use crate::value::char_count;
@@ -32,6 +35,33 @@ pub(crate) fn estimate(checked: &Checked, environment: &Environment) -> CostRang
         estimator.parts.push(part);
     }
     estimator.parts.last().map_or(CostRange::default(), |part| part.cost)
+}
+
+impl Program {
+    /// Refuses a rule of a CRD whose estimate exceeds what the API server accepts for one rule.
+    ///
+    /// The rule runs once for each value that its place in the schema has: the product of `maxItems` and
+    /// `maxProperties` above it, or nothing if one of them has no limit. Then as many values as fit into a request count.
+    /// Gives the estimated cost of all runs together.
+    pub fn check_estimate(&self, values: Option<u64>) -> Result<u64, CelError> {
+        let fitting = || {
+            let least = self.environment.decl.as_ref().map_or(0, |decl| decl.min_bytes);
+            MAX_REQUEST / least.saturating_add(1)
+        };
+        let cost = self.estimate().max.saturating_mul(values.unwrap_or_else(fitting));
+        let limit = Budget::ESTIMATE_PER_RULE;
+        if cost <= limit {
+            return Ok(cost);
+        }
+        let factor = match cost / (limit / 10) {
+            tenths if tenths >= 1_000 => "more than 100x".to_owned(),
+            tenths => format!("{}.{}x", tenths / 10, tenths % 10),
+        };
+        let detail = format!(
+            "the estimated cost exceeds the limit of {limit} by a factor of {factor}: limit lists with maxItems, maps with maxProperties and texts with maxLength"
+        );
+        Err(CelError::with(ErrorClass::EstimatedCost, self.checked.tree.span(self.checked.tree.root()), detail))
+    }
 }
 
 /// Where a value comes from.

@@ -42,10 +42,6 @@ impl Meter {
         self.work(count)?;
         self.memory(count.saturating_mul(ELEMENT_BYTES).saturating_add(ELEMENT_BYTES))
     }
-
-    pub(crate) fn memory_left(&self) -> u64 {
-        self.memory_left
-    }
 }
 
 /// What one value in a list takes.

@@ -75,7 +75,6 @@ impl Named {
 
 impl Type {
     pub(crate) const DYN: Type = Type(0);
-    pub(crate) const ERROR: Type = Type(1);
     pub(crate) const NULL: Type = Type(2);
     pub(crate) const BOOL: Type = Type(3);
     pub(crate) const INT: Type = Type(4);

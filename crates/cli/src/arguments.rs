@@ -1,6 +1,7 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
 mod assess;
+mod cel;
 mod demo;
 mod fleet;
 mod graph;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::*;
+pub(crate) use cel::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
 pub(crate) use graph::*;
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Check, evaluate, test and explain CEL expressions as Kubernetes means them
+    #[command(subcommand)]
+    Cel(Cel),
     /// Tell how many clusters stand under a graph, and what a change of it does to them
     #[command(subcommand)]
     Fleet(Fleet),

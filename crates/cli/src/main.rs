@@ -7,6 +7,7 @@
 
 mod arguments;
 mod assess;
+mod cel;
 mod demo;
 mod exit;
 mod findings;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Graph(command) => graph::run(&command),
         Command::Install(options) => install::run(&options),
         Command::Operator(options) => operator::run(&options),
+        Command::Cel(command) => cel::run(&command),
         Command::Promql(command) => promql::run(&command),
         Command::Release(command) => release::run(&command),
         Command::Risk(command) => risk::run(&command),
