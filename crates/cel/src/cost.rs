@@ -14,19 +14,8 @@ impl CallCost {
         }
         match function {
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => CallCost::Traversal,
-            "url"
-            | "lowerAscii"
-            | "upperAscii"
-            | "substring"
-            | "trim"
-            | "jsonpatch.escapeKey"
-            | "cidr"
-            | "isIP"
-            | "isCIDR"
-            | "quantity"
-            | "isQuantity"
-            | "semver"
-            | "isSemver" => CallCost::Tenth,
+            "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "isIP" | "isCIDR" | "quantity"
+            | "isQuantity" | "semver" | "isSemver" => CallCost::Tenth,
             "ip" if overload != Some("cidr_ip") => CallCost::Tenth,
             "replace" | "split" | "ip.isCanonical" => CallCost::Fifth,
             "join" => CallCost::FifthOfResult,

@@ -76,7 +76,6 @@ pub(crate) enum Library {
     Cidr,
     Format,
     Semver,
-    JsonPatch,
 }
 
 /// What carries out a call.
@@ -189,7 +188,6 @@ pub(crate) enum Op {
     Semver,
     IsSemver,
     SemverPart(SemverPart),
-    JsonPatchEscape,
     MathMin,
     MathMax,
     MathRound(Rounding),

@@ -20,7 +20,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { code_points: 100_000, nesting: 250, nodes: 200_000, type_steps: 5_000_000, regex_bytes: 10 << 20 }
+        Limits { code_points: 100_000, nesting: 250, nodes: 200_000, type_steps: 5_000_000, regex_bytes: 1 << 20 }
     }
 }
 
@@ -57,6 +57,6 @@ impl Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { cost: Budget::PER_EXPRESSION, memory: 64 << 20, work: 1 << 28 }
+        Budget { cost: Budget::PER_EXPRESSION, memory: 64 << 20, work: 1 << 25 }
     }
 }

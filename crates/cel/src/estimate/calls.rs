@@ -208,9 +208,7 @@ impl<'a> Estimator<'a> {
         let size = |id: TreeId| self.size_or_unknown(id);
         match (function, target, arguments) {
             ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(target), _) => self.traversal(target),
-            ("url" | "jsonpatch.escapeKey", _, [text]) => {
-                Some(Call { cost: size(*text).scaled(TENTH), size: Some(size(*text)) })
-            }
+            ("url", _, [text]) => Some(Call { cost: size(*text).scaled(TENTH), size: Some(size(*text)) }),
             ("lowerAscii" | "upperAscii" | "substring" | "trim", Some(text), _) => {
                 Some(Call { cost: size(text).scaled(TENTH), size: Some(size(text)) })
             }

@@ -88,8 +88,7 @@ impl<'a> Context<'_, 'a> {
             | O::Quote
             | O::Join
             | O::Base64Decode
-            | O::Base64Encode
-            | O::JsonPatchEscape => self.strings(call.op, arguments),
+            | O::Base64Encode => self.strings(call.op, arguments),
             O::IndexOf | O::LastIndexOf | O::Reverse => match arguments.first() {
                 Some(Value::List(_)) => self.lists(call, arguments),
                 _ => self.strings(call.op, arguments),

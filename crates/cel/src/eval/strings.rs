@@ -141,7 +141,6 @@ impl<'a> Context<'_, 'a> {
                     convert::base64_bytes(text, false, true).or_else(|| convert::base64_bytes(text, false, false));
                 Ok(V::Bytes(Blob::from(decoded.ok_or(ErrorClass::InvalidArgument)?)))
             }
-            (Op::JsonPatchEscape, [V::String(text)]) => self.made(text.replace('~', "~0").replace('/', "~1")),
             _ => NO_OVERLOAD,
         }
     }

@@ -138,6 +138,3 @@ pub(super) const SEMVER: &[Declaration] = &[
     member("semver_minor", "minor", &["semver"], "int", Op::SemverPart(SemverPart::Minor)),
     member("semver_patch", "patch", &["semver"], "int", Op::SemverPart(SemverPart::Patch)),
 ];
-
-pub(super) const JSON_PATCH: &[Declaration] =
-    &[global("string_jsonpatch_escapeKey_string", "jsonpatch.escapeKey", &["string"], "string", Op::JsonPatchEscape)];

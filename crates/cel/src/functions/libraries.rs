@@ -27,7 +27,6 @@ pub(crate) fn library(library: Library) -> &'static [Declaration] {
         Library::Cidr => kubernetes::CIDR,
         Library::Format => kubernetes::FORMAT,
         Library::Semver => kubernetes::SEMVER,
-        Library::JsonPatch => kubernetes::JSON_PATCH,
     }
 }
 
@@ -347,7 +346,6 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("major", "The major number of a version."),
     ("minor", "The minor number of a version."),
     ("patch", "The patch number of a version."),
-    ("jsonpatch.escapeKey", "A key with ~ and / escaped for JSON Patch."),
     ("math.greatest", "The greatest of numbers or of a list of numbers."),
     ("math.least", "The least of numbers or of a list of numbers."),
     ("math.ceil", "The number rounded up."),
