@@ -2,6 +2,7 @@
 
 mod assess;
 mod bad_input;
+mod cel;
 mod demo;
 mod demo_running;
 mod explain;
