@@ -218,6 +218,7 @@ impl Ast {
             && self.nodes.iter().zip(&other.nodes).all(|(one, two)| self.same_node(one.kind, other, two.kind))
     }
 
+    #[expect(clippy::many_single_char_names, reason = "pairs of the same parts of two trees")]
     fn same_node(&self, one: NodeKind, other: &Ast, two: NodeKind) -> bool {
         use NodeKind as K;
         let text = |a: Text, b: Text| self.text(a) == other.text(b);

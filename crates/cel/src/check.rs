@@ -43,7 +43,7 @@ pub(crate) fn check_mode(
 ) -> Result<Checked, CelError> {
     let tree = resolve(&ast, environment, limits, checked)?;
     let table = TypeTable::extending(&environment.types);
-    let mut checker = Checker {
+    let mut typing = Checker {
         environment,
         ast: &ast,
         tree: &tree,
@@ -55,13 +55,13 @@ pub(crate) fn check_mode(
         strict: checked,
     };
     for id in 0..tree.nodes.len() {
-        checker.node(u32::try_from(id).unwrap_or(u32::MAX))?;
-        if checker.unifier.is_exhausted() || checker.unifier.table.is_too_deep() {
+        typing.node(u32::try_from(id).unwrap_or(u32::MAX))?;
+        if typing.unifier.is_exhausted() || typing.unifier.table.is_too_deep() {
             let detail = "the types of the expression are too large to be compared";
             return Err(CelError::with(ErrorClass::TooLarge, tree.span(tree.root()), detail));
         }
     }
-    let Checker { mut types, mut unifier, overloads, ranges, .. } = checker;
+    let Checker { mut types, mut unifier, overloads, ranges, .. } = typing;
     for of in &mut types {
         *of = unifier.close(*of);
     }

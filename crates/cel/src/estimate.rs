@@ -157,7 +157,7 @@ impl<'a> Estimator<'a> {
         let tree = &self.checked.tree;
         part.size
             .or_else(|| self.literal_size(tree.kind(id)))
-            .or_else(|| self.size_at(part.path))
+            .or_else(|| Estimator::size_at(part.path))
             .or_else(|| self.is_scalar(self.checked.kind_of(id)).then_some(Size::fixed(1)))
             .or_else(|| match tree.kind(id) {
                 TreeKind::Local(slot) => self.locals.get(slot as usize).and_then(|local| local.size),
@@ -169,7 +169,7 @@ impl<'a> Estimator<'a> {
         self.size(id).unwrap_or(Size::UNKNOWN)
     }
 
-    fn size_at(&self, path: Path<'a>) -> Option<Size> {
+    fn size_at(path: Path<'_>) -> Option<Size> {
         match path {
             Path::At(decl, _) => Some(Size { min: 0, max: decl.max_size }),
             Path::Key(_) => Some(Size { min: 0, max: 0 }),
@@ -292,8 +292,8 @@ impl<'a> Estimator<'a> {
         for (index, child) in children.iter().enumerate() {
             cost = cost.plus(self.known(child.node).cost);
             let size = self.size_or_unknown(child.node);
-            let side = if index % 2 == 0 { &mut key } else { &mut value };
-            *side = side.union(size);
+            let part = if index % 2 == 0 { &mut key } else { &mut value };
+            *part = part.union(size);
         }
         Part { cost, entries: Some(Entries { list: false, key, value }), ..Part::default() }
     }

@@ -68,7 +68,6 @@ struct Frame<'a> {
 /// The machine.
 pub(crate) struct Machine<'s, 'a> {
     session: &'s Session<'a>,
-    limits: Limits,
     meter: Meter,
     budget: Budget,
     stack: Vec<Value<'a>>,
@@ -103,7 +102,6 @@ impl<'s, 'a> Machine<'s, 'a> {
     pub(crate) fn new(session: &'s Session<'a>, budget: &Budget) -> Self {
         Machine {
             session,
-            limits: Limits::default(),
             meter: Meter::new(budget),
             budget: *budget,
             stack: Vec::with_capacity(16),
@@ -190,16 +188,11 @@ impl<'s, 'a> Machine<'s, 'a> {
         }
     }
 
-    fn context<'m>(
-        meter: &'m mut Meter,
-        session: &'m Session<'a>,
-        limits: &'m Limits,
-        frame: &Frame<'a>,
-    ) -> Context<'m, 'a> {
+    fn context<'m>(meter: &'m mut Meter, session: &'m Session<'a>, frame: &Frame<'a>) -> Context<'m, 'a> {
         Context {
             meter,
             reader: session.reader(),
-            limits,
+            limits: &frame.program.limits,
             by_specification: frame.program.environment.base.rules.by_specification,
             patterns: &frame.code.patterns,
         }
@@ -214,23 +207,23 @@ impl<'s, 'a> Machine<'s, 'a> {
     fn steps(&mut self, frame: &mut Frame<'a>) -> Result<Option<usize>, Stop> {
         let code = frame.code;
         loop {
-            let Some(step) = code.steps.get(frame.at).copied() else { return Ok(None) };
+            let Some(instr) = code.steps.get(frame.at).copied() else { return Ok(None) };
             let here = frame.at;
             let span = || code.spans.get(here).copied().unwrap_or_default();
             let stop = |class| Stop { class, span: span() };
             self.meter.work(1).map_err(stop)?;
             frame.at = frame.at.saturating_add(1);
-            match step {
+            match instr {
                 Instr::Const(constant) => self.stack.push(constant_of(code, constant)),
                 Instr::Global { slot, charge } => {
                     let value = self.globals.get(frame.globals.saturating_add(slot as usize));
-                    let value = value.map_or(Value::Null, |value| self.seen(value));
+                    let value = value.map_or(Value::Null, |value| seen(value));
                     self.meter.charge(charge.into()).map_err(stop)?;
                     self.stack.push(located(value, span()));
                 }
                 Instr::Local { slot, charge } => {
                     let value = self.slots.get(frame.slots.saturating_add(slot as usize)).and_then(Option::as_ref);
-                    let value = value.map_or(Value::Null, |value| self.seen(value));
+                    let value = value.map_or(Value::Null, |value| seen(value));
                     self.meter.charge(charge.into()).map_err(stop)?;
                     self.stack.push(located(value, span()));
                 }
@@ -241,7 +234,7 @@ impl<'s, 'a> Machine<'s, 'a> {
                 }
                 Instr::Lazy { slot, init, charge } => {
                     let value = self.slots.get(frame.slots.saturating_add(slot as usize)).and_then(Option::as_ref);
-                    if let Some(value) = value.map(|value| self.seen(value)) {
+                    if let Some(value) = value.map(|value| seen(value)) {
                         self.meter.charge(charge.into()).map_err(stop)?;
                         self.stack.push(value);
                     } else {
@@ -321,7 +314,7 @@ impl<'s, 'a> Machine<'s, 'a> {
                     }
                 }
                 Instr::List { count, flags } => {
-                    self.list(code, count as usize, flags as usize, span()).map_err(stop)?
+                    self.list(code, count as usize, flags as usize, span()).map_err(stop)?;
                 }
                 Instr::Map { count, flags } => {
                     let unique = frame.program.environment.base.rules.by_specification;
@@ -400,16 +393,6 @@ impl<'s, 'a> Machine<'s, 'a> {
                 }
                 Instr::Return => return Ok(None),
             }
-        }
-    }
-
-    /// A variable as an expression sees it: what an optional holds has no schema any more.
-    fn seen(&self, value: &Value<'a>) -> Value<'a> {
-        match value {
-            Value::Optional(Some(inner)) if has_schema(inner) => {
-                Value::some(inner.without_schema(self.session.reader()))
-            }
-            value => value.clone(),
         }
     }
 
@@ -564,7 +547,7 @@ impl<'s, 'a> Machine<'s, 'a> {
     fn call(&mut self, frame: &Frame<'a>, call: u32, span: Span) -> Result<(), ErrorClass> {
         let Some(call) = frame.code.calls.get(call as usize) else { return Ok(()) };
         let base = self.stack.len().saturating_sub(call.arguments as usize);
-        let mut context = Machine::context(&mut self.meter, self.session, &self.limits, frame);
+        let mut context = Machine::context(&mut self.meter, self.session, frame);
         let arguments = self.stack.get_mut(base..).unwrap_or_default();
         let result = if call.op == crate::functions::Op::NotStrictlyFalse {
             Value::Bool(!matches!(arguments, [Value::Bool(false)]))
@@ -593,6 +576,14 @@ impl<'s, 'a> Machine<'s, 'a> {
     }
 }
 
+/// A variable as an expression sees it: what an optional holds has no schema any more.
+fn seen<'a>(value: &Value<'a>) -> Value<'a> {
+    match value {
+        Value::Optional(Some(inner)) if has_schema(inner) => Value::some(inner.without_schema()),
+        value => value.clone(),
+    }
+}
+
 fn has_schema(value: &Value<'_>) -> bool {
     matches!(value, Value::Map(Map::Typed(..)) | Value::List(List::Typed(..) | List::TypedOwned(..)))
 }
@@ -606,7 +597,7 @@ pub(crate) fn located(value: Value<'_>, span: Span) -> Value<'_> {
 }
 
 /// A constant; its text is borrowed from the program.
-fn constant_of<'a>(code: &'a Code, constant: u32) -> Value<'a> {
+fn constant_of(code: &Code, constant: u32) -> Value<'_> {
     match code.constants.get(constant as usize) {
         Some(Value::String(text)) => Value::String(crate::value::Text::Borrowed(text)),
         Some(value) => value.clone(),

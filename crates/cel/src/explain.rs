@@ -82,7 +82,7 @@ impl Program {
     pub fn explain<'a>(&'a self, session: &Session<'a>, budget: &Budget) -> Result<Explanation<'a>, CelError> {
         let code = self.explaining_code()?;
         let machine = Machine::new(session, budget).recording(Recorder::default());
-        let mut finished = session.run(machine, self, code);
+        let mut finished = machine.run(self, code);
         let records = finished.recorder.take().map(|recorder| recorder.parts).unwrap_or_default();
         // Macros are made of parts that nobody wrote; what they are together is the last of them.
         let mut by_place: BTreeMap<(u32, std::cmp::Reverse<u32>), (TreeId, Record)> = BTreeMap::new();

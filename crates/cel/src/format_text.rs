@@ -3,6 +3,8 @@
 //! There are two ways of writing numbers and lists. Kubernetes has the first one, with the separators of American
 //! English; the specification has the second, without any.
 
+#![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
+
 use std::fmt::Write as _;
 
 use crate::convert::{double_text, duration_text};
@@ -349,7 +351,7 @@ mod tests {
     #[test]
     fn kubernetes_writes_american_english() {
         assert_eq!(format("%f", &[Value::Double(10000.5)], false).unwrap(), "10,000.500000");
-        assert_eq!(format("%e", &[Value::Double(1052.032911)], false).unwrap(), "1.052033×10⁰³");
+        assert_eq!(format("%e", &[Value::Double(1_052.032_911)], false).unwrap(), "1.052033×10⁰³");
         let list = Value::list(vec![Value::text("a"), Value::Double(1.5)]);
         assert_eq!(format("100%% %s", &[list], false).unwrap(), "100% [\"a\", 1.500000]");
     }
@@ -357,7 +359,7 @@ mod tests {
     #[test]
     fn the_specification_writes_no_separators() {
         assert_eq!(format("%.2f", &[Value::Double(10000.5)], true).unwrap(), "10000.50");
-        assert_eq!(format("%e", &[Value::Double(1052.032911)], true).unwrap(), "1.052033e+03");
+        assert_eq!(format("%e", &[Value::Double(1_052.032_911)], true).unwrap(), "1.052033e+03");
         assert_eq!(
             format("%x %X %b %o", &[Value::Int(-255), Value::text("hi"), Value::Int(5), Value::Uint(8)], true).unwrap(),
             "-ff 6869 101 10"

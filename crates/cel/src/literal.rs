@@ -43,10 +43,10 @@ pub(crate) struct Quoted<'s> {
 pub(crate) fn unquoted(text: &str, at: u32) -> Quoted<'_> {
     let prefix = text.find(['"', '\'']).unwrap_or(0);
     let raw = text.get(..prefix).unwrap_or_default().contains(['r', 'R']);
-    let quoted = text.get(prefix..).unwrap_or_default();
-    let triple = quoted.len() >= 6 && (quoted.starts_with("'''") || quoted.starts_with("\"\"\""));
+    let rest = text.get(prefix..).unwrap_or_default();
+    let triple = rest.len() >= 6 && (rest.starts_with("'''") || rest.starts_with("\"\"\""));
     let quotes = if triple { 3 } else { 1 };
-    let content = quoted.get(quotes..quoted.len().saturating_sub(quotes)).unwrap_or_default();
+    let content = rest.get(quotes..rest.len().saturating_sub(quotes)).unwrap_or_default();
     let start = u32::try_from(prefix.saturating_add(quotes)).unwrap_or(u32::MAX).saturating_add(at);
     Quoted { content, start, raw }
 }

@@ -139,7 +139,7 @@ impl Parser<'_> {
             TokenKind::LeftBracket => {
                 self.advance();
                 let base = self.pending.len();
-                if self.eat_closing(TokenKind::RightBracket)? {
+                if self.eat_closing(TokenKind::RightBracket) {
                     let span = token.span.to(self.previous_span());
                     return self.sequence(NodeKind::List, base, span).map(Some);
                 }
@@ -150,7 +150,7 @@ impl Parser<'_> {
             TokenKind::LeftBrace => {
                 self.advance();
                 let base = self.pending.len();
-                if self.eat_closing(TokenKind::RightBrace)? {
+                if self.eat_closing(TokenKind::RightBrace) {
                     let span = token.span.to(self.previous_span());
                     return self.sequence(NodeKind::Map, base, span).map(Some);
                 }
@@ -163,11 +163,11 @@ impl Parser<'_> {
     }
 
     /// A closing bracket right behind the opening one, perhaps with a comma between, which literals may have.
-    fn eat_closing(&mut self, closing: TokenKind) -> Result<bool, CelError> {
+    fn eat_closing(&mut self, closing: TokenKind) -> bool {
         if self.peek().kind == TokenKind::Comma && self.peek_at(1).kind == closing {
             self.advance();
         }
-        Ok(self.eat(closing))
+        self.eat(closing)
     }
 
     fn previous_span(&self) -> Span {
@@ -266,7 +266,7 @@ impl Parser<'_> {
         let name = build::span_text(name);
         let base = self.pending.len();
         self.advance();
-        if self.eat_closing(TokenKind::RightBrace)? {
+        if self.eat_closing(TokenKind::RightBrace) {
             let span = start.to(self.previous_span());
             return self.sequence(|fields| NodeKind::Message { name, root, fields }, base, span).map(Some);
         }

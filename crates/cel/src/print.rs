@@ -1,5 +1,7 @@
 //! The canonical text of an expression: one line, one space, double quotes. It reads back as the same tree.
 
+#![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
+
 use std::fmt;
 
 use crate::ast::{Ast, Child, NodeId, NodeKind, Range, Text};

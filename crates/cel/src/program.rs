@@ -27,7 +27,7 @@ pub struct Program {
     pub(crate) code: Code,
     /// The same with notes of each part, once somebody asked for it.
     explaining: OnceLock<Code>,
-    limits: Limits,
+    pub(crate) limits: Limits,
     estimate: CostRange,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::decl::Decl;
 use crate::environment::{Variable, VariableSource};
 use crate::error::ErrorClass;
-use crate::eval::{Finished, Machine};
+use crate::eval::Machine;
 use crate::evaluation::Evaluation;
 use crate::limits::Budget;
 use crate::program::Program;
@@ -103,15 +103,6 @@ impl<'a> Session<'a> {
     pub(crate) fn raw(&self, program: &'a Program, budget: &Budget) -> Value<'a> {
         let finished = Machine::new(self, budget).run(program, &program.code);
         finished.value.unwrap_or_else(|error| Value::Error(error.class, error.span))
-    }
-
-    pub(crate) fn run(
-        &self,
-        machine: Machine<'_, 'a>,
-        program: &'a Program,
-        code: &'a crate::program::Code,
-    ) -> Finished<'a> {
-        machine.run(program, code)
     }
 
     pub(crate) fn reader(&self) -> Reader<'a> {

@@ -1,5 +1,7 @@
 //! Times and durations: reading and writing them as Go does, and the parts that expressions ask for.
 
+#![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
+
 mod zone;
 
 pub(crate) use zone::zone;
@@ -228,6 +230,9 @@ impl Reader<'_> {
     }
 }
 
+/// The nanoseconds of the longest negative duration.
+const MOST: u64 = 1 << 63;
+
 /// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     let negative = text.starts_with('-');
@@ -238,7 +243,6 @@ pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     if rest.is_empty() {
         return None;
     }
-    const MOST: u64 = 1 << 63;
     let mut total = 0_u64;
     while !rest.is_empty() {
         if !rest.starts_with(|char: char| char == '.' || char.is_ascii_digit()) {

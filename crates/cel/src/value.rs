@@ -167,13 +167,13 @@ impl<'a> Map<'a> {
     pub(crate) fn get_text(&self, key: &str, reader: Reader<'a>) -> Option<Value<'a>> {
         match self {
             Map::Json(entries) => entries.get(key).map(|value| reader.plain(value)),
-            Map::Typed(entries, decl) => match &decl.kind {
-                DeclKind::Map(element) => entries.get(key).map(|value| reader.typed(value, element)),
-                _ => {
-                    let name = crate::decl::unescape(key)?;
-                    reader.property(entries, decl, &name)
+            Map::Typed(entries, decl) => {
+                if let DeclKind::Map(element) = &decl.kind {
+                    return entries.get(key).map(|value| reader.typed(value, element));
                 }
-            },
+                let name = crate::decl::unescape(key)?;
+                reader.property(entries, decl, &name)
+            }
             Map::Owned(entries) => entries.get_text(key).cloned(),
         }
     }
@@ -192,18 +192,16 @@ impl<'a> Map<'a> {
     pub(crate) fn keys(&self) -> Vec<Value<'a>> {
         match self {
             Map::Json(entries) => entries.keys().map(|key| Value::String(Text::Borrowed(key))).collect(),
-            Map::Typed(entries, decl) => match &decl.kind {
-                DeclKind::Map(_) => entries.keys().map(|key| Value::String(Text::Borrowed(key))).collect(),
-                _ => {
-                    let known = entries.keys().filter(|key| decl.property(key).is_some());
-                    known
-                        .map(|key| match crate::decl::escape(key) {
-                            Some(escaped) => Value::String(Text::from(escaped)),
-                            None => Value::String(Text::Borrowed(key)),
-                        })
-                        .collect()
-                }
-            },
+            Map::Typed(entries, decl) => {
+                let is_map = matches!(decl.kind, DeclKind::Map(_));
+                let known = entries.keys().filter(|key| is_map || decl.property(key).is_some());
+                known
+                    .map(|key| match crate::decl::escape(key).filter(|_| !is_map) {
+                        Some(escaped) => Value::String(Text::from(escaped)),
+                        None => Value::String(Text::Borrowed(key)),
+                    })
+                    .collect()
+            }
             Map::Owned(entries) => entries.keys().cloned().collect(),
         }
     }
@@ -276,12 +274,12 @@ impl<'a> Value<'a> {
     }
 
     /// The same data without its schema: what is inside an optional has none.
-    pub(crate) fn without_schema(&self, reader: Reader<'a>) -> Value<'a> {
+    pub(crate) fn without_schema(&self) -> Value<'a> {
         match self {
             Value::Map(Map::Typed(entries, _)) => Value::Map(Map::Json(entries)),
             Value::List(List::Typed(elements, _)) => Value::List(List::Json(elements)),
             Value::List(List::TypedOwned(elements, _)) => {
-                Value::list(elements.iter().map(|element| element.without_schema(reader)).collect())
+                Value::list(elements.iter().map(Value::without_schema).collect())
             }
             other => other.clone(),
         }

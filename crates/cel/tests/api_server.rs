@@ -110,21 +110,24 @@ async fn rules(client: &Client) {
     with_rules["x-kubernetes-validations"] =
         rules.map(|(number, (text, _))| json!({"rule": text, "message": format!("rule number {number}.")})).collect();
     create(&crds, &crd("Ruled", "ruleds", &with_rules), &PostParams::default()).await.unwrap();
-    let ruled = api(client, GROUP, "v1", "Ruled", "ruleds");
+    let objects = api(client, GROUP, "v1", "Ruled", "ruleds");
     let (mut compared, mut failing) = (0, 0);
     for number in 0..5 {
-        let object = as_kind(&generate::object(&mut random), "Ruled", &format!("object-{number}"));
+        // Rules of an object that its schema refuses are not evaluated.
+        let valid = std::iter::repeat_with(|| generate::object(&mut random)).find(|object| object["raw"] != "");
+        let object = as_kind(&valid.unwrap(), "Ruled", &format!("object-{number}"));
         let mut answer = Ok(());
         wait_until(IN_TIME, "the CRD is served", async || {
-            answer = create(&ruled, &object, &dry()).await;
+            answer = create(&objects, &object, &dry()).await;
             !matches!(&answer, Err(kube::Error::Api(status)) if status.code == 404)
         })
         .await
         .unwrap();
-        let theirs = answer.err().map(|error| failed_rules(&error)).unwrap_or_default();
+        let said = answer.err();
+        let theirs = said.as_ref().map(failed_rules).unwrap_or_default();
         for (number, (text, program)) in accepted.iter().enumerate() {
             let ours = holds(program, "self", &object);
-            assert_eq!(ours, !theirs.contains(&number), "{text} over {object}");
+            assert_eq!(ours, !theirs.contains(&number), "{text} over {object}: {said:?}");
             compared += 1;
             failing += usize::from(!ours);
         }

@@ -81,7 +81,7 @@ struct Translator<'p> {
     names: Vec<&'p str>,
 }
 
-impl<'p> Translator<'p> {
+impl Translator<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
@@ -135,22 +135,20 @@ impl<'p> Translator<'p> {
                 self.skip(1);
                 self.repeat(&char.to_string(), None)
             }
-            '{' => match self.count() {
-                Some((length, least, most)) => {
-                    let words = self.rest.get(..length).unwrap_or_default().to_owned();
-                    self.skip(length);
-                    let count = most.unwrap_or(least);
-                    if least > REPEATS || count > REPEATS || count < least {
-                        return Err(PatternError("the count of a repetition is not valid"));
-                    }
-                    self.repeat(&words, Some(count))
-                }
-                None => {
+            '{' => {
+                let Some((length, least, most)) = self.count() else {
                     self.skip(1);
                     self.literal('{');
-                    Ok(())
+                    return Ok(());
+                };
+                let words = self.rest.get(..length).unwrap_or_default().to_owned();
+                self.skip(length);
+                let count = most.unwrap_or(least);
+                if least > REPEATS || count > REPEATS || count < least {
+                    return Err(PatternError("the count of a repetition is not valid"));
                 }
-            },
+                self.repeat(&words, Some(count))
+            }
             '.' | '^' | '$' => {
                 self.skip(1);
                 self.out.push(char);
@@ -245,14 +243,15 @@ impl<'p> Translator<'p> {
                     (negative, seen) = (true, false);
                 }
                 end @ (':' | ')') if seen || !negative => {
-                    return self.end_flags(&flags, end);
+                    self.end_flags(&flags, end);
+                    return Ok(());
                 }
                 _ => return Err(wrong),
             }
         }
     }
 
-    fn end_flags(&mut self, flags: &str, end: char) -> Result<(), PatternError> {
+    fn end_flags(&mut self, flags: &str, end: char) {
         // One dialect accepts a flag twice, the other does not.
         let mut once = String::new();
         let (on, off) = flags.split_once('-').unwrap_or((flags, ""));
@@ -272,12 +271,11 @@ impl<'p> Translator<'p> {
             once.push_str(&without);
         }
         if end == ':' {
-            self.out.push_str(&format!("(?{once}:"));
+            self.out.extend(["(?", &once, ":"]);
             self.groups.push(Group::default());
         } else if !once.is_empty() {
-            self.out.push_str(&format!("(?{once})"));
+            self.out.extend(["(?", &once, ")"]);
         }
-        Ok(())
     }
 
     fn close_group(&mut self) -> Result<(), PatternError> {

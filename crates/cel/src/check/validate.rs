@@ -9,7 +9,6 @@ use crate::error::{CelError, ErrorClass};
 use crate::format_text::{Clause, Piece, pieces};
 use crate::limits::Limits;
 use crate::pattern::Pattern;
-use crate::span::Span;
 use crate::tree::{Constant, TreeId, TreeKind};
 use crate::types::{Type, TypeKind};
 
@@ -64,10 +63,6 @@ impl Validator<'_> {
         exempt
     }
 
-    fn refuse(&self, span: Span, detail: String) -> CelError {
-        CelError::with(ErrorClass::Type, span, detail)
-    }
-
     fn same(&self, first: Type, id: TreeId, found: Type) -> Result<(), CelError> {
         if first == found {
             return Ok(());
@@ -78,7 +73,7 @@ impl Validator<'_> {
             table.show(found),
             table.show(first)
         );
-        Err(self.refuse(self.checked.tree.span(id), detail))
+        Err(CelError::with(ErrorClass::Type, self.checked.tree.span(id), detail))
     }
 
     fn element(&self, id: TreeId, optional: bool) -> Type {

@@ -84,7 +84,7 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn error(&self, message: &'static str) -> TextError {
         let before = self.bytes.get(..self.at).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1);
+        let line = before.split(|byte| *byte == b'\n').count();
         TextError { line, message }
     }
 
@@ -287,9 +287,9 @@ mod tests {
         let text = "# c\nname: \"a\" 'b'\nsection { test: { expr: '\\x41\\101\\n' n: -1.5e3 } }\n[a.b/c] <x: [1, 2]>";
         let message = Message::read(text).unwrap();
         assert_eq!(message.text("name").as_deref(), Some("ab"));
-        let test = message.message("section").unwrap().message("test").unwrap();
-        assert_eq!(test.text("expr").as_deref(), Some("AA\n"));
-        assert_eq!(test.all("n").next(), Some(&FieldValue::Word("-1.5e3".to_owned())));
+        let case = message.message("section").unwrap().message("test").unwrap();
+        assert_eq!(case.text("expr").as_deref(), Some("AA\n"));
+        assert_eq!(case.all("n").next(), Some(&FieldValue::Word("-1.5e3".to_owned())));
         assert_eq!(message.message("[a.b/c]").unwrap().all("x").count(), 2);
     }
 

@@ -1,5 +1,6 @@
 //! Values and types as tests write them.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::textproto::{FieldValue, Message};
@@ -126,8 +127,10 @@ pub(super) fn matches<'a>(wanted: &Value<'a>, found: &Value<'a>, depth: usize) -
     let reader = Reader::default();
     let below = depth.saturating_add(1);
     match (wanted, found) {
-        (Value::Double(one), Value::Double(two)) => one == two || (one.is_nan() && two.is_nan()),
-        (Value::Int(one), Value::Int(two)) => one == two,
+        (Value::Double(one), Value::Double(two)) => {
+            one.partial_cmp(two) == Some(Ordering::Equal) || (one.is_nan() && two.is_nan())
+        }
+        (Value::Int(one), Value::Int(two)) | (Value::Duration(one), Value::Duration(two)) => one == two,
         (Value::Uint(one), Value::Uint(two)) => one == two,
         (Value::Type(one), Value::Type(two)) => one == two,
         (Value::List(one), Value::List(two)) => lists_match(one, two, reader, below),
@@ -143,7 +146,6 @@ pub(super) fn matches<'a>(wanted: &Value<'a>, found: &Value<'a>, depth: usize) -
         (Value::String(one), Value::String(two)) => **one == **two,
         (Value::Bytes(one), Value::Bytes(two)) => **one == **two,
         (Value::Timestamp(one), Value::Timestamp(two)) => one.instant() == two.instant(),
-        (Value::Duration(one), Value::Duration(two)) => one == two,
         _ => false,
     }
 }

@@ -3,13 +3,13 @@ use serde_json::json;
 
 use super::*;
 
-fn decl(schema: serde_json::Value) -> Decl {
-    Decl::of_schema(Schema::read(&schema).unwrap().root(), false)
+fn decl(schema: &serde_json::Value) -> Decl {
+    Decl::of_schema(Schema::read(schema).unwrap().root(), false)
 }
 
 #[test]
 fn the_root_has_the_fields_of_every_resource() {
-    let root = decl(json!({"type": "object", "properties": {
+    let root = decl(&json!({"type": "object", "properties": {
         "metadata": {"type": "object", "properties": {"labels": {"type": "object"}}},
         "spec": {"type": "object", "properties": {"a-b": {"type": "integer"}, "namespace": {"type": "string"}}},
     }}));
@@ -24,7 +24,7 @@ fn the_root_has_the_fields_of_every_resource() {
 
 #[test]
 fn numbers_lead_to_their_declarations() {
-    let root = decl(json!({"type": "object", "properties": {
+    let root = decl(&json!({"type": "object", "properties": {
         "a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "object"}}}},
         "c": {"type": "object", "additionalProperties": {"type": "object"}},
     }}));
@@ -36,7 +36,7 @@ fn numbers_lead_to_their_declarations() {
 
 #[test]
 fn sizes_are_those_of_the_api_server() {
-    let root = decl(json!({"type": "object", "required": ["s"], "properties": {
+    let root = decl(&json!({"type": "object", "required": ["s"], "properties": {
         "s": {"type": "string", "maxLength": 10},
         "e": {"type": "string", "enum": ["ab", "abcd"]},
         "l": {"type": "array", "items": {"type": "boolean"}},
@@ -52,7 +52,7 @@ fn sizes_are_those_of_the_api_server() {
 
 #[test]
 fn what_has_no_type_is_not_exposed() {
-    let root = decl(json!({"type": "object", "properties": {
+    let root = decl(&json!({"type": "object", "properties": {
         "any": {"x-kubernetes-preserve-unknown-fields": true},
         "list": {"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": true}},
         "port": {"x-kubernetes-int-or-string": true},

@@ -12,6 +12,7 @@ struct Call {
     size: Option<Size>,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "an arm of a table of calls of which some are not known")]
 fn cost(cost: CostRange) -> Option<Call> {
     Some(Call { cost, size: None })
 }
@@ -62,7 +63,7 @@ impl<'a> Estimator<'a> {
                 part.path = self.element_path(self.known(*container).path);
             }
             if size.is_none() {
-                size = self.size_at(part.path);
+                size = Estimator::size_at(part.path);
                 let kind = self.checked.kind_of(id);
                 size = size.or_else(|| self.is_scalar(kind).then_some(Size::fixed(1)));
             }
@@ -173,8 +174,7 @@ impl<'a> Estimator<'a> {
                 allocating(1.0, Size::fixed(end.wrapping_sub(start)))
             }
             ("lists_range", None, [count]) => allocating(1.0, Size::fixed(self.integer(*count, u64::MAX))),
-            ("list_reverse", Some(list), []) => allocating(1.0, size(list)),
-            ("list_flatten", Some(list), []) => allocating(1.0, size(list)),
+            ("list_reverse" | "list_flatten", Some(list), []) => allocating(1.0, size(list)),
             ("list_flatten_int", Some(list), [depth]) => allocating(self.integer(*depth, u64::MAX) as f64, size(list)),
             ("list_distinct", Some(list), []) => allocating(2.0, size(list).times(size(list))),
             (name, Some(list), []) if name.starts_with("list_") && name.ends_with("_sort") => {
@@ -225,7 +225,7 @@ impl<'a> Estimator<'a> {
                 };
                 Some(Call { cost: text.scaled(2.0 * TENTH), size: Some(Size { min: 0, max }) })
             }
-            ("join", Some(list), arguments) => self.join(list, arguments),
+            ("join", Some(list), arguments) => Some(self.join(list, arguments)),
             ("find" | "findAll", Some(text), [pattern, ..]) => {
                 let result = Size { min: 0, max: size(text).max };
                 Some(Call { cost: self.regex(text, *pattern), size: Some(result) })
@@ -303,7 +303,7 @@ impl<'a> Estimator<'a> {
         let path = self.known(list).path;
         let size = match path {
             Path::None => None,
-            path => self.size_at(self.element_path(path)),
+            path => Estimator::size_at(self.element_path(path)),
         };
         Some((self.checked.table.kind(element), size.unwrap_or(Size::UNKNOWN)))
     }
@@ -322,7 +322,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn join(&self, list: TreeId, arguments: &[TreeId]) -> Option<Call> {
+    fn join(&self, list: TreeId, arguments: &[TreeId]) -> Call {
         let count = self.size_or_unknown(list);
         let mut size = match self.element(list) {
             Some((_, element)) => count.times(element),
@@ -332,7 +332,7 @@ impl<'a> Estimator<'a> {
             let separators = Size { min: count.min.saturating_sub(1), max: count.max.saturating_sub(1) };
             size = size.plus(self.size_or_unknown(*separator).times(separators));
         }
-        Some(Call { cost: size.scaled(TENTH), size: Some(size) })
+        Call { cost: size.scaled(TENTH), size: Some(size) }
     }
 }
 

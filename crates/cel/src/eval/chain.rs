@@ -27,12 +27,11 @@ enum Found<'a> {
 impl<'a> Machine<'_, 'a> {
     /// What is on the stack begins a chain.
     pub(super) fn start_chain(&mut self) -> ChainState {
-        let reader = self.session.reader();
         let Some(root) = self.stack.last_mut() else { return ChainState::Done };
         match root {
             Value::Error(..) | Value::Unknown | Value::Optional(None) => ChainState::Done,
             Value::Optional(Some(inner)) => {
-                *root = if has_schema(inner) { inner.without_schema(reader) } else { (**inner).clone() };
+                *root = if has_schema(inner) { inner.without_schema() } else { (**inner).clone() };
                 ChainState::Optional
             }
             _ => ChainState::Plain,
@@ -88,14 +87,14 @@ impl<'a> Machine<'_, 'a> {
             },
             Some(Value::Unknown) => Found::Value(Value::Unknown),
             Some(Value::List(_)) => Found::Failed(ErrorClass::NoSuchOverload),
-            _ => self.no_fields(),
+            _ => Self::no_fields(),
         };
         let presence = mode != FieldMode::Value || state == ChainState::Optional;
         self.qualify(found, mode, presence, span)
     }
 
     /// A value that has no fields: only the specification makes asking for one an error.
-    fn no_fields(&self) -> Found<'a> {
+    fn no_fields() -> Found<'a> {
         Found::Missing(ErrorClass::NoSuchOverload)
     }
 
@@ -137,7 +136,7 @@ impl<'a> Machine<'_, 'a> {
                     Some(value) => Found::Value(value),
                 }
             }
-            _ => self.no_fields(),
+            _ => Self::no_fields(),
         }
     }
 

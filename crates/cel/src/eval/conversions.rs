@@ -50,12 +50,12 @@ impl<'a> Context<'_, 'a> {
             (Op::ToTimestamp, V::Int(seconds)) => {
                 V::Timestamp(convert::timestamp_of_seconds(*seconds).ok_or(ErrorClass::Overflow)?)
             }
-            (Op::ToString, value) => return self.to_text(value),
+            (Op::ToString, value) => return self.text_of(value),
             _ => return NO_OVERLOAD,
         })
     }
 
-    fn to_text(&mut self, value: &Value<'a>) -> Outcome<'a> {
+    fn text_of(&mut self, value: &Value<'a>) -> Outcome<'a> {
         use Value as V;
         let text = match value {
             V::Bool(value) => value.to_string(),

@@ -159,10 +159,10 @@ impl<'a> Context<'_, 'a> {
         Ok(true)
     }
 
-    fn position(&mut self, list: &List<'a>, wanted: &Value<'a>, last: bool) -> Outcome<'a> {
+    fn position(&mut self, list: &List<'a>, wanted: &Value<'a>, backwards: bool) -> Outcome<'a> {
         let length = list.len();
         for step in 0..length {
-            let at = if last { length.saturating_sub(step).saturating_sub(1) } else { step };
+            let at = if backwards { length.saturating_sub(step).saturating_sub(1) } else { step };
             let Some(element) = list.get(at, self.reader) else { continue };
             match self.comparison().equal(&element, wanted)? {
                 Equality::Equal => return Ok(Value::Int(i64::try_from(at).unwrap_or(i64::MAX))),

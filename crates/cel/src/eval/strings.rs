@@ -30,14 +30,13 @@ impl<'a> Context<'_, 'a> {
         };
         let compiled;
         let known = call.pattern.and_then(|pattern| self.patterns.get(pattern as usize));
-        let pattern = match known {
-            Some(pattern) => pattern,
-            None => {
-                // Compiling takes far more than reading the pattern.
-                self.meter.work(source.len().saturating_mul(500).saturating_add(5_000))?;
-                compiled = Pattern::compile(source, self.limits)?;
-                &compiled
-            }
+        let pattern = if let Some(pattern) = known {
+            pattern
+        } else {
+            // Compiling takes far more than reading the pattern.
+            self.meter.work(source.len().saturating_mul(500).saturating_add(5_000))?;
+            compiled = Pattern::compile(source, self.limits)?;
+            &compiled
         };
         self.meter.work(pattern.work(text.len()))?;
         Ok(match call.op {

@@ -150,7 +150,7 @@ impl Quantity {
         {
             return Some(Quantity::Small { value, scale });
         }
-        Some(Quantity::Large(self.decimal().plus(other.decimal())?))
+        Some(Quantity::Large(self.decimal().plus(&other.decimal())?))
     }
 
     /// The difference of two quantities; nothing if it has too many digits.
@@ -369,7 +369,7 @@ impl Decimal {
         Some(zeros.chain(self.digits.iter().copied()).collect())
     }
 
-    fn plus(self, other: Decimal) -> Option<Decimal> {
+    fn plus(&self, other: &Decimal) -> Option<Decimal> {
         let scale = self.scale.max(other.scale);
         let (a, b) = (self.extended(scale)?, other.extended(scale)?);
         let length = a.len().max(b.len()).saturating_add(1);
@@ -420,7 +420,7 @@ mod tests {
         ] {
             assert_eq!(read(text).integer(), integer, "{text}");
             let number = read(text);
-            let expected = Decimal::of(0, 0).plus(read(shown).decimal()).unwrap();
+            let expected = Decimal::of(0, 0).plus(&read(shown).decimal()).unwrap();
             assert!(number.decimal().compare(&expected).is_eq(), "{text}: {}", number.text());
         }
         for text in ["", "K", "1K", "1e", "abc", "1.2.3", "1 Ki", "1e1000000000000"] {

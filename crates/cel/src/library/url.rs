@@ -1,5 +1,7 @@
 //! URLs, as Go's `net/url` reads and writes them. Whether a text is one is said by the schema's own reader.
 
+#![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
+
 use clearway_schema::is_request_uri;
 
 /// A URL or an absolute path.
@@ -136,9 +138,8 @@ impl Url {
             text.push(':');
         }
         if self.opaque.is_empty() {
-            if (!self.scheme.is_empty() || !self.host.is_empty() || self.user.is_some())
-                && !(self.omit_host && self.host.is_empty() && self.user.is_none())
-            {
+            let named = !self.host.is_empty() || self.user.is_some();
+            if named || (!self.scheme.is_empty() && !self.omit_host) {
                 if !self.host.is_empty() || !self.path.is_empty() || self.user.is_some() {
                     text.push_str("//");
                 }

@@ -263,7 +263,7 @@ impl<'s> Parser<'s> {
             }
             (Frame::List { start, base, optional }, TokenKind::Comma | TokenKind::RightBracket) => {
                 self.pending.push(Child { optional, ..child(value) });
-                if self.eat_closing(TokenKind::RightBracket)? {
+                if self.eat_closing(TokenKind::RightBracket) {
                     self.depth.exit();
                     let span = start.to(self.previous_span());
                     return self.sequence(NodeKind::List, base, span).map(Joined::Value);
@@ -281,7 +281,7 @@ impl<'s> Parser<'s> {
             }
             (Frame::MapValue { start, base }, TokenKind::Comma | TokenKind::RightBrace) => {
                 self.pending.push(child(value));
-                if self.eat_closing(TokenKind::RightBrace)? {
+                if self.eat_closing(TokenKind::RightBrace) {
                     self.depth.exit();
                     let span = start.to(self.previous_span());
                     return self.sequence(NodeKind::Map, base, span).map(Joined::Value);
@@ -293,7 +293,7 @@ impl<'s> Parser<'s> {
             }
             (Frame::Field { start, name, root, base, field, optional }, TokenKind::Comma | TokenKind::RightBrace) => {
                 self.pending.push(Child { node: value, optional, field });
-                if self.eat_closing(TokenKind::RightBrace)? {
+                if self.eat_closing(TokenKind::RightBrace) {
                     self.depth.exit();
                     let span = start.to(self.previous_span());
                     let kind = |fields| NodeKind::Message { name, root, fields };
@@ -321,9 +321,8 @@ fn wanted(open: &Frame) -> &'static str {
         Frame::Index { .. } => "an operator or `]`",
         Frame::Call { .. } => "an operator, `,` or `)`",
         Frame::List { .. } => "an operator, `,` or `]`",
-        Frame::MapKey { .. } => "an operator or `:`",
         Frame::MapValue { .. } | Frame::Field { .. } => "an operator, `,` or `}`",
-        Frame::Then { .. } => "an operator or `:`",
+        Frame::MapKey { .. } | Frame::Then { .. } => "an operator or `:`",
         _ => "an operator",
     }
 }

@@ -52,9 +52,9 @@ fn literals_have_their_values() {
     assert_eq!(shape(".5e1"), "5.0");
     assert_eq!(shape("1e9"), "1000000000.0");
     assert_eq!(shape(r#"'a"\x41\101A\U00000041\n'"#), r#""a\"AAAA\n""#);
-    assert_eq!(shape(r#"b'\xffé\000'"#), r#"b"\xff\xc3\xa9\x00""#);
+    assert_eq!(shape(r"b'\xffé\000'"), r#"b"\xff\xc3\xa9\x00""#);
     assert_eq!(shape("'''a\r\nb'''"), r#""a\nb""#);
-    assert_eq!(shape(r#"r'\n'"#), r#""\\n""#);
+    assert_eq!(shape(r"r'\n'"), r#""\\n""#);
     assert_eq!(shape(r#"bR"\x"  "#), r#"b"\\x""#);
     for text in ["'\\ud800'", "'\\U00110000'", "b'\\u0041'", "'\\8'", "'\\400'", "'a\nb'", "'a", "1.", "1e999", "'\\'"]
     {

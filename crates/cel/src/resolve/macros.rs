@@ -66,7 +66,7 @@ impl<'a> Resolver<'a> {
             ("optFlatMap", [x, t]) if macros.optional => self.optional(target, *x, *t, false, span)?,
             ("sortBy", [x, key]) if macros.sort_by => self.sort_by(target, *x, *key, span)?,
             ("bind", [x, init, body]) if macros.bind && self.is_name(target, "cel") => {
-                self.bind(*x, *init, *body, span)?
+                self.bind(*x, *init, *body, span)?;
             }
             ("block", [list, body]) if macros.bind && self.is_name(target, "cel") => self.block(*list, *body, span)?,
             ("index" | "iterVar" | "accuVar", _) if macros.bind && self.is_name(target, "cel") => {

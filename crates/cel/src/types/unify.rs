@@ -126,12 +126,12 @@ impl Unifier {
                 return Attempt { valid: false, bound: true };
             }
             let general = self.most_general(one, known);
-            if self.is_absent(variable, of, general) {
+            if self.is_absent(of, general) {
                 self.bind(variable, general);
             }
             return Attempt { valid: true, bound: true };
         }
-        if self.is_absent(variable, of, one) {
+        if self.is_absent(of, one) {
             self.bind(variable, one);
             return Attempt { valid: true, bound: false };
         }
@@ -139,7 +139,7 @@ impl Unifier {
     }
 
     /// Whether a variable does not occur in a type.
-    fn is_absent(&mut self, variable: u32, of: Type, within: Type) -> bool {
+    fn is_absent(&mut self, of: Type, within: Type) -> bool {
         if of == within || !self.step() {
             return false;
         }
@@ -148,13 +148,11 @@ impl Unifier {
         }
         match self.table.kind(within) {
             TypeKind::Variable(other) => match self.bound(other) {
-                Some(known) => self.is_absent(variable, of, known),
+                Some(known) => self.is_absent(of, known),
                 None => true,
             },
-            TypeKind::Type(inner) | TypeKind::List(inner) | TypeKind::Optional(inner) => {
-                self.is_absent(variable, of, inner)
-            }
-            TypeKind::Map(key, value) => self.is_absent(variable, of, key) && self.is_absent(variable, of, value),
+            TypeKind::Type(inner) | TypeKind::List(inner) | TypeKind::Optional(inner) => self.is_absent(of, inner),
+            TypeKind::Map(key, value) => self.is_absent(of, key) && self.is_absent(of, value),
             _ => true,
         }
     }

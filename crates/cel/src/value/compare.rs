@@ -50,7 +50,7 @@ impl<'a> Comparison<'_, 'a> {
         Ok(match (one, two) {
             (V::Error(class, _), _) | (_, V::Error(class, _)) => Equality::Failed(*class),
             (V::Unknown, _) | (_, V::Unknown) => Equality::Unknown,
-            (V::Null, V::Null) => Equality::Equal,
+            (V::Null, V::Null) | (V::Optional(None), V::Optional(None)) => Equality::Equal,
             (V::Null, _) | (_, V::Null) => Equality::Different,
             (V::String(a), V::String(b)) => {
                 self.meter.work(a.len().min(b.len()) / 32)?;
@@ -72,7 +72,6 @@ impl<'a> Comparison<'_, 'a> {
             (V::List(List::Typed(..) | List::TypedOwned(..)) | V::Map(Map::Typed(..)), _) => {
                 Equality::Failed(ErrorClass::NoSuchOverload)
             }
-            (V::Optional(None), V::Optional(None)) => Equality::Equal,
             (V::Optional(Some(a)), V::Optional(Some(b))) => self.values(a, b, depth.saturating_add(1))?,
             (V::Library(a), V::Library(b)) => {
                 a.equal(b).map_or(Equality::Failed(ErrorClass::NoSuchOverload), Equality::of)
@@ -110,12 +109,11 @@ impl<'a> Comparison<'_, 'a> {
     fn sets(&mut self, one: &List<'a>, two: &List<'a>) -> Result<Equality, ErrorClass> {
         let mut known: Vec<Native<'_>> = Vec::with_capacity(one.len());
         let own: Vec<Value<'a>>;
-        match one {
-            List::Typed(elements, _) => known.extend(elements.iter().map(Native::of_json)),
-            _ => {
-                own = one.iter(self.reader).collect();
-                known.extend(own.iter().map(Native::of_value));
-            }
+        if let List::Typed(elements, _) = one {
+            known.extend(elements.iter().map(Native::of_json));
+        } else {
+            own = one.iter(self.reader).collect();
+            known.extend(own.iter().map(Native::of_value));
         }
         self.meter.work(one.len().saturating_mul(8))?;
         known.sort_by(Native::order);

@@ -95,7 +95,7 @@ fn canonical(value: &Value<'_>, depth: usize) -> String {
         return "…".to_owned();
     }
     let below = depth.saturating_add(1);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     let reader = Reader::default();
     match value {
         Value::Null => "null".to_owned(),

@@ -1,5 +1,7 @@
 //! How values are written for people: as CEL would have them, and no longer than wanted.
 
+#![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
+
 use super::{Reader, Value};
 use crate::convert::{double_text, duration_text};
 use crate::format_text::quoted;

@@ -5,14 +5,14 @@
 use serde_json::{Value, json};
 
 /// A generator of pseudo-random numbers (splitmix64): the same on every machine.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,21 +20,21 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, options: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, options: &[&'a T]) -> &'a T {
         options[self.below(options.len())]
     }
 
-    pub fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 }
 
 /// The schema of the objects. Lists and texts are limited, so that estimates stay below the limit of the type.
-pub fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     let text = json!({"type": "string", "maxLength": 30});
     json!({
         "type": "object",
@@ -111,7 +111,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// An object that fits the schema, sometimes with fields missing.
-pub fn object(random: &mut Random) -> Value {
+pub(crate) fn object(random: &mut Random) -> Value {
     let word = |random: &mut Random| json!(random.pick(WORDS));
     let small = |random: &mut Random| i64::try_from(random.below(12)).unwrap() - 4;
     let mut object = json!({"apiVersion": "v1", "kind": "Test", "metadata": {"name": random.pick(&["a", "b-c"])}});
@@ -159,15 +159,19 @@ pub fn object(random: &mut Random) -> Value {
     let list: Vec<Value> =
         (0..random.below(4)).map(|index| json!({"k": format!("k{index}"), "v": small(random)})).collect();
     set(random, "ml", json!(list));
-    let map: serde_json::Map<String, Value> = ["a", "b", "k1", "x.y/z"]
-        .iter()
-        .filter_map(|key| random.chance(60).then(|| ((*key).to_owned(), word(random))))
-        .collect();
+    let mut map = serde_json::Map::new();
+    for key in ["a", "b", "k1", "x.y/z"] {
+        if random.chance(60) {
+            map.insert(key.to_owned(), word(random));
+        }
+    }
     set(random, "m", json!(map));
-    let map: serde_json::Map<String, Value> = ["a", "b", "c"]
-        .iter()
-        .filter_map(|key| random.chance(60).then(|| ((*key).to_owned(), json!(small(random)))))
-        .collect();
+    let mut map = serde_json::Map::new();
+    for key in ["a", "b", "c"] {
+        if random.chance(60) {
+            map.insert(key.to_owned(), json!(small(random)));
+        }
+    }
     set(random, "mi", json!(map));
     // Go visits entries in a random order, so that loops go over one at most.
     let map = if random.chance(80) { json!({"k1": word(random)}) } else { json!({}) };
@@ -184,7 +188,7 @@ pub fn object(random: &mut Random) -> Value {
 
 /// Which variables expressions start from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Environment {
+pub(crate) enum Environment {
     /// `self`, with types.
     Rule,
     /// `object` and `request`, without.
@@ -192,15 +196,15 @@ pub enum Environment {
 }
 
 /// Writes expressions.
-pub struct Expressions<'r> {
-    pub random: &'r mut Random,
-    pub environment: Environment,
+pub(crate) struct Expressions<'r> {
+    pub(crate) random: &'r mut Random,
+    pub(crate) environment: Environment,
     locals: Vec<(String, Kind)>,
 }
 
 /// The type that an expression should have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Bool,
     Int,
     Double,
@@ -227,12 +231,12 @@ const KINDS: [Kind; 10] = [
 ];
 
 impl<'r> Expressions<'r> {
-    pub fn new(random: &'r mut Random, environment: Environment) -> Self {
+    pub(crate) fn new(random: &'r mut Random, environment: Environment) -> Self {
         Expressions { random, environment, locals: Vec::new() }
     }
 
     /// An expression with a result of any type, or of a bool.
-    pub fn expression(&mut self, only_bool: bool) -> String {
+    pub(crate) fn expression(&mut self, only_bool: bool) -> String {
         let kind = if only_bool { Kind::Bool } else { KINDS[self.random.below(KINDS.len())] };
         let depth = 1 + self.random.below(4);
         let text = self.of(kind, depth);
@@ -357,7 +361,7 @@ impl<'r> Expressions<'r> {
         text
     }
 
-    pub fn of(&mut self, kind: Kind, depth: usize) -> String {
+    pub(crate) fn of(&mut self, kind: Kind, depth: usize) -> String {
         if depth == 0 || self.random.chance(15) {
             return self.leaf(kind);
         }

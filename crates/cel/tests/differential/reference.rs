@@ -7,33 +7,33 @@ use clearway_testbed::Component;
 use serde_json::Value;
 
 /// The process.
-pub struct Reference {
+pub(crate) struct Reference {
     child: Child,
     answers: BufReader<ChildStdout>,
 }
 
 /// What it says of one expression.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Why the expression is not accepted.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
     /// The value, in the form of `CelValue::canonical`.
-    pub value: Option<String>,
+    pub(crate) value: Option<String>,
     /// The error.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
     /// Its class, if it has a name.
-    pub class: Option<String>,
+    pub(crate) class: Option<String>,
     /// The cost.
-    pub cost: Option<u64>,
+    pub(crate) cost: Option<u64>,
     /// The estimate.
-    pub estimate: Option<u64>,
+    pub(crate) estimate: Option<u64>,
     /// Nanoseconds of one run, of a benchmark.
-    pub nanoseconds: Option<f64>,
+    pub(crate) nanoseconds: Option<f64>,
 }
 
 impl Reference {
     /// Starts the process.
-    pub fn start() -> Reference {
+    pub(crate) fn start() -> Reference {
         let program = Component::CelReference.find().unwrap();
         let mut child =
             Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).env("GOMAXPROCS", "1").spawn().unwrap();
@@ -42,8 +42,8 @@ impl Reference {
     }
 
     /// Asks many questions; answers come in their order.
-    pub fn ask(&mut self, questions: &[Value]) -> Vec<Answer> {
-        let text: String = questions.iter().map(|question| format!("{question}\n")).collect();
+    pub(crate) fn ask(&mut self, questions: &[Value]) -> Vec<Answer> {
+        let text = questions.iter().fold(String::new(), |text, question| text + &format!("{question}\n"));
         let mut input = self.child.stdin.take().unwrap();
         let mut answers = Vec::with_capacity(questions.len());
         std::thread::scope(|scope| {
