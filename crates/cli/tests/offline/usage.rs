@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 48] = [
+const COMMANDS: [(&str, bool); 53] = [
     ("", false),
     ("assess", true),
     ("demo", true),
