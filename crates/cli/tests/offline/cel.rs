@@ -2,7 +2,7 @@
 
 use super::Place;
 
-const CRD: &str = r#"
+const CRD: &str = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
@@ -20,7 +20,7 @@ spec:
               replicas: {type: integer}
               names: {type: array, maxItems: 10, items: {type: string, maxLength: 20}}
               any: {type: array, items: {type: string}}
-"#;
+";
 
 const WIDGET: &str =
     "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {replicas: 3, names: [a, b]}\n";
@@ -96,12 +96,12 @@ fn tests_in_the_form_of_the_specification_are_run() {
     };
     let good = test("sum", "1 + 1", "int64_value: 2");
     let message = test("message", "google.protobuf.Int32Value{value: 1}", "int64_value: 1");
-    place.write("good.textproto", &format!("name: \"f\" section {{ name: \"s\" {good}{message} }}"));
+    place.write("good.textproto", format!("name: \"f\" section {{ name: \"s\" {good}{message} }}"));
     let answer = place.run(&["cel", "test", "good.textproto"]);
     assert_eq!(answer.code, 0, "{}", answer.err);
     assert!(answer.err.contains("1 passed, 0 failed, 1 not supported"), "{}", answer.err);
     assert!(answer.out.contains("skip f/s/message") && answer.out.contains("wrappers"), "{}", answer.out);
-    place.write("bad.textproto", &format!("name: \"f\" section {{ {} }}", test("sum", "1 + 1", "int64_value: 3")));
+    place.write("bad.textproto", format!("name: \"f\" section {{ {} }}", test("sum", "1 + 1", "int64_value: 3")));
     let answer = place.run(&["cel", "test", "good.textproto", "bad.textproto", "-o", "json"]);
     assert_eq!(answer.code, 1);
     assert_eq!(answer.json()[1]["failed"][0]["message"], "3 is wanted, not 2");
