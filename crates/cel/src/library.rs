@@ -6,7 +6,7 @@ mod quantity;
 mod semver;
 mod url;
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::sync::Arc;
 
 pub(crate) use address::{Network, is_class, parse_address, parse_any_address, show_address};

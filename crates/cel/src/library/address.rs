@@ -1,6 +1,6 @@
 //! IP addresses and networks, as Go's `net/netip` reads and writes them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::functions::IpClass;
 
