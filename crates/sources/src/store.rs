@@ -169,6 +169,7 @@ impl Event {
     }
 
     /// The same about a release.
+    #[must_use]
     pub fn about(self, release: &str) -> Self {
         Event { release: Some(release.to_owned()), ..self }
     }
