@@ -9,7 +9,7 @@
 //! | some are not known for other reasons | Unknown | `EvaluationFailed` |
 //! | some are not evaluated yet, the others do not apply | Unknown | `EvaluationPending` |
 //! | the list is empty | Unknown | `EvaluationFailed` |
-//! | those that apply or are not known were accepted by name ([`with_accepted`]) | True | `AllExposedRisksAccepted` |
+//! | those that apply were accepted by name, the others do not apply ([`with_accepted`]) | True | `AllExposedRisksAccepted` |
 //!
 //! The message has a paragraph for each risk that applies or is not known, in the order of their names.
 
@@ -24,7 +24,7 @@ use crate::proof::{Outcome, RiskProof, Statement, Status, Verdict};
 pub mod reasons {
     /// No risk applies.
     pub const NOT_EXPOSED: &str = "NotExposedToRisks";
-    /// Risks apply, or may, and an administrator has accepted each of them.
+    /// Risks apply, and an administrator has accepted each of them.
     pub const ACCEPTED: &str = "AllExposedRisksAccepted";
     /// No risk is known: the update is unconditional.
     pub const UNCONDITIONAL: &str = "NoKnownRisks";
@@ -77,9 +77,11 @@ pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
 }
 
 /// The recommendation for an update some of whose risks were accepted by an administrator, by name: the others decide.
+/// Only a risk that applies can be accepted. One that could not be evaluated stays unknown: nobody knows what would be
+/// accepted with it (U16).
 pub fn with_accepted(update: &Update, accepted: impl Fn(&str) -> bool) -> Statement {
     let (taken, left): (Vec<_>, Vec<_>) =
-        update.risks.iter().cloned().partition(|risk| risk.verdict != Verdict::NoMatch && accepted(&risk.name));
+        update.risks.iter().cloned().partition(|risk| risk.verdict == Verdict::Match && accepted(&risk.name));
     if taken.is_empty() {
         return update.recommended.clone();
     }

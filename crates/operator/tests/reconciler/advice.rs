@@ -183,6 +183,20 @@ fn an_accepted_risk_counts_until_its_time_is_over() {
     assert_eq!((status.as_str(), reason.as_str()), ("False", "Zeta"));
 }
 
+/// U16: a risk that could not be evaluated stays unknown, accepted or not.
+#[test]
+fn a_risk_that_cannot_be_evaluated_is_not_covered_by_accepting_it() {
+    let mut world = world();
+    world.start();
+    world.edit(|object| object["spec"]["acceptedRisks"] = json!([{"name": "Beta", "reason": "tested"}]));
+    assert_eq!(world.recommended("1.2.0").0, "Unknown");
+    assert!(!world.available().contains(&"1.2.0".to_owned()));
+    // Once it is known to apply, accepting it counts.
+    world.metrics.insert("b", Some(1.0));
+    world.pass(Duration::from_mins(90));
+    assert_eq!(world.recommended("1.2.0").1, "AllExposedRisksAccepted");
+}
+
 #[test]
 fn a_target_in_both_lists_is_conditional() {
     let mut world = world();
