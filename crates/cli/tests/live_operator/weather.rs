@@ -150,22 +150,29 @@ async fn what_cannot_be_stored_is_left_out_and_named() {
     let mut bad = graph(&many);
     let node = |version: &str| json!({"version": version, "payload": format!("example.com/r@{version}")});
     let more = [
-        ("1.1.1", json!({"name": "NoUrl", "url": "not a url", "message": "m", "matchingRules": [{"type": "Always"}]})),
+        (
+            "1.1.1",
+            json!([{"name": "NoUrl", "url": "not a url", "message": "m", "matchingRules": [{"type": "Always"}]}]),
+        ),
         (
             "1.1.2",
-            json!({"name": "Odd", "url": "https://example.com", "message": "m", "matchingRules": [{"type": "Unheard"}]}),
+            json!([{"name": "Odd", "url": "https://example.com", "message": "m", "matchingRules": [{"type": "Unheard"}]}]),
         ),
         (
             "1.1.3",
-            json!({"name": "Long", "url": "https://example.com", "message": "x".repeat(100_000), "matchingRules": [{"type": "Always"}]}),
+            // Together more than a condition may say.
+            ["A", "B", "C"]
+                .map(|name| json!({"name": name, "url": "https://example.com", "message": name.repeat(16_000), "matchingRules": [{"type": "Always"}]}))
+                .to_vec()
+                .into(),
         ),
     ];
-    for (version, risk) in more {
+    for (version, risks) in more {
         bad["nodes"].as_array_mut().unwrap().push(node(version));
         bad["conditionalEdges"]
             .as_array_mut()
             .unwrap()
-            .push(json!({"edges": [{"from": "1.0.0", "to": version}], "risks": [risk]}));
+            .push(json!({"edges": [{"from": "1.0.0", "to": version}], "risks": risks}));
     }
     let service = Fake::start(Says::Json(bad));
     let _operator = lab.operator("operator.log", &["--upstream", &service.url]);
