@@ -3,7 +3,7 @@
 #![no_main]
 
 use clearway_core::Digest;
-use clearway_sources::release::{self, Fetched, Files, Reference, ReleaseLimits, Selection, codes};
+use clearway_release::{Files, Payload, ReleaseLimits, Selection, codes, findings, pack};
 use libfuzzer_sys::fuzz_target;
 
 const METADATA: &str = r#"{"kind": "cincinnati-metadata-v0", "version": "1.2.3"}"#;
@@ -18,16 +18,11 @@ fuzz_target!(|input: (u8, &str)| {
         .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()))
         .collect();
     let limits = ReleaseLimits { values: 4_000, objects: 200, ..ReleaseLimits::default() };
-    let fetched = |files: &Files| Fetched {
-        reference: Reference::Directory("fuzz".into()),
-        digest: Digest::sha256(b""),
-        chosen: None,
-        files: files.clone(),
-    };
-    for finding in fetched(&files).findings(&Selection::default(), &limits).iter() {
+    let read = |files: &Files, limits| Payload::read(files, Digest::sha256(b""), &Selection::default(), limits);
+    for finding in findings(&files, &Selection::default(), &limits).iter() {
         assert!(finding.code.starts_with("IN") || codes::RULES.iter().any(|rule| rule.code == finding.code));
     }
-    let Ok(payload) = fetched(&files).payload(&Selection::default(), &limits) else { return };
+    let Ok(payload) = read(&files, &limits) else { return };
     let stages = payload.stages();
     let staged: usize = stages.iter().flat_map(|stage| &stage.lanes).map(|lane| lane.manifests.len()).sum();
     assert_eq!(staged, payload.manifests.len());
@@ -38,9 +33,9 @@ fuzz_target!(|input: (u8, &str)| {
     files.retain(|name, _| name.contains('.'));
     let streams = files.iter().map(|(name, content)| (name.clone(), content.as_slice()));
     // A run level or component that is asked for in an annotation may be none.
-    let Ok(packed) = release::pack(streams, &payload.metadata, "main", &limits) else { return };
-    let again = fetched(&packed.files).payload(&Selection::default(), &ReleaseLimits::default()).expect("it was packed");
-    let objects = |payload: &release::Payload| {
+    let Ok(packed) = pack(streams, &payload.metadata, "main", &limits) else { return };
+    let again = read(&packed.files, &ReleaseLimits::default()).expect("it was packed");
+    let objects = |payload: &Payload| {
         let mut objects: Vec<String> = payload.manifests.iter().map(|manifest| manifest.object.to_string()).collect();
         objects.sort();
         objects

@@ -265,19 +265,7 @@ impl Plan {
 
     /// The same without words and proofs, for whoever asks about thousands of clusters.
     pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
-        let memo = Memo::default();
-        let verdict = |candidate: &Candidate| {
-            let case = Case {
-                evidence,
-                now,
-                settings: &self.settings,
-                risk: candidate.risk.name(),
-                memo: &memo,
-                shares: &self.shares,
-            };
-            candidate.verdict(&case)
-        };
-        let verdicts: Vec<Verdict> = self.risks.iter().map(verdict).collect();
+        let verdicts = self.each_risk(evidence, now, Candidate::verdict);
         let status = |target: &Target| match &target.risks {
             None => Status::True,
             Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),
@@ -303,8 +291,18 @@ impl Plan {
 
     /// The proof of every distinct risk.
     pub(crate) fn proofs(&self, evidence: &dyn Evidence, now: Timestamp) -> Vec<Arc<RiskProof>> {
+        self.each_risk(evidence, now, |candidate, case| Arc::new(candidate.walk(case)))
+    }
+
+    /// What `judge` says of every distinct risk, which share what was looked up once.
+    fn each_risk<T>(
+        &self,
+        evidence: &dyn Evidence,
+        now: Timestamp,
+        judge: impl Fn(&Candidate, &Case<'_>) -> T,
+    ) -> Vec<T> {
         let memo = Memo::default();
-        let walk = |candidate: &Candidate| {
+        let case = |candidate: &'_ Candidate| {
             let case = Case {
                 evidence,
                 now,
@@ -313,9 +311,9 @@ impl Plan {
                 memo: &memo,
                 shares: &self.shares,
             };
-            Arc::new(candidate.walk(&case))
+            judge(candidate, &case)
         };
-        self.risks.iter().map(walk).collect()
+        self.risks.iter().map(case).collect()
     }
 }
 

@@ -15,6 +15,12 @@ pub(crate) struct Candidate {
     pub(crate) entries: Vec<Entry>,
 }
 
+/// What a walk over rules comes to, and the place of the rule that decided.
+struct Decision {
+    verdict: Verdict,
+    decided_by: Option<usize>,
+}
+
 impl Candidate {
     pub(crate) fn new(risk: &Arc<Risk>, settings: &Settings) -> Self {
         let entries = risk.rules().iter().map(|rule| Entry::new(rule, settings)).collect();
@@ -29,30 +35,35 @@ impl Candidate {
     }
 
     /// Tries the rules in order: an entry that is not recognised or fails is passed over, one that evaluates decides,
-    /// and one that is pending ends the walk without a decision.
-    pub(crate) fn walk(&self, case: &Case<'_>) -> RiskProof {
-        let mut verdict = None;
-        let mut decided_by = None;
-        let mut rules = Vec::with_capacity(self.entries.len());
+    /// and one that is pending ends the walk without a decision. `evaluate` gives the verdict if an entry ends the walk.
+    /// Both the full proof and the short verdict are made here, so they cannot differ.
+    fn decide(&self, mut evaluate: impl FnMut(&Entry) -> Option<Verdict>) -> Decision {
         for (at, entry) in self.entries.iter().enumerate() {
-            if verdict.is_some() {
-                rules.push(blank(entry, not_reached(entry)));
-                continue;
-            }
-            let (proof, found) = try_entry(entry, case);
-            rules.push(proof);
-            verdict = found;
-            if matches!(found, Some(Verdict::Match | Verdict::NoMatch)) {
-                decided_by = Some(at);
+            if let Some(verdict) = evaluate(entry) {
+                let decides = matches!(verdict, Verdict::Match | Verdict::NoMatch);
+                return Decision { verdict, decided_by: decides.then_some(at) };
             }
         }
-        // Without rules a risk is a match for every cluster; where none evaluates, nobody knows.
-        let otherwise = if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown };
+        // Without rules a risk is a match for every cluster; where none evaluates, it is unknown.
+        let verdict = if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown };
+        Decision { verdict, decided_by: None }
+    }
+
+    /// The proof: every rule with what became of it.
+    pub(crate) fn walk(&self, case: &Case<'_>) -> RiskProof {
+        let mut rules = Vec::with_capacity(self.entries.len());
+        let Decision { verdict, decided_by } = self.decide(|entry| {
+            let (proof, verdict) = try_entry(entry, case);
+            rules.push(proof);
+            verdict
+        });
+        let behind = self.entries.iter().skip(rules.len()).map(|entry| blank(entry, not_reached(entry)));
+        rules.extend(behind);
         RiskProof {
             name: self.risk.name().to_owned(),
             url: self.risk.url().to_owned(),
             message: self.risk.message().to_owned(),
-            verdict: verdict.unwrap_or(otherwise),
+            verdict,
             decided_by,
             rules,
         }
@@ -60,15 +71,13 @@ impl Candidate {
 
     /// The verdict of [`Candidate::walk`], without its proof.
     pub(crate) fn verdict(&self, case: &Case<'_>) -> Verdict {
-        for check in self.entries.iter().filter_map(Entry::check) {
-            match check.told(case) {
-                Told::Match => return Verdict::Match,
-                Told::NoMatch => return Verdict::NoMatch,
-                Told::Pending => return Verdict::Pending,
-                Told::Failed => {}
-            }
-        }
-        if self.entries.is_empty() { Verdict::Match } else { Verdict::Unknown }
+        let verdict = |told| match told {
+            Told::Match => Some(Verdict::Match),
+            Told::NoMatch => Some(Verdict::NoMatch),
+            Told::Pending => Some(Verdict::Pending),
+            Told::Failed => None,
+        };
+        self.decide(|entry| entry.check().and_then(|check| verdict(check.told(case)))).verdict
     }
 }
 

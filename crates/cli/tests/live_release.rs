@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use clearway_sources::release::{self, Manifest, ReleaseLimits, Selection};
+use clearway_release::{Manifest, ReleaseLimits, Selection};
+use clearway_sources::release;
 use clearway_testbed::{cluster, registry, wait_until};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::{Api, Client};

@@ -13,7 +13,7 @@ mod controllers;
 use std::time::Duration;
 
 use clearway_core::Timestamp;
-use clearway_sources::release::Payload;
+use clearway_release::Payload;
 use clearway_sources::store::{Apply, Key, Kind as ObjectKind, StateDirectory, Store as _, StoreError};
 use serde_json::json;
 use tokio::sync::mpsc;

@@ -15,7 +15,7 @@ const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/instal
 /// Directories with servers, which are not on everybody's PATH.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// A program of the test bed.
+/// A part of the test bed: a program, unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Component {
@@ -35,6 +35,8 @@ pub enum Component {
     Promtool,
     /// The API server's own CEL, to compare expressions with.
     CelReference,
+    /// The test files of the CEL specification: a directory, not a program.
+    CelSpec,
     /// A registry of images.
     DockerRegistry,
     /// A web server to compare with in benchmarks.
@@ -61,6 +63,7 @@ impl Component {
             Self::Prometheus => "prometheus",
             Self::Promtool => "promtool",
             Self::CelReference => "celreference",
+            Self::CelSpec => "cel-spec",
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",
@@ -85,6 +88,10 @@ impl Component {
             return Err(Missing { component: self.name(), why, how: "run the tests as root".to_owned() });
         }
         let bin = bin_directory();
+        if self == Self::CelSpec {
+            let directory = bin.as_deref().and_then(Path::parent).map(|parent| parent.join(self.name()));
+            return directory.filter(|path| path.is_dir()).ok_or_else(|| self.why_missing(bin.as_deref()));
+        }
         let mut directories: Vec<PathBuf> = Vec::new();
         directories.extend(directory_from_env("KUBEBUILDER_ASSETS"));
         directories.extend(bin.clone());

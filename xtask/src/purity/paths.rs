@@ -6,6 +6,7 @@ use anyhow::Result;
 use syn::visit::{self, Visit};
 
 use super::{EFFECT_MACROS, EFFECT_PATHS};
+use crate::is_test;
 
 /// The effects that Rust source names outside its tests.
 pub(super) fn effects(source: &str) -> Result<BTreeSet<String>> {
@@ -51,14 +52,6 @@ impl Finder {
             syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.see_use(tree, before)),
         }
     }
-}
-
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("test")
-            || (attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test")))
-    })
 }
 
 impl<'ast> Visit<'ast> for Finder {

@@ -21,12 +21,13 @@ use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_operator::operator::{Watched, operate};
 use clearway_operator::reconciler::{CarryOut, Settings};
+use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_server::{Config, Feed, ListenOptions, Running, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::files::write_atomically;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
-use clearway_sources::release::{self, Payload, ReleaseLimits, Selection};
+use clearway_sources::release;
 use clearway_sources::store::StateDirectory;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -164,7 +165,7 @@ fn unpack(
     for (name, files) in releases {
         let path = directory.join("releases").join(name);
         let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
-        write_files(&path.join(release::MANIFESTS), &files)?;
+        write_files(&path.join(clearway_release::MANIFESTS), &files)?;
         let limits = ReleaseLimits::default();
         let fetched = release::directory(&path, &limits)?;
         let image = format!("{}@{}", path.display(), fetched.digest);

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use clearway_advice::render;
 use clearway_core::Version;
-use clearway_sources::release::{self, Metadata, ReleaseLimits};
+use clearway_release::{Metadata, ReleaseLimits};
 
 use super::ending::introduce;
 use super::heading;
@@ -70,7 +70,7 @@ pub(super) fn setting() -> Result<Setting> {
         metadata: BTreeMap::new(),
     };
     let stream = ("oauth.yaml".to_owned(), RELEASE.as_bytes());
-    let packed = release::pack([stream], &metadata, "authentication", &ReleaseLimits::default())
+    let packed = clearway_release::pack([stream], &metadata, "authentication", &ReleaseLimits::default())
         .map_err(|problems| anyhow::anyhow!("the sample release is refused: {}", problems.len()))?;
     let text = |content: Vec<u8>| String::from_utf8(content).context("a manifest that is no text");
     let files: Result<Vec<(String, String)>> =

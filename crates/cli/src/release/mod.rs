@@ -9,8 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Digest};
+use clearway_release::ReleaseLimits;
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError, ReleaseLimits};
+use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError};
 
 use crate::arguments::{OfRegistry, Release, ReleaseSource};
 use crate::exit::Exit;

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_core::{Diagnostic, Digest, Version};
+use clearway_release::{Metadata, Packed, ReleaseLimits};
 use clearway_sources::files;
 use clearway_sources::oci::{Image, Repository};
-use clearway_sources::release::{self, Metadata, Packed, ReleaseLimits, SigningKey};
+use clearway_sources::release::{self, SigningKey};
 
 use super::wait;
 use crate::arguments::ReleasePack;
@@ -56,10 +57,10 @@ fn packed(options: &ReleasePack) -> Result<Result<Packed, Vec<Diagnostic>>> {
         let stream = input.open().map_err(|error| anyhow!("{}: {error}", error.path().display()))?;
         streams.push((input.name(), stream));
     }
-    if !release::is_component(&options.component) {
+    if !clearway_release::is_component(&options.component) {
         bail!("--component {} is none: letters and digits, with single dashes between", options.component);
     }
-    Ok(release::pack(streams, &metadata(options), &options.component, &ReleaseLimits::default()))
+    Ok(clearway_release::pack(streams, &metadata(options), &options.component, &ReleaseLimits::default()))
 }
 
 fn metadata(options: &ReleasePack) -> Metadata {
@@ -113,7 +114,7 @@ async fn push(
 
 fn write(options: &ReleasePack, packed: &Packed, key: Option<&SigningKey>) -> Result<(String, Digest)> {
     let Some(path) = &options.output else { bail!("name a directory with -o, or an image with --push") };
-    let digest = release::digest(&packed.files);
+    let digest = clearway_release::digest(&packed.files);
     let signatures = match key {
         Some(key) => Some(key.sign_directory(&digest)?),
         None => None,

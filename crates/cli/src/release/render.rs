@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Result, anyhow};
 use clearway_conditions::ObjectId;
 use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
+use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::store::{ClusterStore, Key, StateDirectory, Store};
 
 use super::{Named, wait};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use clearway_sources::release::{Manifest, Part, Payload, ReleaseLimits, Selection, Stage};
+use clearway_release::{Manifest, Part, Payload, ReleaseLimits, Selection, Stage};
+use clearway_sources::release::Reference;
 use serde_json::{Value, json};
 
 use super::{Named, wait};
@@ -21,11 +22,11 @@ pub(super) fn run(options: &ReleaseShow) -> Result<Exit> {
         return Ok(Exit::Yes);
     }
     let payload = fetched.payload(&Selection::default(), &ReleaseLimits::default())?;
-    output::print_data(options.output.format, &data(&payload), || table(&payload))?;
+    output::print_data(options.output.format, &data(&fetched.reference, &payload), || table(&payload))?;
     Ok(Exit::Yes)
 }
 
-fn data(payload: &Payload) -> Value {
+fn data(reference: &Reference, payload: &Payload) -> Value {
     let manifest = |manifest: &Manifest| {
         json!({
             "file": manifest.file,
@@ -52,7 +53,7 @@ fn data(payload: &Payload) -> Value {
         })
     };
     json!({
-        "release": payload.reference.to_string(),
+        "release": reference.to_string(),
         "digest": payload.digest,
         "version": payload.metadata.version,
         "previous": payload.metadata.previous,

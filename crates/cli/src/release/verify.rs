@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use clearway_core::{Diagnostic, Severity};
-use clearway_sources::release::{Key, Payload, ReleaseLimits, Selection, Verdict, codes};
+use clearway_release::{Payload, ReleaseLimits, Selection, Verdict, codes};
+use clearway_sources::release::Key;
 
 use super::{Named, wait};
 use crate::arguments::ReleaseVerify;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clearway_core::Timestamp;
-use clearway_sources::release::{Payload, Stage};
+use clearway_release::{Payload, Stage};
 use clearway_sources::store::{Event, Store, Weight};
 use futures::FutureExt as _;
 use tokio::sync::watch;
@@ -71,7 +71,7 @@ impl<'a, S: Store> Course<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
         let managed =
-            |manifest: &&&clearway_sources::release::Manifest| !self.means.task.unmanaged.contains(&identity(manifest));
+            |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&identity(manifest));
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes
@@ -198,13 +198,6 @@ impl<'a, S: Store> Course<'a, S> {
 
 /// An object whose turn it is, or is not.
 enum Taken<'p> {
-    Due {
-        manifest: &'p clearway_sources::release::Manifest,
-        id: clearway_conditions::ObjectId,
-        standing: Standing,
-        times: u32,
-    },
-    NotDue {
-        applied: bool,
-    },
+    Due { manifest: &'p clearway_release::Manifest, id: clearway_conditions::ObjectId, standing: Standing, times: u32 },
+    NotDue { applied: bool },
 }

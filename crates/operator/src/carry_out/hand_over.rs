@@ -10,7 +10,7 @@ use std::path::Path;
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::State;
 use clearway_core::Timestamp;
-use clearway_sources::release::{Manifest, Payload};
+use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Key, Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clearway_conditions::health::{Context, Expected, State, Verdict, health, with_pods};
 use clearway_conditions::{Object, ObjectId};
 use clearway_core::Timestamp;
-use clearway_sources::release::Payload;
+use clearway_release::Payload;
 use clearway_sources::store::{Kind, Store};
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) fn expected(answer: &Value) -> Expected {
 
 /// Whether the release defines a kind, and its objects have conditions there.
 pub(super) fn promises_conditions(payload: &Payload, id: &ObjectId, version: &str) -> Option<bool> {
-    let defines = |manifest: &&clearway_sources::release::Manifest| {
+    let defines = |manifest: &&clearway_release::Manifest| {
         manifest.definition().is_some_and(|defined| defined.kind.group == id.group && defined.kind.kind == id.kind)
     };
     let definition = payload.manifests.iter().find(defines)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{Expected, State, Verdict};
 use clearway_core::{Timestamp, humanize};
-use clearway_sources::release::Manifest;
+use clearway_release::Manifest;
 use tokio::time::Instant;
 
 use super::Pace;

@@ -2,7 +2,7 @@
 
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{Basis, State, Verdict};
-use clearway_sources::release::{Manifest, Payload};
+use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
 use serde_json::Value;
 use tokio::time::Instant;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clearway_conditions::ObjectId;
 use clearway_core::Digest;
-use clearway_sources::release::Manifest;
+use clearway_release::Manifest;
 use clearway_sources::store::Key;
 use serde_json::Value;
 

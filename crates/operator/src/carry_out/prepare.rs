@@ -1,6 +1,6 @@
 //! Gets everything ready for an update without writing anything: the release, and what speaks against it here.
 
-use clearway_sources::release::Payload;
+use clearway_release::Payload;
 use clearway_sources::store::{Event, Store, Weight};
 use tokio::sync::watch;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clearway_bundle::to_yaml;
 use clearway_conditions::ObjectId;
+use clearway_release::Payload;
 use clearway_sources::files::write_atomically;
-use clearway_sources::release::Payload;
 
 use super::{Owner, identity};
 

@@ -3,7 +3,8 @@
 use std::str::FromStr as _;
 
 use clearway_core::Digest;
-use clearway_sources::release::{self, Accepted, Fetched, Payload, Reference, ReleaseError, accept};
+use clearway_release::{Accepted, Payload, accept};
+use clearway_sources::release::{self, Fetched, Reference, ReleaseError};
 
 use super::{Settings, Task};
 use crate::work::{Order, Step};
@@ -67,7 +68,7 @@ pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMu
         let why = format!("release image version {found} does not match the expected upstream version {asked}");
         return Err(Refusal::new(Step::VerifyVersion, why));
     }
-    let hash = release::digest(&fetched.files).hex().to_owned();
+    let hash = clearway_release::digest(&fetched.files).hex().to_owned();
     Ok(Retrieved { payload, hash, verified, overridden })
 }
 

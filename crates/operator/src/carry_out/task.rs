@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use clearway_conditions::ObjectId;
 use clearway_core::{Arch, Timestamp};
+use clearway_release::{ReleaseLimits, Selection};
 use clearway_sources::clock;
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::release::{Key, Registries, ReleaseLimits, Selection};
+use clearway_sources::release::{Key, Registries};
 use serde_json::Value;
 
 use super::{Owner, Pace};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clearway_sources::release::Payload;
+use clearway_release::Payload;
 use clearway_sources::store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

@@ -12,7 +12,7 @@ impl Check for Owners {
     }
 
     fn findings(&self, view: &View<'_>) -> Vec<Finding> {
-        let claimed = |manifest: &&clearway_sources::release::Manifest| {
+        let claimed = |manifest: &&clearway_release::Manifest| {
             let live = view.live(manifest)?;
             if manifest.create_only() && !manifest.deletes() {
                 return None;

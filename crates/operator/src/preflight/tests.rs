@@ -2,7 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
 use clearway_core::Timestamp;
-use clearway_sources::release::{Fetched, Files, Metadata, Payload, Reference, ReleaseLimits, Selection, digest};
+use clearway_release::{Files, Metadata, Payload, ReleaseLimits, Selection, digest};
+use clearway_sources::release::{Fetched, Reference};
 use clearway_sources::store::{Key, StoreError};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
 use clearway_core::Timestamp;
-use clearway_sources::release::{GroupKind, Manifest, Payload};
+use clearway_release::{GroupKind, Manifest, Payload};
 use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;

@@ -5,8 +5,9 @@ use std::fs;
 use clearway_operator::api::Release;
 use clearway_operator::carry_out::{OWNER, Settings, Veto};
 use clearway_operator::work::{Order, Prepared, Step, Work};
+use clearway_release::{Files, SIGNATURES, digest};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
-use clearway_sources::release::{Files, Key, SIGNATURES, SigningKey, digest, directory, push};
+use clearway_sources::release::{Key, SigningKey, directory, push};
 use clearway_sources::store::{Apply, Store as _};
 use rcgen::KeyPair;
 

@@ -9,12 +9,12 @@ use std::io::Read;
 use std::sync::Arc;
 
 use clearway_core::{Arch, ArchError, Digest, Exceeded, Version};
+use clearway_release::Metadata;
 
 use super::archive::{self, Kind, Spoiled, Then};
 use super::media::{Descriptor, Image, Manifest, Unread};
 use super::registry::Registry;
 use super::{OciError, Repository};
-use crate::release::Metadata;
 
 const METADATA: &str = "release-manifests/release-metadata";
 /// How an upper layer takes files of lower ones away.

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clearway_release::{Files, MANIFESTS, METADATA, ReleaseLimits, SIGNATURES, digest};
+
 use super::error::ReleaseError;
-use super::{Fetched, Files, MANIFESTS, Reference, ReleaseLimits, digest, read};
+use super::{Fetched, Reference};
 use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled};
 use crate::file_tree::{FileTree as _, Node, ReadError, Target, join, printable, resolve};
 
@@ -22,7 +24,7 @@ fn read_directory(path: &Path, limits: &ReleaseLimits, hooks: &mut dyn ReadHooks
         let root = match resolve(directory, b"", MANIFESTS.as_bytes()) {
             Ok(Target::Directory(root)) => root,
             Ok(Target::Missing) => {
-                let inside = resolve(directory, b"", read::METADATA.as_bytes());
+                let inside = resolve(directory, b"", METADATA.as_bytes());
                 return Err(not_a_release(path, matches!(inside, Ok(Target::File(_)))));
             }
             Ok(Target::File(_)) => return Err(not_a_release(path, false)),
@@ -136,7 +138,7 @@ pub fn write_directory(path: &Path, files: &Files, signatures: Option<&[u8]>) ->
         fs::write(&file, content).map_err(|error| failed(&file, error))?;
     }
     if let Some(signatures) = signatures {
-        let file = root.join(super::SIGNATURES);
+        let file = root.join(SIGNATURES);
         fs::write(&file, signatures).map_err(|error| failed(&file, error))?;
     }
     fs::rename(&root, path).map_err(|error| failed(path, error))

@@ -1,10 +1,10 @@
 //! Why a release is refused: one sentence each, with what, where and what to do.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use clearway_core::{Diagnostic, Digest, Position};
+use clearway_core::Digest;
+use clearway_release::ContentError;
 
 use crate::confined::READS;
 use crate::oci::OciError;
@@ -63,14 +63,12 @@ pub enum ReleaseError {
         found: Digest,
     },
     /// Manifests that are none.
-    #[error("{at}: {}", Listed { findings, errors: *errors })]
+    #[error("{at}: {error}")]
     Content {
         /// Where.
         at: String,
-        /// What is wrong with them, as far as it was kept.
-        findings: Vec<Diagnostic>,
-        /// How many errors there are.
-        errors: usize,
+        /// What is wrong with them.
+        error: ContentError,
     },
     /// The registry does not give it.
     #[error(transparent)]
@@ -115,26 +113,5 @@ impl ReleaseError {
             ),
             _ => true,
         }
-    }
-}
-
-/// The first of some findings in one line, and how many there are besides.
-struct Listed<'f> {
-    findings: &'f [Diagnostic],
-    errors: usize,
-}
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [first, ..] = self.findings else { return f.write_str("it cannot be read") };
-        if let (Some(file), Some(Position { line, column })) = (&first.place.file, first.place.position) {
-            write!(f, "{file}:{line}:{column}: ")?;
-        }
-        f.write_str(&first.message)?;
-        if let Some(help) = &first.help {
-            write!(f, "; {help}")?;
-        }
-        let more = self.errors.saturating_sub(1);
-        if more == 0 { Ok(()) } else { write!(f, " (and {more} more)") }
     }
 }

@@ -1,9 +1,10 @@
 //! A release that is an image in a registry; and either form, by its reference.
 
 use clearway_core::{Arch, Digest};
+use clearway_release::{MANIFESTS, ReleaseLimits};
 
 use super::error::ReleaseError;
-use super::{Fetched, MANIFESTS, Reference, ReleaseLimits, directory};
+use super::{Fetched, Reference, directory};
 use crate::oci::{self, Cache, Image, Most, Registry, ReleaseFiles};
 
 /// How images are reached.

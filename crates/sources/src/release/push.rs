@@ -3,12 +3,12 @@
 use std::io::{self, Write as _};
 
 use clearway_core::{Arch, Digest, Version};
+use clearway_release::{Files, MANIFESTS};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
 use super::error::ReleaseError;
-use super::{Files, MANIFESTS};
 use crate::oci::{self, Registry, Repository};
 
 /// The label by which `OpenShift`'s tools know a release image.

@@ -21,13 +21,13 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clearway_core::Digest;
+use clearway_release::{SIGNATURES, Verdict};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
-use serde::Serialize;
 use webpki::RawPublicKeyEntity;
 
 use super::error::ReleaseError;
-use super::{Fetched, Reference, Registries, SIGNATURES};
+use super::{Fetched, Reference, Registries};
 use crate::confined::ConfinedDirectory;
 use crate::file_tree::ReadError;
 use crate::oci::{self, Attached};
@@ -75,26 +75,6 @@ pub struct Signature {
 
 /// The signatures of a release.
 pub type Signatures = Vec<Signature>;
-
-/// What signatures say about a release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "signature")]
-pub enum Verdict {
-    /// A trusted key signed it.
-    Verified {
-        /// The name of the key.
-        key: String,
-        /// What was signed.
-        what: String,
-    },
-    /// Nobody signed it.
-    Unsigned,
-    /// Somebody signed something, but no trusted key this.
-    Failed {
-        /// In words.
-        why: String,
-    },
-}
 
 impl Key {
     /// Reads the public keys of a PEM file; `name` is what they go by.

@@ -3,10 +3,9 @@
 use std::process::Command;
 
 use clearway_core::{Arch, Digest, RegistryLimits};
+use clearway_release::{Files, Metadata, ReleaseLimits, Selection, Verdict};
 use clearway_sources::oci::{Cache, Image, Registry, RegistryOptions, Repository};
-use clearway_sources::release::{
-    self, Fetched, Files, Key, Metadata, Registries, ReleaseError, ReleaseLimits, Selection, SigningKey, Verdict,
-};
+use clearway_sources::release::{self, Fetched, Key, Registries, ReleaseError, SigningKey};
 use clearway_testbed::images::{Family, Pusher, gzip, linux, metadata, tar};
 use clearway_testbed::registry;
 use serde_json::json;
@@ -24,7 +23,7 @@ fn packed(version: &str) -> Files {
     let version = version.parse().unwrap();
     let metadata = Metadata { version, previous: vec!["1.4.0".to_owned()], next: vec![], metadata: [].into() };
     let streams = [("all.yaml".to_owned(), MANIFESTS.as_bytes())];
-    release::pack(streams, &metadata, "main", &ReleaseLimits::default()).unwrap().files
+    clearway_release::pack(streams, &metadata, "main", &ReleaseLimits::default()).unwrap().files
 }
 
 async fn fetch(host: &str, name: &str, arch: Option<&str>, cache: &Cache) -> Result<Fetched, ReleaseError> {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::release::{SigningKey, digest, write_directory};
+use crate::release::{SigningKey, write_directory};
+use clearway_release::digest;
 use std::process::Command;
 
 /// A key and two signatures of it, made with `openssl dgst -sha256 -sign`.

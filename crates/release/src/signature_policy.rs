@@ -1,8 +1,26 @@
-//! Whether a release may be carried out, given what its signatures say and what the administrator asked for.
+//! Whether a release may be applied, given what its signatures say and what the administrator asked for.
 
 use serde::Serialize;
 
-use super::signature::Verdict;
+/// What signatures say about a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "signature")]
+pub enum Verdict {
+    /// A trusted key signed it.
+    Verified {
+        /// The name of the key.
+        key: String,
+        /// What was signed.
+        what: String,
+    },
+    /// Nobody signed it.
+    Unsigned,
+    /// Somebody signed something, but no trusted key this.
+    Failed {
+        /// In words.
+        why: String,
+    },
+}
 
 /// Why a release may be carried out. It is recorded with the update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,21 +2,24 @@ use super::*;
 use clearway_core::Digest;
 use proptest::prelude::*;
 
-use crate::release::{Fetched, Payload, Reference, ReleaseError};
+use crate::{ContentError, Payload, findings};
 
 const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n";
 
-fn fetched(files: &[(&str, &str)]) -> Fetched {
+fn release(files: &[(&str, &str)]) -> Files {
     let mut all: Files = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
     all.entry(METADATA.to_owned()).or_insert_with(|| {
         br#"{"kind": "cincinnati-metadata-v0", "version": "1.2.3", "previous": ["1.2.2"]}"#.to_vec()
     });
-    let digest = Digest::sha256(b"");
-    Fetched { reference: Reference::Directory("r".into()), digest, chosen: None, files: all }
+    all
 }
 
-fn payload(files: &[(&str, &str)]) -> Result<Payload, ReleaseError> {
-    fetched(files).payload(&Selection::default(), &ReleaseLimits::default())
+fn read_payload(files: &Files, limits: &ReleaseLimits) -> Result<Payload, ContentError> {
+    Payload::read(files, Digest::sha256(b""), &Selection::default(), limits)
+}
+
+fn payload(files: &[(&str, &str)]) -> Result<Payload, ContentError> {
+    read_payload(&release(files), &ReleaseLimits::default())
 }
 
 #[test]
@@ -124,13 +127,12 @@ fn what_is_no_object_refuses_the_release_by_place() {
         (REFERENCES, "{}", codes::REFERENCES, "it is no ImageStream"),
     ] {
         let error = payload(&[("good.yaml", GOOD), (file, text)]).unwrap_err();
-        let ReleaseError::Content { findings, .. } = &error else { panic!("{error}") };
-        assert_eq!(findings[0].code, code, "{text}: {error}");
-        assert!(error.to_string().starts_with("r: ") && error.to_string().contains(want), "{want}: {error}");
+        assert_eq!(error.findings[0].code, code, "{text}: {error}");
+        assert!(error.to_string().contains(want), "{want}: {error}");
     }
-    let mut without = fetched(&[("a.yaml", GOOD)]);
-    without.files.remove(METADATA);
-    let error = without.payload(&Selection::default(), &ReleaseLimits::default()).unwrap_err().to_string();
+    let mut without = release(&[("a.yaml", GOOD)]);
+    without.remove(METADATA);
+    let error = read_payload(&without, &ReleaseLimits::default()).unwrap_err().to_string();
     assert!(error.contains("release-metadata: it is not there"), "{error}");
 }
 
@@ -146,7 +148,7 @@ fn an_object_is_in_a_release_once_for_each_cluster() {
     let error = payload(&[("a.yaml", GOOD), ("b.yaml", &format!("---\n{beta}"))]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "r: b.yaml:2:1: ConfigMap ns/a is in the release twice: also in a.yaml:1:1; leave one of them out"
+        "b.yaml:2:1: ConfigMap ns/a is in the release twice: also in a.yaml:1:1; leave one of them out"
     );
     // As OpenShift's releases have one definition for each set of features.
     let other = GOOD.replace(
@@ -161,13 +163,13 @@ fn an_object_is_in_a_release_once_for_each_cluster() {
 #[test]
 fn a_release_of_too_many_objects_or_values_is_refused() {
     let many = format!("{GOOD}---\n").repeat(5);
-    let files = fetched(&[("a.yaml", &many)]);
+    let files = release(&[("a.yaml", &many)]);
     let few = ReleaseLimits { objects: 4, ..ReleaseLimits::default() };
-    let error = files.payload(&Selection::default(), &few).unwrap_err().to_string();
+    let error = read_payload(&files, &few).unwrap_err().to_string();
     assert!(error.contains("more than 4 objects"), "{error}");
     let laughs = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n";
     let small = ReleaseLimits { values: 1000, ..ReleaseLimits::default() };
-    let error = fetched(&[("a.yaml", laughs)]).payload(&Selection::default(), &small).unwrap_err().to_string();
+    let error = read_payload(&release(&[("a.yaml", laughs)]), &small).unwrap_err().to_string();
     assert!(error.contains("more than 1000 values"), "{error}");
 }
 
@@ -177,15 +179,14 @@ fn what_is_unwise_is_found_by_place() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: eA==}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: empty}\n";
     let late = "apiVersion: v1\nkind: Namespace\nmetadata: {name: late}\n";
     let double = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: x\n  b: y\n  a: z\n";
-    let files = fetched(&[
+    let files = release(&[
         ("0000_10_a_pod.yaml", pod),
         ("0000_90_b_late.yaml", late),
         ("0000_99_odd.yaml", secret),
         ("c.yaml", double),
         ("README", "x"),
     ]);
-    let found: Vec<String> = files
-        .findings(&Selection::default(), &ReleaseLimits::default())
+    let found: Vec<String> = findings(&files, &Selection::default(), &ReleaseLimits::default())
         .iter()
         .map(|finding| {
             let place = finding.place.position.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
@@ -203,8 +204,8 @@ fn what_is_unwise_is_found_by_place() {
             "RL106 info README",
         ]
     );
-    assert!(files.payload(&Selection::default(), &ReleaseLimits::default()).is_ok());
-    for finding in files.findings(&Selection::default(), &ReleaseLimits::default()).iter() {
+    assert!(read_payload(&files, &ReleaseLimits::default()).is_ok());
+    for finding in findings(&files, &Selection::default(), &ReleaseLimits::default()).iter() {
         assert!(codes::RULES.iter().any(|rule| rule.code == finding.code), "{finding:?}");
     }
 }
@@ -215,13 +216,13 @@ fn errors_behind_a_thousand_notes_refuse_the_release_and_are_counted() {
     let notes: Vec<(String, &str)> = (0..1001).map(|number| (format!("a{number:04}"), "x")).collect();
     let errors = ["z1.yaml", "z2.yaml", "z3.yaml"].map(|name| (name.to_owned(), "kind: Nothing"));
     let all: Vec<(&str, &str)> = notes.iter().chain(&errors).map(|(name, text)| (name.as_str(), *text)).collect();
-    let files = fetched(&[&all[..], &[("good.yaml", GOOD)]].concat());
-    let error = files.payload(&Selection::default(), &ReleaseLimits::default()).unwrap_err();
+    let files = release(&[&all[..], &[("good.yaml", GOOD)]].concat());
+    let error = read_payload(&files, &ReleaseLimits::default()).unwrap_err();
     assert!(error.to_string().ends_with("(and 2 more)"), "{error}");
-    let findings = files.findings(&Selection::default(), &ReleaseLimits::default());
-    assert_eq!([Severity::Error, Severity::Info].map(|one| findings.count(one)), [3, 1001]);
-    assert_eq!((findings.iter().count(), findings.dropped(Severity::Info)), (1003, 1));
-    assert!(findings.iter().take(3).all(|finding| finding.severity == Severity::Error), "errors are first");
+    let found = findings(&files, &Selection::default(), &ReleaseLimits::default());
+    assert_eq!([Severity::Error, Severity::Info].map(|one| found.count(one)), [3, 1001]);
+    assert_eq!((found.iter().count(), found.dropped(Severity::Info)), (1003, 1));
+    assert!(found.iter().take(3).all(|finding| finding.severity == Severity::Error), "errors are first");
 }
 
 proptest! {
@@ -230,11 +231,11 @@ proptest! {
         name in "(0000_[0-9]{0,6}_[a-z-]{0,4}_?)?[a-z.]{0,6}(.yaml|.yml|.json|)",
         text in "((apiVersion|kind|metadata|items|spec|name|- |\\{\\{|---\n|: |\n|  |v1|List|\\[|\\]|\\{|\\}|,|&a|\\*a|\\PC){0,30})",
     ) {
-        let files = fetched(&[(&name, &text), ("good.yaml", GOOD)]);
-        if let Ok(payload) = files.payload(&Selection::default(), &ReleaseLimits::default()) {
+        let files = release(&[(&name, &text), ("good.yaml", GOOD)]);
+        if let Ok(payload) = read_payload(&files, &ReleaseLimits::default()) {
             let staged: usize = payload.stages().iter().flat_map(|stage| &stage.lanes).map(|lane| lane.manifests.len()).sum();
             prop_assert_eq!(staged, payload.manifests.len());
         }
-        let _ = files.findings(&Selection::default(), &ReleaseLimits::default());
+        let _ = findings(&files, &Selection::default(), &ReleaseLimits::default());
     }
 }

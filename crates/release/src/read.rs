@@ -15,7 +15,7 @@ use super::select::Selection;
 use super::{Files, LeftOut, ReleaseLimits, codes, name};
 
 /// The file that says which release it is.
-pub(super) const METADATA: &str = "release-metadata";
+pub const METADATA: &str = "release-metadata";
 /// The file that says which images it is made of.
 pub(super) const REFERENCES: &str = "image-references";
 /// How many findings of each severity are kept; a thousandth error says nothing new. All are counted.

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::release::{Fetched, Reference, Selection, digest};
+use crate::{Payload, Selection, digest};
 
 fn metadata() -> Metadata {
     let version = "1.2.3".parse().unwrap();
@@ -16,9 +16,7 @@ fn packed(files: &[(&str, &str)]) -> Result<Packed, Vec<Diagnostic>> {
 
 /// The objects of a release.
 fn objects(files: &Files) -> Vec<Value> {
-    let reference = Reference::Directory("r".into());
-    let fetched = Fetched { reference, digest: digest(files), chosen: None, files: files.clone() };
-    let payload = fetched.payload(&Selection::default(), &ReleaseLimits::default()).unwrap();
+    let payload = Payload::read(files, digest(files), &Selection::default(), &ReleaseLimits::default()).unwrap();
     assert_eq!(payload.metadata, metadata());
     payload.manifests.into_iter().map(|manifest| manifest.object).collect()
 }

@@ -3,7 +3,7 @@ use clearway_core::Position;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::release::ObjectId;
+use crate::ObjectId;
 
 fn manifest(file: &str, index: usize, object: &Value) -> Manifest {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
