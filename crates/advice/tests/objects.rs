@@ -159,7 +159,10 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
         (
             seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
             Verdict::Unknown,
-            ["Node n has no condition Ready.", "The expression could not be evaluated for Node n: no such field."],
+            [
+                "Node n has no condition Ready.",
+                "The expression could not be evaluated for Node n: no such field (line 1, column 1).",
+            ],
         ),
         (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
         (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
@@ -178,9 +181,9 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
             );
         }
     }
-    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
+    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "size(object.ok)"}}, {"type": "Always"}]);
     let found = proof(refused, &Replies(Reply::NotConfigured));
-    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Unsupported)));
+    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Malformed)));
 }
 
 /// What was looked for by its name says nothing about others of its kind, and what is not found where names were replaced
