@@ -102,7 +102,12 @@ fn opinion(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
     let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, settings)?;
     let kept_from = |tried: &&RuleProof| {
         tried.outcome == Outcome::NotRecognised
-            || matches!(tried.failure, Some(FailureClass::Malformed | FailureClass::Refused))
+            || matches!(
+                tried.failure,
+                Some(
+                    FailureClass::Malformed | FailureClass::Refused | FailureClass::Unsupported | FailureClass::Budget
+                )
+            )
     };
     Ok(proof.rules.first().filter(kept_from).cloned())
 }
