@@ -103,9 +103,28 @@ impl Expression {
             value: part.value,
             times: part.times,
         };
-        // A constant says what it is.
-        explanation.parts.into_iter().map(part).filter(|part| part.expression != part.value).collect()
+        without_noise(explanation.parts.into_iter().map(part))
     }
+}
+
+/// The parts that say something: not constants, and not the way to a field that was found, which starts with the whole object.
+fn without_noise(parts: impl Iterator<Item = PartValue>) -> Vec<PartValue> {
+    let mut kept: Vec<PartValue> = Vec::new();
+    // The parts around the next one, the innermost last.
+    let mut around: Vec<PartValue> = Vec::new();
+    for part in parts {
+        around.truncate(part.level);
+        let on_the_way = around.last().is_some_and(|outer| {
+            let behind = outer.expression.strip_prefix(&part.expression).unwrap_or_default();
+            behind.starts_with(['.', '[']) && !behind.contains('(') && !outer.value.starts_with("error: ")
+        });
+        let is_constant = part.expression.replace('\'', "\"") == part.value;
+        if !on_the_way && !is_constant {
+            kept.push(part.clone());
+        }
+        around.push(part);
+    }
+    kept
 }
 
 fn bindings(object: &Value) -> Bindings<'_> {

@@ -176,7 +176,13 @@ fn every_part_is_explained_and_what_was_removed_is_not_shown() {
     assert!(shown.contains(&(1, "object.spec.replicas > 5", "false")), "{shown:?}");
     assert!(shown.contains(&(2, "object.spec.replicas", "3")), "{shown:?}");
     assert!(shown.contains(&(2, "object.spec.token", "unknown")), "{shown:?}");
+    assert_eq!(shown.len(), 5, "{shown:?}");
     assert!(parts.iter().all(|part| !part.value.contains(REMOVED)), "{shown:?}");
+    // What a field was looked for in is shown if it is not there.
+    let parts = Expression::new("object.spec.size.contains('x')").unwrap().explain(&object);
+    let shown: Vec<(&str, &str)> = parts.iter().map(|part| (part.expression.as_str(), part.value.as_str())).collect();
+    let spec = r#"{"replicas": 3, "token": unknown}"#;
+    assert_eq!(shown[1..3], [("object.spec.size", "error: no such key"), ("object.spec", spec)]);
 }
 
 proptest! {
