@@ -17,7 +17,6 @@ pub(super) struct Rules {
     /// Those of the values of a map.
     each: Option<Box<Rules>>,
     items: Option<Box<Rules>>,
-    all_of: Vec<Rules>,
 }
 
 /// A rule that can be evaluated.
@@ -40,15 +39,11 @@ impl Rules {
     /// Reads the rules of a schema; those that do not compile are added to what is unchecked.
     pub(super) fn read(root: &Node, unchecked: &mut Vec<Unchecked>) -> Self {
         let mut reader = Reader { unchecked };
-        reader.rules(root, root, "", true)
+        reader.rules(root, "", true)
     }
 
     fn is_empty(&self) -> bool {
-        self.own.is_empty()
-            && self.properties.is_empty()
-            && self.each.is_none()
-            && self.items.is_none()
-            && self.all_of.is_empty()
+        self.own.is_empty() && self.properties.is_empty() && self.each.is_none() && self.items.is_none()
     }
 }
 
@@ -57,50 +52,39 @@ struct Reader<'u> {
 }
 
 impl Reader<'_> {
-    /// The rules of a schema for the values that another one gives their types: both are the same, except in `allOf`.
-    fn rules(&mut self, schema: &Node, types: &Node, path: &str, root: bool) -> Rules {
+    fn rules(&mut self, node: &Node, path: &str, root: bool) -> Rules {
         let mut rules = Rules::default();
         // The API server does not evaluate rules on values that CEL has no type for.
-        if !has_type(types) {
+        if !has_type(node) {
             return rules;
         }
-        rules.own = self.own(&schema.validations, types, path, root);
-        for (name, property) in &schema.properties {
-            if let Some(types) = types.properties.get(name) {
-                let below = self.rules(property, types, &field_path(path, name), false);
-                if !below.is_empty() {
-                    rules.properties.insert(name.clone(), below);
-                }
+        rules.own = self.own(node, path, root);
+        for (name, property) in &node.properties {
+            let below = self.rules(property, &field_path(path, name), false);
+            if !below.is_empty() {
+                rules.properties.insert(name.clone(), below);
             }
         }
-        if let (AdditionalProperties::Each(each), AdditionalProperties::Each(types)) =
-            (&schema.additional, &types.additional)
-        {
-            rules.each = self.below(each, types, &format!("{path}{{}}"));
+        if let AdditionalProperties::Each(each) = &node.additional {
+            rules.each = self.below(each, &format!("{path}{{}}"));
         }
-        if let (Some(items), Some(types)) = (&schema.items, &types.items) {
-            rules.items = self.below(items, types, &format!("{path}[]"));
-        }
-        for branch in &schema.all_of {
-            let branch = self.rules(branch, types, path, root);
-            if !branch.is_empty() {
-                rules.all_of.push(branch);
-            }
+        if let Some(items) = &node.items {
+            rules.items = self.below(items, &format!("{path}[]"));
         }
         rules
     }
 
-    fn below(&mut self, schema: &Node, types: &Node, path: &str) -> Option<Box<Rules>> {
-        Some(self.rules(schema, types, path, false)).filter(|rules| !rules.is_empty()).map(Box::new)
+    fn below(&mut self, node: &Node, path: &str) -> Option<Box<Rules>> {
+        Some(self.rules(node, path, false)).filter(|rules| !rules.is_empty()).map(Box::new)
     }
 
-    fn own(&mut self, rules: &[ValidationRule], types: &Node, path: &str, root: bool) -> Vec<Rule> {
+    fn own(&mut self, node: &Node, path: &str, root: bool) -> Vec<Rule> {
         // An environment holds the declarations of all that is below, so rules share theirs.
         let environment =
-            |optional_old_self| Environment::kubernetes_crd(KubernetesVersion::LATEST, types, root, optional_old_self);
+            |optional_old_self| Environment::kubernetes_crd(KubernetesVersion::LATEST, node, root, optional_old_self);
         let mut environments = [None, None];
         let mut read = Vec::new();
-        for rule in rules {
+        for rule in &node.validations {
             let [plain, optional] = &mut environments;
             let known = if rule.optional_old_self { optional } else { plain };
             let environment = known.get_or_insert_with(|| environment(rule.optional_old_self));

@@ -42,28 +42,19 @@ struct Before<'a> {
     comparable: bool,
     /// Whether it is the same; if it cannot be compared, whether the nearest value around it is.
     unchanged: bool,
-    /// Whether the nearest value around it that can be compared is the same.
-    parent_unchanged: bool,
 }
 
 impl<'a> Before<'a> {
     fn root(node: &Node, object: &Value, old: Option<&'a Value>) -> Self {
         let unchanged = old.is_some_and(|old| same(node, object, old));
-        Before { old_self: old, comparable: old.is_some(), unchanged, parent_unchanged: false }
-    }
-
-    /// The same in a branch of `allOf`, where the API server looks at what is around it.
-    fn in_branch(self) -> Self {
-        let unchanged = if self.comparable { self.parent_unchanged } else { self.unchanged };
-        Before { comparable: false, unchanged, ..self }
+        Before { old_self: old, comparable: old.is_some(), unchanged }
     }
 
     /// The same for something within the value; `old` is what it was, if that can be told.
     fn within(self, node: &Node, value: &Value, old: Option<&'a Value>) -> Self {
         match old {
             Some(old) if self.comparable => {
-                let (unchanged, parent_unchanged) = (same(node, value, old), self.unchanged);
-                Before { old_self: not_null(Some(old)), comparable: true, unchanged, parent_unchanged }
+                Before { old_self: not_null(Some(old)), comparable: true, unchanged: same(node, value, old) }
             }
             old => Before { old_self: not_null(old), comparable: false, ..self },
         }
@@ -79,9 +70,6 @@ impl Evaluator<'_> {
         }
         for rule in &rules.own {
             self.rule(rule, value, before, path)?;
-        }
-        for branch in &rules.all_of {
-            self.value(branch, node, value, before.in_branch(), path)?;
         }
         match value {
             Value::Object(fields) => self.fields(rules, node, fields, before, path),
