@@ -71,6 +71,7 @@
 //!       type, parameters
 //!       outcome   match|noMatch|failed|pending|notRecognised|notReached
 //!       value, observedAt, ageSeconds, source, reproduce
+//!       explanation {name, parts[]: {expression, level, value, times}}, of objects in files only
 //!       failure   malformed|refused|unsupported|notConfigured|unreachable|unauthorized|timeout|budget|evaluation|partial|stale|
 //!                 ambiguous|absent
 //!       why, missing     sentences
@@ -102,7 +103,7 @@ mod walk;
 pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
-pub use expression::EXPRESSION_CAPS;
+pub use expression::{EXPRESSION_CAPS, check_expression};
 pub use path::{HopAssessment, PathAssessment, assess_path};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 pub use rules::recognised;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clearway_core::Timestamp;
 use serde::{Serialize, Serializer};
 
-use crate::evidence::FailureClass;
+use crate::evidence::{FailureClass, ObjectExplanation};
 
 /// Whether a risk applies to a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -69,6 +69,9 @@ pub struct RuleProof {
     /// The command that shows it again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
+    /// The value of each part of the expression, for objects in files that the user named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<ObjectExplanation>,
     /// The kind of failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureClass>,

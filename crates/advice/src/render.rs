@@ -6,6 +6,7 @@ use std::time::Duration;
 use clearway_core::humanize;
 
 use crate::assess::{Assessment, Update};
+use crate::evidence::{ObjectExplanation, PartValue};
 use crate::path::PathAssessment;
 use crate::proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 
@@ -126,6 +127,9 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
     if let Some(value) = &rule.value {
         fact("value", value);
     }
+    if let Some(explanation) = &rule.explanation {
+        fact("parts", &parts(explanation));
+    }
     if let Some(at) = rule.observed_at {
         let age = match rule.age_seconds {
             None | Some(0) => "just now".to_owned(),
@@ -146,6 +150,18 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
     if let Some(command) = &rule.reproduce {
         fact("check", command);
     }
+}
+
+/// Each part of an expression with its value, on a line of its own.
+fn parts(explanation: &ObjectExplanation) -> String {
+    let mut text = format!("of {}", explanation.name);
+    for PartValue { expression, level, value, times } in &explanation.parts {
+        let last = if *times > 1 { format!(" (the last of {times} times)") } else { String::new() };
+        let indent = level.saturating_mul(2);
+        // Writing into a text cannot fail.
+        let _ = write!(text, "\n{:indent$}{expression} = {value}{last}", "");
+    }
+    text
 }
 
 /// Appends a text, indented; what stands on several lines stays on several.

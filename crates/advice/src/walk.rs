@@ -97,13 +97,14 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
         Reading::NotRecognised { .. } => return (not_recognised(entry), None),
     };
     let Tried { finding, seen, warnings } = tried;
-    let Seen { value, observed_at, source, reproduce, again } = seen;
+    let Seen { value, observed_at, source, reproduce, again, explanation } = seen;
     let mut proof = RuleProof {
         value,
         observed_at,
         age_seconds: observed_at.map(|at| case.now.since(at).as_secs()),
         source,
         reproduce,
+        explanation,
         warnings,
         ..blank(entry, Outcome::Match)
     };
@@ -156,6 +157,7 @@ fn blank(entry: &Entry, outcome: Outcome) -> RuleProof {
         age_seconds: None,
         source: None,
         reproduce: None,
+        explanation: None,
         failure: None,
         why: None,
         missing: None,

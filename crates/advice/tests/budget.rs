@@ -29,7 +29,7 @@ fn verdicts(risks: Vec<Value>, budget: EvaluationBudget) -> Vec<(String, Verdict
 #[test]
 fn a_rule_that_takes_too_much_fails_alone() {
     let expensive = "object.list.exists(a, object.list.exists(b, a + b > 5))";
-    let steps = Budget { rule: 10_000_000, risk: 20_000_000, assessment: 200_000_000 };
+    let steps = Budget { rule: 1_000_000, risk: 2_000_000, assessment: 20_000_000 };
     let risks =
         vec![risk("Expensive", json!([resource(expensive)])), risk("Cheap", json!([resource("object.list[0] == 2")]))];
     let found = verdicts(risks, EvaluationBudget { steps, ..EvaluationBudget::default() });
@@ -47,7 +47,7 @@ fn a_risk_with_many_rules_spends_its_own_budget() {
     // Each of the many would have enough alone; together they have the budget of one risk.
     let many: Vec<Value> = (0..30).map(|at| resource(&format!("object.list.exists(a, a > {})", at + 10))).collect();
     let one = resource("object.list.exists(a, a > 1)");
-    let steps = Budget { rule: 10_000_000, risk: 20_000_000, assessment: 1_000_000_000 };
+    let steps = Budget { rule: 200_000, risk: 400_000, assessment: 1_000_000_000 };
     let risks = vec![risk("Many", Value::Array(many)), risk("One", json!([one]))];
     let found = verdicts(risks, EvaluationBudget { steps, ..EvaluationBudget::default() });
     assert_eq!(

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clearway_advice::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Objects, Observation, Question,
-    Reply,
+    Recorded, Reply, Snapshot,
 };
-use clearway_advice::{Evidence, RiskProof, Verdict};
+use clearway_advice::{Evidence, Plan, RiskProof, Settings, Verdict, render};
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value as Seen;
 use common::{ObjectEvidence, now, objects, proof};
@@ -159,7 +159,10 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
         (
             seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
             Verdict::Unknown,
-            ["Node n has no condition Ready.", "The expression could not be evaluated for Node n: no such field."],
+            [
+                "Node n has no condition Ready.",
+                "The expression could not be evaluated for Node n: no such field (line 1, column 1).",
+            ],
         ),
         (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
         (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
@@ -178,9 +181,41 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
             );
         }
     }
-    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "object.ok.matches('a')"}}, {"type": "Always"}]);
+    let refused = json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": "size(object.ok)"}}, {"type": "Always"}]);
     let found = proof(refused, &Replies(Reply::NotConfigured));
-    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Unsupported)));
+    assert_eq!((found.verdict, found.rules[0].failure), (Verdict::Match, Some(FailureClass::Malformed)));
+}
+
+#[test]
+fn values_are_shown_only_of_objects_that_belong_to_the_user() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "size": 7, "token": "(removed)"});
+    let rule = |expression: &str| json!([{"type": "Resource", "resource": {"apiVersion": "v1", "kind": "Node", "expression": expression}}]);
+    let found = |expression: &str, owned: bool| {
+        let objects = objects(std::slice::from_ref(&node));
+        let objects = if owned { objects.showing_values() } else { objects };
+        let proof = proof(rule(expression), &Snapshot { objects: Some(&objects), ..Snapshot::empty(now(), "s") });
+        (proof.rules[0].explanation.clone(), render::risk(&proof), serde_json::to_string(&proof).unwrap())
+    };
+    for expression in
+        ["object.size > 5", "object.size > 9", "object.size / 0 == 1", "object.size > 9 || object.token == 'x'"]
+    {
+        let (explanation, text, json) = found(expression, true);
+        assert!(explanation.is_some(), "{expression}");
+        assert!(text.contains("object.size = 7") && json.contains(r#""value":"7""#), "{expression}: {text}");
+        assert!(!text.contains("(removed)"), "{expression}: {text}");
+        let (explanation, text, json) = found(expression, false);
+        assert_eq!(explanation, None);
+        assert!(!text.contains("= 7") && !json.contains("explanation"), "{expression}: {text}");
+    }
+    let (_, text, _) = found("object.size / 0 == 1", false);
+    assert!(text.contains("for Node n: number or index out of range (line 1, column 1)."), "{text}");
+    // A controller has answers and no objects.
+    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Big", rule("object.size > 5"))])]));
+    let plan = Plan::new(&graph, &common::version("1.0.0"), &Settings::default()).unwrap();
+    let objects = common::recorded(&plan, &objects(&[node]).showing_values());
+    let recorded = Recorded { objects: Some(objects), ..Recorded::default() };
+    let assessment = plan.assess(&recorded, now());
+    assert_eq!(assessment.updates[0].risks[0].rules[0].explanation, None);
 }
 
 /// What was looked for by its name says nothing about others of its kind, and what is not found where names were replaced

@@ -1,5 +1,5 @@
-//! What an installed CRD does to an object, told without asking the API server (U15): its structural schema, and the
-//! validation rules in CEL as far as they are supported.
+//! What an installed CRD does to an object, told without asking the API server (U15): its structural schema, and its
+//! validation rules in CEL.
 //!
 //! [`CrdSchema::pruned`] gives the object that would be stored, and [`CrdSchema::validate`] says why one would be refused.
 //! What is not checked is listed, and never taken for accepted or refused.
@@ -53,13 +53,24 @@ impl CrdSchema {
         self.schema.pruned(object)
     }
 
-    /// Why an object would be refused on being created; a pruned one, as from [`CrdSchema::pruned`]. Rules about the
-    /// transition from an earlier object are not evaluated.
+    /// Why an object would be refused on being created; a pruned one, as from [`CrdSchema::pruned`]. Rules that compare
+    /// with an older object are not evaluated.
     pub fn validate(&self, object: &Value) -> Report {
+        self.report(object, None)
+    }
+
+    /// Why an object would be refused in place of an older one, which is in the cluster. Rules that compare both are
+    /// evaluated, and rules are not held against values that have not changed. What the schema without its rules refuses
+    /// is reported even if it has not changed.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Report {
+        self.report(object, Some(old))
+    }
+
+    fn report(&self, object: &Value, old: Option<&Value>) -> Report {
         let mut report = Report { violations: self.schema.validate(object), unchecked: self.unchecked.clone() };
         // The API server does not evaluate rules on objects that the schema refuses either.
         if report.violations.is_empty() {
-            self.rules.check(self.schema.root(), object, &mut report);
+            self.rules.check(self.schema.root(), object, old, &mut report);
             report.violations.sort();
         }
         report

@@ -105,6 +105,7 @@ impl Checked {
         let (fits, wanted) = match environment.result {
             ResultType::Any => (true, ""),
             ResultType::Bool => (result == TypeKind::Bool, "bool"),
+            ResultType::BoolOrDyn => (matches!(result, TypeKind::Bool | TypeKind::Dyn), "bool"),
             ResultType::String => (result == TypeKind::String, "string"),
         };
         if fits {

@@ -39,6 +39,8 @@ pub enum ResultType {
     Any,
     /// A bool, and not only on evaluation.
     Bool,
+    /// A bool, or a value whose type is known on evaluation only, such as a field of a dynamic object.
+    BoolOrDyn,
     /// A string, and not only on evaluation.
     String,
 }
@@ -178,11 +180,12 @@ impl Environment {
         self
     }
 
-    /// `Resource` rules of update graphs: `object`, with the libraries of Kubernetes and a bool as result.
+    /// `Resource` rules of update graphs: `object`, with the libraries of Kubernetes and a bool as result. Objects have no
+    /// schema here, so that a rule may be a field of one, unlike in an admission policy.
     pub fn resource_rule() -> Self {
         let mut environment = Environment::with_base(base::kubernetes(KubernetesVersion::LATEST));
         environment.add("object", Type::DYN, VariableSource::Plain);
-        environment.result = ResultType::Bool;
+        environment.result = ResultType::BoolOrDyn;
         environment
     }
 

@@ -89,6 +89,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) value: Result<Value<'a>, CelError>,
     pub(crate) cost: u64,
     pub(crate) variables_cost: u64,
+    pub(crate) work: u64,
     pub(crate) recorder: Option<Recorder>,
 }
 
@@ -147,7 +148,8 @@ impl<'s, 'a> Machine<'s, 'a> {
                 }
             }
         };
-        Finished { value, cost: self.meter.cost, variables_cost: self.variables_cost, recorder: self.recorder }
+        let work = self.budget.work.saturating_sub(self.meter.work_left);
+        Finished { value, cost: self.meter.cost, variables_cost: self.variables_cost, work, recorder: self.recorder }
     }
 
     fn enter(&mut self, program: &'a Program, code: &'a Code, variable: Option<usize>) -> Frame<'a> {
@@ -326,7 +328,7 @@ impl<'s, 'a> Machine<'s, 'a> {
                     let value = self.pop();
                     let set = constant_of(code, constant);
                     let found = self.member(&value, &set).map_err(stop)?;
-                    self.stack.push(if value.is_missing() { value } else { Value::Bool(found) });
+                    self.stack.push(if value.is_missing() { value } else { found });
                 }
                 Instr::OptionalOr { end, value } => match self.pop() {
                     Value::Optional(None) => {}
@@ -496,16 +498,20 @@ impl<'s, 'a> Machine<'s, 'a> {
         Ok(())
     }
 
-    fn member(&mut self, value: &Value<'a>, set: &Value<'a>) -> Result<bool, ErrorClass> {
-        let Value::List(List::Owned(elements)) = set else { return Ok(false) };
+    /// `in` a constant list.
+    fn member(&mut self, value: &Value<'a>, set: &Value<'a>) -> Result<Value<'a>, ErrorClass> {
+        let Value::List(List::Owned(elements)) = set else { return Ok(Value::Bool(false)) };
         let reader = self.session.reader();
+        let mut found = Value::Bool(false);
         for element in elements.iter() {
             let mut comparison = crate::value::Comparison { meter: &mut self.meter, reader };
-            if comparison.equal(value, element)? == Equality::Equal {
-                return Ok(true);
+            match comparison.equal(value, element)? {
+                Equality::Equal => return Ok(Value::Bool(true)),
+                Equality::Unknown => found = Value::Unknown,
+                _ => {}
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
     fn range(

@@ -13,6 +13,8 @@ pub struct Evaluation<'a> {
     pub cost: u64,
     /// What evaluating variables of a policy cost.
     pub variables_cost: u64,
+    /// What of [`Budget::work`](crate::Budget::work) was used, without the variables of a policy.
+    pub work: u64,
 }
 
 /// A value, or why there is none.
@@ -34,7 +36,7 @@ impl<'a> Evaluation<'a> {
             Ok(value) => Outcome::Value(CelValue::new(value)),
             Err(error) => Outcome::Error(error),
         };
-        Evaluation { outcome, cost: finished.cost, variables_cost: finished.variables_cost }
+        Evaluation { outcome, cost: finished.cost, variables_cost: finished.variables_cost, work: finished.work }
     }
 }
 

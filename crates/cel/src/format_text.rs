@@ -83,6 +83,8 @@ pub(crate) struct Formatter<'m, 'a> {
     pub(crate) reader: Reader<'a>,
     /// Whether numbers and lists are written as the specification says.
     pub(crate) by_specification: bool,
+    /// Whether a value to be written, or a part of one, is not known.
+    pub(crate) unknown: bool,
 }
 
 impl<'a> Formatter<'_, 'a> {
@@ -106,6 +108,7 @@ impl<'a> Formatter<'_, 'a> {
 
     fn clause(&mut self, clause: Clause, value: &Value<'a>, out: &mut String) -> Result<(), ErrorClass> {
         let wrong = Err(ErrorClass::InvalidArgument);
+        self.unknown |= matches!(value, Value::Unknown);
         let written = match (clause.letter, value) {
             ('s', value) => return self.plain(value, out, 0),
             ('d', Value::Int(number)) => write!(out, "{number}"),
@@ -179,6 +182,7 @@ impl<'a> Formatter<'_, 'a> {
             return Err(ErrorClass::WorkLimit);
         }
         match value {
+            Value::Unknown => self.unknown = true,
             Value::Null => out.push_str("null"),
             Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Value::Int(number) => out.push_str(&number.to_string()),
@@ -345,7 +349,8 @@ mod tests {
 
     fn format(text: &str, arguments: &[Value<'static>], by_specification: bool) -> Result<String, ErrorClass> {
         let mut meter = Meter::new(&Budget::default());
-        Formatter { meter: &mut meter, reader: Reader::default(), by_specification }.format(text, arguments)
+        Formatter { meter: &mut meter, reader: Reader::default(), by_specification, unknown: false }
+            .format(text, arguments)
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) struct Meter {
     pub(crate) cost: u64,
     pub(crate) cost_limit: u64,
     memory_left: u64,
-    work_left: u64,
+    pub(crate) work_left: u64,
 }
 
 impl Meter {

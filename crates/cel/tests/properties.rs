@@ -53,6 +53,41 @@ fn object() -> Value {
     json!({"yes": true, "no": false, "removed": "(removed)", "number": 3, "list": [0, 1, 2, 3]})
 }
 
+/// Values of every kind, some of which were removed, or hold something that was.
+fn value() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "object",
+        "object.removed",
+        "object.holder",
+        "object.mixed",
+        "object.nested",
+        "object.list",
+        "object.name",
+        "object.missing",
+        "'a'",
+        "1",
+        "['a', 'b']",
+        "[['a'], ['b']]",
+    ]);
+    leaf.prop_map(|text| format!("dyn({text})")).prop_recursive(4, 24, 2, |inner| {
+        let forms = "[$x] | $x[0] | $x.removed | $x.?removed.orValue('a') | $x.?removed.hasValue() | has($x.removed) | \
+            $x.size() | size($x) | type($x) == string | string($x) | int($x) | $x.distinct() | $x.sort() | \
+            $x.isSorted() | $x.min() | $x.max() | $x.sum() | $x.flatten() | $x.flatten(2) | $x.reverse() | \
+            $x.slice(0, 1) | $x.first() | $x.last().hasValue() | $x.join(',') | $x.contains('a') | $x.matches('^a') | \
+            $x.split('a') | '%s'.format([$x]) | '%s'.format([[$x]]) | $x.all(e, e == 'a') | $x.exists(e, e == 'a') | \
+            $x.exists_one(e, e == 'a') | $x.map(e, [e]) | $x.filter(e, e != 'a') | $x.sortBy(e, e) | \
+            $x.transformList(i, e, e == 'a') | $x.transformMap(k, e, e == 'a') | $x in [['a', 'b'], ['a', 'c']] | \
+            {'k': $x} | optional.of($x).hasValue() | optional.ofNonZeroValue($x).hasValue() | quantity($x).isInteger() | \
+            isIP($x) | $x == $y | $x != $y | $x < $y | $x + $y | $x in $y | $x.indexOf($y) | $x.lastIndexOf($y) | \
+            sets.contains($x, $y) | sets.equivalent($x, $y) | sets.intersects($x, $y) | $x == 'a' ? $x : $y | \
+            $x == 'a' ^^ $y == 'a' | $x == 'a' && $y == 'a' | [$x, $y]";
+        let forms: Vec<String> = forms.split('|').map(|form| form.trim().replace("^^", "||")).collect();
+        let form = prop::sample::select(forms);
+        (form, inner.clone(), inner)
+            .prop_map(|(form, x, y)| format!("dyn({})", form.replace("$x", &x).replace("$y", &y)))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -93,6 +128,36 @@ proptest! {
         let (without, _) = outcome(&expression, &removed);
         if without != "unknown" {
             prop_assert_eq!(without, outcome(&expression, &known).0, "{}", expression);
+        }
+    }
+
+    #[test]
+    fn no_function_gives_away_what_was_removed(expression in value(), instead in prop::sample::select(vec![
+        json!("a"), json!("b"), json!(""), json!("127.0.0.1"), json!(1), json!(true), json!(null), json!([]),
+        json!(["a"]), json!(["b", "a"]), json!({}), json!({"removed": "a"}),
+    ])) {
+        let with = |removed: Value| json!({
+            "removed": removed, "holder": {"removed": removed}, "mixed": ["a", removed, "c"],
+            "nested": [[removed], ["a"]], "list": ["a", "b", "c"], "name": "a",
+        });
+        let run = |object: &Value| {
+            let environment = Environment::resource_rule().with_result(ResultType::Any);
+            let program = Program::compile(&expression, &environment, &Limits::default()).ok()?;
+            let unknown = |value: &Value| value == "(removed)";
+            let bindings = Bindings::new().with("object", object).with_unknown(&unknown);
+            Some(match program.evaluate(bindings, &Budget::default()).outcome {
+                // Lists and maps may hold what is not known.
+                Outcome::Value(value) if matches!(value.type_name(), "list" | "map" | "optional_type") => {
+                    "unknown".to_owned()
+                }
+                Outcome::Value(value) => value.canonical(),
+                Outcome::Unknown => "unknown".to_owned(),
+                Outcome::Error(_) => "error".to_owned(),
+            })
+        };
+        let known = run(&with(json!("(removed)")));
+        if known.as_deref().is_some_and(|known| known != "unknown") {
+            prop_assert_eq!(known, run(&with(instead)), "{}", expression);
         }
     }
 

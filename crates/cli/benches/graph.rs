@@ -23,8 +23,8 @@ use clearway_graph::{Inputs, lint, load, wire};
 
 #[path = "../../graph/examples/generate/data.rs"]
 mod data;
-#[path = "../src/graph/queries.rs"]
-mod queries;
+#[path = "../src/graph/rule_texts.rs"]
+mod rule_texts;
 
 /// As in the program that is measured.
 #[global_allocator]
@@ -128,7 +128,8 @@ fn parse(inputs: &Inputs, endings: &[&str]) -> usize {
 fn checked(inputs: &Inputs) -> usize {
     let outcome = load(inputs, &Limits::default());
     let revision = outcome.revision.expect("the data are not refused");
-    outcome.diagnostics.len() + lint(&revision, inputs, &queries::PromQl::with(clearway_promql::Fence::default())).len()
+    outcome.diagnostics.len()
+        + lint(&revision, inputs, &rule_texts::TextReader::with(clearway_promql::Fence::default())).len()
 }
 
 /// The files of a graph-data directory.

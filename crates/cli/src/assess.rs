@@ -45,7 +45,10 @@ impl Planned {
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
-    let given = Given::open(&options.evidence, &options.source.trust)?;
+    let mut given = Given::open(&options.evidence, &options.source.trust)?;
+    if options.why || options.to.is_some() {
+        given = given.showing_values();
+    }
     let evidence = &options.evidence;
     let Planned { plan, id, settings, version, view } =
         planned(&options.source, &evidence.cluster, given.about()?, evidence.max_age)?;

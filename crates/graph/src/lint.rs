@@ -1,15 +1,16 @@
-//! What parsing cannot see in graph-data: expressions that match too much or nothing, queries that cannot answer,
+//! What parsing cannot see in graph-data: patterns that match too much or nothing, rules that cannot be evaluated,
 //! risks with holes, channels that contradict each other.
 //!
 //! The rules look at a [`Revision`] and write drafts: which file, which value in it, what is wrong. Only the files that
-//! a draft names are read again, to find the line, the column and the text of that value. What a query of a risk means
-//! is somebody else's knowledge, and comes in as [`Queries`]. Start at [`lint()`], or at [`answer()`] where there is only an
+//! a draft names are read again, to find the line, the column and the text of that value. What a query or expression of
+//! a rule means is somebody else's knowledge, and comes in as [`RuleTexts`]. Start at [`lint()`], or at [`answer()`] where there is only an
 //! answer and no files.
 
 mod alternatives;
 mod answer;
 mod channels;
 mod drafts;
+mod expressions;
 mod locate;
 mod names;
 mod queries;
@@ -31,12 +32,14 @@ use crate::revision::Revision;
 use crate::risk::Risk;
 use drafts::{At, Draft, Drafts};
 
-/// What is known about queries.
-pub trait Queries {
-    /// What is wrong with a query.
-    fn check(&self, query: &str) -> Vec<QueryFinding>;
+/// What is known about the texts of rules.
+pub trait RuleTexts {
+    /// What is wrong with a query of a `PromQL` rule.
+    fn check_query(&self, query: &str) -> Vec<QueryFinding>;
     /// The metrics that a query asks for; none if it cannot be read.
     fn metrics(&self, query: &str) -> Vec<String>;
+    /// Why the expression of a `Resource` rule is refused, if it is.
+    fn check_expression(&self, expression: &str) -> Option<ExpressionFinding>;
 }
 
 /// Something about a query.
@@ -65,12 +68,33 @@ pub enum QueryFault {
     Shape,
 }
 
+/// Something about an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpressionFinding {
+    /// Which kind it is.
+    pub fault: ExpressionFault,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// The bytes of the expression that it is about.
+    pub span: Range<usize>,
+}
+
+/// A kind of finding about an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpressionFault {
+    /// It does not compile: its syntax, its types, or what it uses.
+    Invalid,
+    /// It is larger or costs more than is allowed.
+    Limit,
+}
+
 /// Everything the rules have to say about a revision and the files it was made of, by place.
-pub fn lint(revision: &Revision, inputs: &Inputs, queries: &dyn Queries) -> Vec<Diagnostic> {
+pub fn lint(revision: &Revision, inputs: &Inputs, texts: &dyn RuleTexts) -> Vec<Diagnostic> {
     let index = Index::new(revision);
     let mut drafts = Drafts::new(revision.caps.findings);
     sources::check(&index, &mut drafts);
-    queries::check(index.risks(), queries, &mut drafts);
+    queries::check(index.risks(), texts, &mut drafts);
+    expressions::check(index.risks(), texts, &mut drafts);
     targets::check(&index, &mut drafts);
     runs::check(&index, &mut drafts);
     names::check(&index, &mut drafts);

@@ -32,11 +32,17 @@ impl Rule {
     pub const ALWAYS: &'static str = "Always";
     /// The type that asks a metrics store.
     pub const PROMQL: &'static str = "PromQL";
+    /// The type that evaluates an expression over objects.
+    pub const RESOURCE: &'static str = "Resource";
+    /// The keys that lead to the query of a `PromQL` rule.
+    pub(crate) const QUERY_KEYS: [&'static str; 2] = ["promql", "promql"];
+    /// The keys that lead to the expression of a `Resource` rule.
+    pub(crate) const EXPRESSION_KEYS: [&'static str; 2] = ["resource", "expression"];
     /// Stands for rules that could not be read: no cluster knows this type, so none is recommended the update.
     pub const UNREADABLE: &'static str = "Unreadable";
     /// The types that Clearway evaluates.
     pub const KNOWN: &'static [&'static str] =
-        &[Self::ALWAYS, Self::PROMQL, "Resource", "Condition", "Bundle", "Policy", "Rollout"];
+        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, "Condition", "Bundle", "Policy", "Rollout"];
 
     /// A rule without parameters.
     pub fn of_kind(kind: &str) -> Self {
@@ -56,11 +62,20 @@ impl Rule {
 
     /// The query of a `PromQL` rule, under `promql.promql` in any spelling of the keys.
     pub fn promql(&self) -> Option<&str> {
-        let under = |map: &'_ Map<String, Value>| -> Option<String> {
-            map.keys().find(|key| key.eq_ignore_ascii_case("promql")).cloned()
+        self.text(Rule::QUERY_KEYS)
+    }
+
+    /// The expression of a `Resource` rule, under `resource.expression` in any spelling of the keys.
+    pub fn expression(&self) -> Option<&str> {
+        self.text(Rule::EXPRESSION_KEYS)
+    }
+
+    fn text(&self, [outer, inner]: [&str; 2]) -> Option<&str> {
+        let find = |map: &'_ Map<String, Value>, wanted: &str| -> Option<String> {
+            map.keys().find(|key| key.eq_ignore_ascii_case(wanted)).cloned()
         };
-        let outer = self.parameters.get(&under(&self.parameters)?)?.as_object()?;
-        outer.get(&under(outer)?)?.as_str()
+        let outer = self.parameters.get(&find(&self.parameters, outer)?)?.as_object()?;
+        outer.get(&find(outer, inner)?)?.as_str()
     }
 
     fn render(&self, out: &mut String) {

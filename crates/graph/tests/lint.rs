@@ -3,14 +3,15 @@
 mod common;
 
 use clearway_core::{Limits, Severity};
-use clearway_graph::lint::{Queries, QueryFault, QueryFinding, answer, lint};
+use clearway_graph::lint::{ExpressionFault, ExpressionFinding, QueryFault, QueryFinding, RuleTexts, answer, lint};
 use clearway_graph::{Inputs, codes, load, wire};
 
-/// Knows three words: `broken`, `refused` and `odd`; any other text is the metric it asks for.
+/// Knows three words of queries: `broken`, `refused` and `odd`; any other text is the metric it asks for. Of expressions it
+/// knows `broken` and `costly`.
 struct Words;
 
-impl Queries for Words {
-    fn check(&self, query: &str) -> Vec<QueryFinding> {
+impl RuleTexts for Words {
+    fn check_query(&self, query: &str) -> Vec<QueryFinding> {
         let finding = |word: &str, fault, severity| {
             let start = query.find(word)?;
             let (message, help) = (format!("it is {word}"), "mend it".to_owned());
@@ -28,6 +29,14 @@ impl Queries for Words {
 
     fn metrics(&self, query: &str) -> Vec<String> {
         query.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn check_expression(&self, expression: &str) -> Option<ExpressionFinding> {
+        let words = [("broken", ExpressionFault::Invalid), ("costly", ExpressionFault::Limit)];
+        words.into_iter().find_map(|(word, fault)| {
+            let start = expression.find(word)?;
+            Some(ExpressionFinding { fault, message: format!("it is {word}"), span: start..start + word.len() })
+        })
     }
 }
 
@@ -213,6 +222,30 @@ fn queries() {
     let missing = "matchingRules:\n- type: PromQL\n";
     let want = ["error blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a PromQL rule without a query"];
     assert_eq!(in_blocks("GD113", &[("1.1.0", ".*", "Slow", missing)]), want);
+}
+
+#[test]
+fn expressions_of_rules() {
+    let resource = |expression: &str| {
+        format!(
+            "matchingRules:\n- type: Always\n- type: Resource\n  resource:\n    kind: Node\n    expression: {expression}\n"
+        )
+    };
+    for (code, expression, want) in [
+        ("GD115", "object.a == broken", Some("11:29 it is broken")),
+        ("GD115", "'object.a == ''b'' && broken'", Some("11:39 it is broken")),
+        ("GD115", "\"object.a == \\\"b\\\" && broken\"", Some("11:39 it is broken")),
+        ("GD115", "|\n      object.a ==\n        broken", Some("13:9 it is broken")),
+        ("GD116", "costly", Some("11:17 it is costly")),
+        ("GD117", "[broken]", Some("11:17 the risk `Slow` has a Resource rule without an expression")),
+        ("GD115", "object.a", None),
+        ("GD116", "object.a", None),
+        ("GD117", "object.a", None),
+    ] {
+        let want: Vec<String> =
+            want.map(|want| format!("error blocked-edges/1.1.0-Slow.yaml:{want}")).into_iter().collect();
+        assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &resource(expression))]), want, "{code} {expression}");
+    }
 }
 
 #[test]

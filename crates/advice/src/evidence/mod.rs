@@ -4,6 +4,7 @@
 //! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`Recorded`]
 //! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
 
+mod explanation;
 pub mod kept;
 mod object_answer;
 mod object_question;
@@ -14,7 +15,8 @@ mod recorded;
 mod selector;
 mod snapshot;
 
-pub use object_answer::{ObjectAnswer, ObjectError, ObjectName, ObjectOutcome, ObjectResult};
+pub use explanation::{ObjectExplanation, PartValue};
+pub use object_answer::{ObjectAnswer, ObjectError, ObjectFailure, ObjectName, ObjectOutcome, ObjectResult};
 pub(crate) use object_question::ObjectTest;
 pub use object_question::{ObjectQuestion, Tally};
 pub use object_request::{ObjectKind, ObjectRequest};
@@ -28,7 +30,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 use serde::{Deserialize, Serialize};
 
-/// What stands in evidence in place of a value that was removed. An expression that reads such a field is not evaluated.
+/// What stands in evidence in place of a value that was removed. An expression whose result depends on such a value has none.
 pub const REMOVED: &str = "(removed)";
 
 /// Whatever rules ask about a cluster.
@@ -45,6 +47,12 @@ pub trait Evidence {
     /// What objects say to a question, evaluated within so many steps. An answer of no objects says that there are none;
     /// that nobody looked is not an answer.
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer>;
+
+    /// What each part of a question's expression gives for an object. Values of the object are in it, so only evidence
+    /// answers whose objects belong to whoever sees the proof: files that they named, never a live cluster.
+    fn explain(&self, _question: &ObjectQuestion, _object: &ObjectName) -> Option<ObjectExplanation> {
+        None
+    }
 
     /// Whether names of objects were replaced, so that one that is not found may be there under another name.
     fn names_replaced(&self) -> bool {

@@ -1,4 +1,5 @@
-//! What objects say to a question, reduced to what a proof may carry: names, counts, conditions and fixed words.
+//! What objects say to a question, reduced to what a proof may carry: names, counts, conditions, fixed words, and
+//! positions in expressions.
 //!
 //! A rule comes from a stranger, and what it reads must not become visible through its errors. No value of a field has
 //! a place in these types, so nothing that is made from them (a status, metric, event or log) can carry one.
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use clearway_conditions::Status;
+use clearway_core::Position;
 use serde_json::Value;
 
 use super::FailureClass;
@@ -35,7 +37,16 @@ pub enum ObjectOutcome {
     /// It does not have the condition that is asked about.
     WithoutCondition,
     /// It could not be told.
-    Failed(ObjectError),
+    Failed(ObjectFailure),
+}
+
+/// Why a question cannot be answered for an object, and where in its expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectFailure {
+    /// The class.
+    pub error: ObjectError,
+    /// The line and column in the text of the expression; none for conditions, and where the expression as a whole is meant.
+    pub position: Option<Position>,
 }
 
 /// Why a question cannot be answered for an object. The class only: never what was in it.
@@ -47,11 +58,13 @@ pub enum ObjectError {
     WrongType,
     /// An index or number is out of range, or a division by zero.
     OutOfRange,
+    /// A function does not accept a value: a text that is no timestamp, an optional without a value.
+    InvalidValue,
     /// The expression gives neither true nor false.
     NotBoolean,
-    /// The expression reads a field whose value is removed from evidence.
+    /// The result depends on a field whose value is removed from evidence.
     Removed,
-    /// The evaluation would take more steps than one object is allowed.
+    /// The evaluation takes more than one object is allowed.
     TooLarge,
     /// The evaluation failed otherwise.
     Other,
@@ -83,8 +96,8 @@ pub struct ObjectAnswer {
     pub no_matches: usize,
     /// The objects that do not have the condition, and the first of them by name.
     pub without_condition: Option<(usize, ObjectName)>,
-    /// The objects for which it could not be told, and the first of each class by name.
-    pub errors: BTreeMap<ObjectError, (usize, ObjectName)>,
+    /// The objects for which it could not be told, and the first of each class and position by name.
+    pub errors: BTreeMap<ObjectFailure, (usize, ObjectName)>,
     /// The first results by name.
     pub first: Vec<ObjectResult>,
     /// Whether the cluster does not serve the kind, which is why there are no objects.
@@ -104,9 +117,9 @@ impl ObjectAnswer {
     }
 
     /// The error of the first object by name that has one.
-    pub fn first_error(&self) -> Option<(ObjectError, &ObjectName)> {
-        let errors = self.errors.iter().map(|(error, (_, name))| (name, *error));
-        errors.min().map(|(name, error)| (error, name))
+    pub fn first_error(&self) -> Option<(ObjectFailure, &ObjectName)> {
+        let errors = self.errors.iter().map(|(failure, (_, name))| (name, *failure));
+        errors.min().map(|(name, failure)| (failure, name))
     }
 
     /// Counts an object; the order of objects makes no difference.
@@ -123,8 +136,8 @@ impl ObjectAnswer {
             ObjectOutcome::WithoutCondition => {
                 next(self.without_condition.get_or_insert_with(|| (0, result.name.clone())));
             }
-            ObjectOutcome::Failed(error) => {
-                next(self.errors.entry(*error).or_insert_with(|| (0, result.name.clone())));
+            ObjectOutcome::Failed(failure) => {
+                next(self.errors.entry(*failure).or_insert_with(|| (0, result.name.clone())));
             }
         }
         let place = self.first.partition_point(|known| known.name <= result.name);
@@ -153,13 +166,31 @@ impl fmt::Display for ObjectName {
     }
 }
 
+impl From<ObjectError> for ObjectFailure {
+    fn from(error: ObjectError) -> Self {
+        ObjectFailure { error, position: None }
+    }
+}
+
+impl fmt::Display for ObjectFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.error.as_str())?;
+        match self.position {
+            Some(Position { line, column }) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl ObjectError {
     /// The class of failure that a rule has because of it.
     pub const fn class(self) -> FailureClass {
         match self {
-            ObjectError::NoSuchField | ObjectError::WrongType | ObjectError::OutOfRange | ObjectError::Other => {
-                FailureClass::Evaluation
-            }
+            ObjectError::NoSuchField
+            | ObjectError::WrongType
+            | ObjectError::OutOfRange
+            | ObjectError::InvalidValue
+            | ObjectError::Other => FailureClass::Evaluation,
             ObjectError::NotBoolean | ObjectError::ConditionUnknown => FailureClass::Ambiguous,
             ObjectError::Removed => FailureClass::Unsupported,
             ObjectError::TooLarge => FailureClass::Budget,
@@ -173,9 +204,10 @@ impl ObjectError {
             ObjectError::NoSuchField => "no such field",
             ObjectError::WrongType => "values of different types",
             ObjectError::OutOfRange => "number or index out of range",
+            ObjectError::InvalidValue => "a value that a function does not accept",
             ObjectError::NotBoolean => "the result is neither true nor false",
             ObjectError::Removed => "reads a field whose value is removed from evidence",
-            ObjectError::TooLarge => "the object is too large for the budget of one evaluation",
+            ObjectError::TooLarge => "the evaluation costs more than one object is allowed",
             ObjectError::Other => "evaluation error",
             ObjectError::ConditionUnknown => "Unknown",
             ObjectError::ConditionOutdated => "about an older generation of the object",
@@ -202,10 +234,10 @@ mod tests {
         };
         let mut results = vec![
             result("e", ObjectOutcome::Match),
-            result("d", ObjectOutcome::Failed(ObjectError::NoSuchField)),
-            result("a", ObjectOutcome::Failed(ObjectError::WrongType)),
+            result("d", ObjectOutcome::Failed(ObjectError::NoSuchField.into())),
+            result("a", ObjectOutcome::Failed(ObjectError::WrongType.into())),
             result("c", ObjectOutcome::NoMatch),
-            result("b", ObjectOutcome::Failed(ObjectError::NoSuchField)),
+            result("b", ObjectOutcome::Failed(ObjectError::NoSuchField.into())),
         ];
         let sum = |results: &[ObjectResult]| {
             let mut answer = ObjectAnswer::default();
@@ -220,6 +252,6 @@ mod tests {
         assert_eq!(forward.selected(), 5);
         assert_eq!(forward.first.iter().map(|result| result.name.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
         let (error, name) = forward.first_error().unwrap();
-        assert_eq!((error, name.name.as_str()), (ObjectError::WrongType, "a"));
+        assert_eq!((error.error, name.name.as_str()), (ObjectError::WrongType, "a"));
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::object_answer::{ObjectAnswer, ObjectError, ObjectName, ObjectOutcome, ObjectResult, short_reason};
 use super::selector::Selector;
-use super::{Failure, FailureClass, ObjectRequest};
+use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
 use crate::expression::{Expression, Steps};
 
 /// A question about objects. Cheap to clone.
@@ -66,9 +66,22 @@ impl ObjectQuestion {
         &self.0.selector
     }
 
-    /// Starts counting; the evaluations of all objects together may take so many steps.
+    /// Starts counting. Evaluating all objects together may take so many steps, which are [`crate::EvaluationBudget::steps`].
     pub fn tally(&self, steps: u64) -> Tally {
         Tally { question: self.clone(), steps: Steps::new(steps), exhausted: false, answer: ObjectAnswer::default() }
+    }
+}
+
+impl ObjectQuestion {
+    /// What each part of the expression gives for an object; nothing if the question is about a condition, or not about
+    /// this object.
+    pub(crate) fn explain(&self, object: &Value) -> Option<ObjectExplanation> {
+        match &self.0.asked {
+            ObjectTest::Expression(expression) if self.0.selector.selects(object) => {
+                Some(ObjectExplanation { name: ObjectName::of(object), parts: expression.explain(object) })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -90,7 +103,7 @@ impl Tally {
             ObjectTest::Expression(expression) => match expression.holds(object, &mut self.steps) {
                 Ok(true) => (ObjectOutcome::Match, None),
                 Ok(false) => (ObjectOutcome::NoMatch, None),
-                Err(Some(error)) => (ObjectOutcome::Failed(error), None),
+                Err(Some(failure)) => (ObjectOutcome::Failed(failure), None),
                 // Which objects are left over would depend on their order, so nothing is known of any.
                 Err(None) => return self.exhausted = true,
             },
@@ -102,8 +115,7 @@ impl Tally {
     pub fn finish(self) -> Result<ObjectAnswer, Failure> {
         if self.exhausted {
             let kind = &self.question.request().kind;
-            let message =
-                format!("The expression takes more steps than the budget of the rule over all {kind} objects.");
+            let message = format!("The expression costs more than the budget of the rule over all {kind} objects.");
             return Err(Failure::new(FailureClass::Budget, message));
         }
         Ok(self.answer)
@@ -123,9 +135,9 @@ fn condition_of(object: &Value, type_: &str, wanted: Status) -> (ObjectOutcome, 
         Observed::Absent => return (ObjectOutcome::WithoutCondition, None),
     };
     let outcome = match (error, condition.status) {
-        (Some(error), _) => ObjectOutcome::Failed(error),
+        (Some(error), _) => ObjectOutcome::Failed(error.into()),
         (None, status) if status == wanted => ObjectOutcome::Match,
-        (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown),
+        (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown.into()),
         (None, _) => ObjectOutcome::NoMatch,
     };
     (outcome, Some((condition.status, short_reason(condition.reason))))

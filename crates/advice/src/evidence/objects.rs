@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Timestamp;
 use serde_json::Value;
 
-use super::{Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Observation, Reply};
+use super::{
+    Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectKind, ObjectName, ObjectQuestion, ObjectRequest,
+    Observation, Reply,
+};
 
 /// The objects of some kinds, as they were seen at one time.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +20,8 @@ pub struct Objects {
     not_served: BTreeSet<ObjectKind>,
     observed_at: Timestamp,
     source: String,
+    /// Whether their values may be shown.
+    shows_values: bool,
 }
 
 impl Objects {
@@ -29,7 +34,14 @@ impl Objects {
             not_served: BTreeSet::new(),
             observed_at,
             source: source.into(),
+            shows_values: false,
         }
+    }
+
+    /// The same objects, whose values may be shown: they come from files that whoever sees a proof named.
+    #[must_use]
+    pub fn showing_values(self) -> Self {
+        Objects { shows_values: true, ..self }
     }
 
     /// When they were seen.
@@ -94,6 +106,17 @@ impl Objects {
             Ok(answer) => Reply::Answered(self.observation(answer)),
             Err(failure) => Reply::Failed(failure),
         }
+    }
+
+    /// See [`Evidence::explain`](super::Evidence::explain).
+    pub fn explain(&self, question: &ObjectQuestion, name: &ObjectName) -> Option<ObjectExplanation> {
+        if !self.shows_values {
+            return None;
+        }
+        let kind = &question.request().kind;
+        let narrow = self.narrow.iter().filter(|(read, _)| read.kind == *kind).map(|(_, objects)| objects);
+        let mut objects = self.kinds.get(kind).into_iter().chain(narrow).flatten();
+        objects.find(|object| ObjectName::of(object) == *name).and_then(|object| question.explain(object))
     }
 
     fn observation(&self, value: ObjectAnswer) -> Observation<ObjectAnswer> {

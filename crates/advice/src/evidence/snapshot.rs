@@ -7,7 +7,8 @@ use clearway_promql::eval::{self, Level, Value};
 use clearway_promql::{Code, Limits, Millis, Query, Series};
 
 use super::{
-    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Observation, Presence, Question, Reply,
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectName, ObjectQuestion, Objects, Observation,
+    Presence, Question, Reply,
 };
 use crate::reproduce;
 
@@ -114,6 +115,10 @@ impl Evidence for Snapshot<'_> {
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
         self.objects.map_or(Reply::NotConfigured, |objects| objects.answer(question, steps))
+    }
+
+    fn explain(&self, question: &ObjectQuestion, object: &ObjectName) -> Option<ObjectExplanation> {
+        self.objects.and_then(|objects| objects.explain(question, object))
     }
 
     fn cluster_id(&self) -> Option<&str> {

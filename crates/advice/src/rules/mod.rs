@@ -36,7 +36,7 @@ const REGISTRY: &[(&str, Read)] = &[
     (Rule::ALWAYS, always::read),
     (Rule::PROMQL, promql::read),
     ("Condition", condition::read),
-    ("Resource", resource::read),
+    (Rule::RESOURCE, resource::read),
     ("Rollout", rollout::read),
 ];
 

@@ -7,8 +7,8 @@ use super::quantifier::Quantifier;
 use super::tried::{Missing, remedy};
 use super::{Case, Check, Finding, Tried};
 use crate::evidence::{
-    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult,
-    ObjectTest, Selector,
+    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectName, ObjectOutcome, ObjectQuestion, ObjectRequest,
+    ObjectResult, ObjectTest, Selector,
 };
 
 /// A rule whose parameters name objects and ask something of each.
@@ -69,11 +69,11 @@ impl ObjectRule {
             let message = format!("{kind} {name} has no condition {type_}.");
             self.quantifier.absent(message, format!("A {kind} with the condition {type_}."))
         });
-        let failed = answer.first_error().map(|(error, name)| {
-            let (class, why) = (error.class(), error.as_str());
+        let failed = answer.first_error().map(|(failure, name)| {
+            let class = failure.error.class();
             let message = match &self.condition {
-                Some(type_) => format!("The condition {type_} of {kind} {name} is {why}."),
-                None => format!("The expression could not be evaluated for {kind} {name}: {why}."),
+                Some(type_) => format!("The condition {type_} of {kind} {name} is {failure}."),
+                None => format!("The expression could not be evaluated for {kind} {name}: {failure}."),
             };
             Finding::failed(class, message, remedy(class))
         });
@@ -112,7 +112,7 @@ impl ObjectRule {
                 (_, Some((status, reason))) => format!("{name} {type_}={status} ({reason})"),
                 (ObjectOutcome::Match, None) => format!("{name} true"),
                 (ObjectOutcome::NoMatch, None) => format!("{name} false"),
-                (ObjectOutcome::Failed(error), None) => format!("{name}: {}", error.as_str()),
+                (ObjectOutcome::Failed(failure), None) => format!("{name}: {failure}"),
             }
         };
         let mut shown: Vec<String> = answer.first.iter().map(one).collect();
@@ -143,6 +143,31 @@ impl Check for ObjectRule {
         };
         let ask = || case.evidence.objects(&self.question, case.shares.steps(self.question.text()));
         let reply = case.memo.objects(&self.question, ask);
-        Tried::of_reply(case, reply, &nobody, |answer| self.shown(answer), |answer| self.judge(answer, case))
+        let mut explanation = None;
+        let mut tried = Tried::of_reply(
+            case,
+            reply,
+            &nobody,
+            |answer| self.shown(answer),
+            |answer| {
+                let finding = self.judge(answer, case);
+                let decisive = decisive_object(answer, &finding);
+                explanation = decisive.and_then(|name| case.evidence.explain(&self.question, name));
+                finding
+            },
+        );
+        tried.seen.explanation = explanation;
+        tried
     }
+}
+
+/// An object that the finding rests on, if it is known by name.
+fn decisive_object<'a>(answer: &'a ObjectAnswer, finding: &Finding) -> Option<&'a ObjectName> {
+    let wanted = match finding {
+        Finding::Match => ObjectOutcome::Match,
+        Finding::NoMatch => ObjectOutcome::NoMatch,
+        Finding::Failed { .. } => return answer.first_error().map(|(_, name)| name),
+        Finding::Pending { .. } => return None,
+    };
+    answer.first.iter().find(|result| result.outcome == wanted).map(|result| &result.name)
 }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! The expression is CEL with the object as `object`, and has to be true or false for it; a field that is not there
-//! is an evaluation failure, unless the expression asks with `has()`. See [`crate::expression`] for what is supported.
+//! is an evaluation failure, unless the expression asks with `has()`. It may use the functions that the API server has for
+//! admission policies; see [`crate::expression`] for what is refused when the rule is loaded.
 
 use clearway_graph::Rule;
 

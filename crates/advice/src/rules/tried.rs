@@ -3,7 +3,7 @@
 use clearway_core::{Timestamp, humanize};
 
 use super::Case;
-use crate::evidence::{Failure, FailureClass, Observation, Reply};
+use crate::evidence::{Failure, FailureClass, ObjectExplanation, Observation, Reply};
 
 /// Match, no match, or why neither.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub(crate) reproduce: Option<String>,
     /// When it is looked at again.
     pub(crate) again: Option<Timestamp>,
+    /// The values behind it, of objects that belong to whoever sees the proof.
+    pub(crate) explanation: Option<ObjectExplanation>,
 }
 
 /// A rule that was tried.
@@ -105,7 +107,7 @@ impl Tried {
             Reply::Pending { due } => Tried::unseen(Finding::Pending { due }),
             Reply::Failed(Failure { class, message, observed_at, source: place, reproduce, retry }) => Tried {
                 finding: Finding::Failed { class, message, missing: remedy(class).to_owned() },
-                seen: Seen { value: None, observed_at, source: place, reproduce, again: retry },
+                seen: Seen { observed_at, source: place, reproduce, again: retry, ..Seen::default() },
                 warnings: Vec::new(),
             },
             Reply::Answered(Observation { value: found, observed_at, source, reproduce, warnings }) => {
@@ -113,7 +115,13 @@ impl Tried {
                 let value = Some(value(&found));
                 Tried {
                     finding,
-                    seen: Seen { value, observed_at: Some(observed_at), source: Some(source), reproduce, again: None },
+                    seen: Seen {
+                        value,
+                        observed_at: Some(observed_at),
+                        source: Some(source),
+                        reproduce,
+                        ..Seen::default()
+                    },
                     warnings,
                 }
             }

@@ -21,17 +21,25 @@ impl<'a> Context<'_, 'a> {
                 let numbers = (0..count).map(|number| V::Int(i64::try_from(number).unwrap_or(i64::MAX)));
                 Ok(V::list(numbers.collect()))
             }
-            (Op::SetsContains, [V::List(one), V::List(two)]) => self.is_subset(two, one).map(V::Bool),
+            (Op::SetsContains, [V::List(one), V::List(two)]) => self.is_subset(two, one).map(truth),
             (Op::SetsEquivalent, [V::List(one), V::List(two)]) => {
-                Ok(V::Bool(self.is_subset(two, one)? && self.is_subset(one, two)?))
+                Ok(truth(match self.is_subset(two, one)? {
+                    Equality::Equal => self.is_subset(one, two)?,
+                    // A difference the other way round decides, whatever is not known here.
+                    Equality::Unknown if self.is_subset(one, two)? != Equality::Different => Equality::Unknown,
+                    _ => Equality::Different,
+                }))
             }
             (Op::SetsIntersects, [V::List(one), V::List(two)]) => {
+                let mut found = Equality::Different;
                 for element in one.iter(self.reader) {
-                    if self.has(two, &element)? {
-                        return Ok(V::Bool(true));
+                    match self.has(two, &element)? {
+                        Equality::Equal => return Ok(V::Bool(true)),
+                        Equality::Unknown => found = Equality::Unknown,
+                        _ => {}
                     }
                 }
-                Ok(V::Bool(false))
+                Ok(truth(found))
             }
             (Op::IndexOf, [V::List(list), wanted]) => self.position(list, wanted, false),
             (Op::LastIndexOf, [V::List(list), wanted]) => self.position(list, wanted, true),
@@ -63,15 +71,21 @@ impl<'a> Context<'_, 'a> {
             Op::Distinct => {
                 let mut kept: Vec<Value<'a>> = Vec::new();
                 for element in list.iter(self.reader) {
-                    let mut seen = false;
+                    let mut seen = Equality::Different;
                     for other in &kept {
-                        if self.comparison().equal(&element, other)? == Equality::Equal {
-                            seen = true;
-                            break;
+                        match self.comparison().equal(&element, other)? {
+                            Equality::Equal => {
+                                seen = Equality::Equal;
+                                break;
+                            }
+                            Equality::Unknown => seen = Equality::Unknown,
+                            _ => {}
                         }
                     }
-                    if !seen {
-                        kept.push(element);
+                    match seen {
+                        Equality::Equal => {}
+                        Equality::Unknown => return Ok(Value::Unknown),
+                        _ => kept.push(element),
                     }
                 }
                 self.meter.elements(kept.len())?;
@@ -80,6 +94,9 @@ impl<'a> Context<'_, 'a> {
             Op::IsSorted => {
                 let mut before: Option<Value<'a>> = None;
                 for element in list.iter(self.reader) {
+                    if matches!(element, Value::Unknown) {
+                        return Ok(Value::Unknown);
+                    }
                     comparable(&element)?;
                     if let Some(before) = &before
                         && self.order(before, &element)?.is_some_and(std::cmp::Ordering::is_gt)
@@ -141,22 +158,30 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    fn has(&mut self, list: &List<'a>, wanted: &Value<'a>) -> Result<bool, ErrorClass> {
+    /// Whether an element of a list equals a value.
+    fn has(&mut self, list: &List<'a>, wanted: &Value<'a>) -> Result<Equality, ErrorClass> {
+        let mut found = Equality::Different;
         for element in list.iter(self.reader) {
-            if self.comparison().equal(wanted, &element)? == Equality::Equal {
-                return Ok(true);
+            match self.comparison().equal(wanted, &element)? {
+                Equality::Equal => return Ok(Equality::Equal),
+                Equality::Unknown => found = Equality::Unknown,
+                _ => {}
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
-    fn is_subset(&mut self, part: &List<'a>, whole: &List<'a>) -> Result<bool, ErrorClass> {
+    /// Whether every element of one list is in another.
+    fn is_subset(&mut self, part: &List<'a>, whole: &List<'a>) -> Result<Equality, ErrorClass> {
+        let mut all = Equality::Equal;
         for element in part.iter(self.reader) {
-            if !self.has(whole, &element)? {
-                return Ok(false);
+            match self.has(whole, &element)? {
+                Equality::Equal => {}
+                Equality::Unknown => all = Equality::Unknown,
+                _ => return Ok(Equality::Different),
             }
         }
-        Ok(true)
+        Ok(all)
     }
 
     fn position(&mut self, list: &List<'a>, wanted: &Value<'a>, backwards: bool) -> Outcome<'a> {
@@ -182,6 +207,9 @@ impl<'a> Context<'_, 'a> {
         self.meter.work(pairs.len().saturating_mul(20))?;
         let Some((first, _)) = pairs.first() else { return Ok(Value::List(list.clone())) };
         let wanted = first.type_name();
+        if pairs.iter().any(|(key, _)| matches!(key, Value::Unknown)) {
+            return Ok(Value::Unknown);
+        }
         for (key, _) in &pairs {
             comparable(key)?;
             if key.type_name() != wanted {
@@ -219,6 +247,8 @@ impl<'a> Context<'_, 'a> {
             self.meter.work(1)?;
             match element {
                 Value::List(inner) if level <= depth => open.push((inner, 0)),
+                // It may be a list.
+                Value::Unknown if level <= depth => return Ok(Value::Unknown),
                 element => {
                     self.meter.elements(1)?;
                     out.push(element);
@@ -253,6 +283,13 @@ impl<'a> Context<'_, 'a> {
             target.insert(key, written, value);
         }
         Ok(Value::Map(Map::Owned(map)))
+    }
+}
+
+fn truth(equality: Equality) -> Value<'static> {
+    match equality {
+        Equality::Unknown => Value::Unknown,
+        equality => Value::Bool(equality == Equality::Equal),
     }
 }
 

@@ -123,12 +123,10 @@ impl<'a> Context<'_, 'a> {
             (Op::Join, [V::List(list), V::String(separator)]) => self.join(list, separator),
             (Op::FormatText, [V::String(text), V::List(list)]) => {
                 let values: Vec<V<'a>> = list.iter(self.reader).collect();
-                if values.iter().any(|value| matches!(value, V::Unknown)) {
-                    return Ok(V::Unknown);
-                }
                 let (reader, by_specification) = (self.reader, self.by_specification);
-                let formatted = Formatter { meter: self.meter, reader, by_specification }.format(text, &values)?;
-                self.made(formatted)
+                let mut formatter = Formatter { meter: self.meter, reader, by_specification, unknown: false };
+                let formatted = formatter.format(text, &values);
+                if formatter.unknown { Ok(V::Unknown) } else { self.made(formatted?) }
             }
             (Op::Base64Encode, [V::Bytes(bytes)]) => {
                 self.meter.memory(bytes.len().saturating_mul(2))?;

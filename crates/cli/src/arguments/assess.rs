@@ -94,7 +94,7 @@ pub(crate) struct Assess {
     /// Only this update, with the whole proof; the ways there, if it takes several updates
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Option<Version>,
-    /// Every update with the whole proof
+    /// Every update with the whole proof; for objects of a snapshot with the value of each part of an expression
     #[arg(long, conflicts_with = "to")]
     pub(crate) why: bool,
     #[command(flatten)]

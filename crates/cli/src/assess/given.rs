@@ -34,6 +34,11 @@ impl<'o> Given<'o> {
         Ok(Given { options, trust, kept, connected: Connected::open(access)? })
     }
 
+    /// The same evidence, with the values of objects that the user owns in proofs; those of a live cluster are never shown.
+    pub(crate) fn showing_values(self) -> Self {
+        Given { kept: self.kept.map(Kept::showing_values), ..self }
+    }
+
     /// Whether anything is named that could say something about a cluster.
     pub(crate) fn is_any(&self) -> bool {
         let EvidenceSource { cluster, series, .. } = self.options;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Objects, Question, Reply, Snapshot as Series,
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectName, ObjectQuestion, Objects, Question,
+    Reply, Snapshot as Series,
 };
 use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_promql::eval::Value;
@@ -81,6 +82,11 @@ impl Kept {
         About { version, channel, arch, id }
     }
 
+    /// The same snapshot, with the values of its objects in proofs: it is a file that the user named, and holds no secrets.
+    pub(crate) fn showing_values(self) -> Self {
+        Kept { objects: self.objects.showing_values(), ..self }
+    }
+
     pub(crate) fn taken_at(&self) -> Timestamp {
         self.snapshot.taken_at
     }
@@ -148,6 +154,10 @@ impl Evidence for Kept {
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
         self.objects.answer(question, steps)
+    }
+
+    fn explain(&self, question: &ObjectQuestion, object: &ObjectName) -> Option<ObjectExplanation> {
+        self.objects.explain(question, object)
     }
 
     fn names_replaced(&self) -> bool {

@@ -8,7 +8,7 @@ use clearway_graph::{Inputs, codes, load};
 use clearway_promql::Fence;
 use serde_json::json;
 
-use super::queries::PromQl;
+use super::rule_texts::TextReader;
 use super::source::{self, Answered, Given};
 use crate::arguments::{DataFormat, FindingFormat, GraphLint};
 use crate::exit::Exit;
@@ -20,15 +20,15 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     if let Some(code) = &options.explain {
         return explain(code, options.output);
     }
-    let queries = PromQl::with(options.queries.fence()?);
-    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?, &queries);
+    let texts = TextReader::with(options.queries.fence()?);
+    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?, &texts);
     let known = match &options.new_since {
         Some(revision) => {
             let is_in_git = !checked.is_answer && options.source.graph.as_path().is_dir();
             if !is_in_git {
                 bail!("--new-since {revision} is of a directory in git, and {} is none", options.source.graph);
             }
-            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?, &queries).found
+            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?, &texts).found
         }
         None => Vec::new(),
     };
@@ -53,7 +53,7 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
 
 /// What the reader and the linter find in files, by place.
 pub(crate) fn findings(inputs: &Inputs) -> Vec<Diagnostic> {
-    Checked::of_files(inputs, &PromQl::with(Fence::default())).found
+    Checked::of_files(inputs, &TextReader::with(Fence::default())).found
 }
 
 /// What came of looking at files or an answer.
@@ -66,19 +66,19 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(given: Given, queries: &PromQl) -> Self {
+    fn of(given: Given, texts: &TextReader) -> Self {
         match given {
-            Given::Files(inputs) => Checked::of_files(&inputs, queries),
-            Given::Answer(answer) => Checked::of_answer(answer, queries),
+            Given::Files(inputs) => Checked::of_files(&inputs, texts),
+            Given::Answer(answer) => Checked::of_answer(answer, texts),
         }
     }
 
     /// What the reader and the linter find, by place; of files that are refused, what the reader finds.
-    fn of_files(inputs: &Inputs, queries: &PromQl) -> Self {
+    fn of_files(inputs: &Inputs, texts: &TextReader) -> Self {
         let outcome = load(inputs, &Limits::default());
         let mut found = outcome.diagnostics;
         if let Some(revision) = &outcome.revision {
-            found.extend(clearway_graph::lint(revision, inputs, queries));
+            found.extend(clearway_graph::lint(revision, inputs, texts));
             found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
         }
         let number = inputs.iter().count();
@@ -86,9 +86,9 @@ impl Checked {
     }
 
     /// What the reader of answers found, and what the linter says about a graph without files.
-    fn of_answer(answer: Answered, queries: &PromQl) -> Self {
+    fn of_answer(answer: Answered, texts: &TextReader) -> Self {
         let mut found = answer.diagnostics;
-        for mut finding in clearway_graph::lint::answer(&answer.graph, queries) {
+        for mut finding in clearway_graph::lint::answer(&answer.graph, texts) {
             finding.place.file = Some(answer.name.clone());
             found.push(finding);
         }

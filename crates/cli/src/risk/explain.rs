@@ -48,7 +48,7 @@ const FILES: usize = 8;
 
 /// Runs the command. The exit code is that of the explanation, or of the proof if there is evidence.
 pub(super) fn run(options: &RiskExplain) -> Result<Exit> {
-    let given = Given::open(&options.evidence, &options.source.trust)?;
+    let given = Given::open(&options.evidence, &options.source.trust)?.showing_values();
     let found = found(options)?;
     let mut explained = Vec::new();
     for one in found {

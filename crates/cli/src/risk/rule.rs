@@ -47,8 +47,6 @@ pub(super) struct RuleText {
     pub(super) notes: Vec<String>,
 }
 
-const LET_THROUGH: &str = "lets it through";
-
 /// Explains a rule; `last` if there is no other behind it.
 pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<RuleText> {
     let mut text = RuleText {
@@ -102,7 +100,12 @@ fn opinion(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
     let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, settings)?;
     let kept_from = |tried: &&RuleProof| {
         tried.outcome == Outcome::NotRecognised
-            || matches!(tried.failure, Some(FailureClass::Malformed | FailureClass::Refused))
+            || matches!(
+                tried.failure,
+                Some(
+                    FailureClass::Malformed | FailureClass::Refused | FailureClass::Unsupported | FailureClass::Budget
+                )
+            )
     };
     Ok(proof.rules.first().filter(kept_from).cloned())
 }
@@ -111,7 +114,7 @@ fn promql(rule: &Rule, text: &mut RuleText) {
     let Some(query) = rule.promql().and_then(|query| Query::parse(query, &Settings::default().limits).ok()) else {
         return;
     };
-    text.fence = Some(LET_THROUGH.to_owned());
+    text.fence = Some("lets it through".to_owned());
     text.asks = laid_out(query.expr());
     text.needs = query.metrics().into_iter().map(|metric| format!("metric {metric}")).collect();
     text.matches = Some("exactly one series with the value 1".to_owned());
@@ -131,7 +134,6 @@ fn promql(rule: &Rule, text: &mut RuleText) {
 }
 
 fn resource(parameters: &Map<String, Value>, text: &mut RuleText) {
-    text.fence = Some(LET_THROUGH.to_owned());
     text.asks = word(parameters, "expression").map(str::to_owned).unwrap_or_default();
     let whom = selected(parameters, text);
     text.matches = Some(format!("the expression is true of {whom}"));

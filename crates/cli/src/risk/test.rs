@@ -127,7 +127,7 @@ fn written(
     let whose = |part: &str| format!("{file}: the {part} of `{}`", case.name);
     let proof = if let Some(path) = &case.snapshot {
         let read = kept::read_below(graph_data, Path::new(DIRECTORY), path);
-        let kept = read.with_context(|| whose("snapshot"))?;
+        let kept = read.with_context(|| whose("snapshot"))?.showing_values();
         super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), settings)?
     } else {
         let now = case.now.unwrap_or(Timestamp::EPOCH);
@@ -171,7 +171,7 @@ fn objects(
     settings: &Settings,
 ) -> Result<Option<Objects>> {
     let Some(all) = case.all_objects(graph_data)? else { return Ok(None) };
-    let mut objects = Objects::new(now, "the case");
+    let mut objects = Objects::new(now, "the case").showing_values();
     for request in super::alone(risk, settings)?.object_requests() {
         objects.looked_for(request.kind.clone());
     }

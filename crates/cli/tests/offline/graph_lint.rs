@@ -111,6 +111,43 @@ fn queries_are_read_as_promql_and_pass_the_fence() {
 }
 
 #[test]
+fn expressions_are_compiled_as_rules_are() {
+    let tower = format!("{}x > 0{}", "[1, 2, 3, 4, 5, 6, 7, 8].map(x, ".repeat(8), ")".repeat(8));
+    for (expression, want) in [
+        ("object.spec.size > 3", None),
+        ("object.spec.size > unknown", Some(("GD115", 9, 36, "`unknown` is not declared"))),
+        ("size(object.spec) > '3'", Some(("GD115", 9, 17, "`>` is not defined between int and string"))),
+        ("object.spec.size", None),
+        ("size(object.spec)", Some(("GD115", 9, 17, "must give a bool, not int"))),
+        ("lists.range(5000000).all(x, x > 0)", Some(("GD116", 9, 17, "costs at least"))),
+        (&format!("0 == {tower}.size()"), Some(("GD116", 9, 17, "costs at least"))),
+    ] {
+        let place = graph_data();
+        let text = format!(
+            "to: 1.1.1\nfrom: .*\nurl: https://example.com/1\nname: Slow\nmessage: Disks may be slow.\nmatchingRules:\n\
+             - type: Resource\n  resource:\n    expression: {expression}\n    apiVersion: v1\n    kind: Node\n"
+        );
+        place.write("data/blocked-edges/1.1.1-Slow.yaml", text);
+        let answer = run(&place, "graph lint --graph data -o json");
+        let findings = answer.json();
+        let found = findings
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|finding| finding["code"].as_str().is_some_and(|code| code.starts_with("GD11")));
+        let Some((code, line, column, message)) = want else {
+            assert_eq!(found, None, "{expression}");
+            continue;
+        };
+        let found = found.unwrap_or_else(|| panic!("{expression}: {findings}"));
+        assert_eq!((&found["code"], &found["severity"]), (&code.into(), &"error".into()), "{found}");
+        assert!(found["message"].as_str().unwrap().contains(message), "{found}");
+        assert_eq!((&found["where"]["line"], &found["where"]["column"]), (&line.into(), &column.into()), "{found}");
+        assert_eq!(answer.code, 1);
+    }
+}
+
+#[test]
 fn only_new_findings_are_told_on_request() {
     let place = graph_data();
     let git = |arguments: &[&str]| {

@@ -66,7 +66,7 @@ fn objects() -> String {
     ]);
     rows.extend([
         ("Samples that queries look at, of one rule", budget.samples.rule),
-        ("Steps of expressions, of one rule", budget.steps.rule),
+        ("Steps of expressions over all objects: cost, and what is looked at, of one rule", budget.steps.rule),
         ("Samples, of all rules of one risk", budget.samples.risk),
         ("Steps, of all rules of one risk", budget.steps.risk),
         ("Samples, of one assessment", budget.samples.assessment),

@@ -53,6 +53,51 @@ fn a_wrong_expectation_is_shown_with_the_proof() {
     assert_eq!(json.as_array().unwrap().len(), 5, "{json}");
 }
 
+/// A rule over a Node, and a Node in YAML.
+const NODE_RULE: &str = "- type: Resource\n  resource: {apiVersion: v1, kind: Node, expression: 'object.spec.size / object.spec.parts > 3'}\n";
+
+#[test]
+fn the_value_of_each_part_of_an_expression_is_shown_for_objects_of_the_user() {
+    let place = with_risk(NODE_RULE);
+    let node = |parts: &str| {
+        format!("{{apiVersion: v1, kind: Node, metadata: {{name: n1}}, spec: {{size: 7, parts: {parts}}}}}")
+    };
+    let cases = format!(
+        "risk: Bad\ncases:\n- {{name: small, objects: [{}], expect: match}}\n- {{name: none, objects: [{}], expect: match}}\n",
+        node("3"),
+        node("0")
+    );
+    place.write("data/risk-tests/bad.yaml", cases);
+    let answer = place.run(&["risk", "test", "--graph", "data", "--only-written"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    for said in [
+        "expected match, but it is no match",
+        "parts    of n1\n",
+        "object.spec.size / object.spec.parts > 3 = false\n",
+        "object.spec.size / object.spec.parts = 2\n",
+        "object.spec.parts = 3\n",
+        "expected match, but it is unknown",
+        "for Node n1: number or index out of range (line 1, column 1).",
+        "object.spec.size / object.spec.parts = error: division by zero\n",
+        "object.spec.parts = 0\n",
+    ] {
+        assert!(answer.out.contains(said), "{said}: {}", answer.out);
+    }
+    assert!(!answer.out.contains("object = "), "the whole object is noise: {}", answer.out);
+
+    // A snapshot is a file of the user, too.
+    let manifest = r#"{"schema": "1.0", "takenAt": "2026-05-04T09:00:00Z", "cluster": {"version": "1.0.0"},
+        "objects": [{"kind": "Node", "file": "objects/Node.json"}]}"#;
+    place.write("kept/snapshot.json", manifest);
+    let node = r#"{"items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"size": 70, "parts": 2}}]}"#;
+    place.write("kept/objects/Node.json", node);
+    let given = ["--graph", "data", "--channel", "c", "--arch", "amd64", "--snapshot", "kept"];
+    let why = place.run(&[&["assess", "--why"], &given[..]].concat());
+    assert!(why.out.contains("object.spec.size / object.spec.parts = 35\n"), "{why:?}");
+    let brief = place.run(&[&["assess", "-o", "json"], &given[..]].concat());
+    assert!(brief.out.contains("\"match\"") && !brief.out.contains("35"), "{brief:?}");
+}
+
 #[test]
 fn a_rule_behind_a_query_decides_when_the_query_cannot() {
     let place = with_risk("- type: PromQL\n  promql:\n    promql: max(bad)\n- type: Always\n");
@@ -237,6 +282,7 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
 - {type: PromQL, promql: {promql: 'max({a=\"b\"})'}}
 - {type: PromQL, promql: {promql: 'max('}}
 - {type: PromQL, promql: {promql: 'group(a{_id=\"\"})'}}
+- {type: Resource, resource: {apiVersion: v1, kind: Node, expression: math.abs(object.a) == 1}}
 - {type: Later, later: 1}
 - {type: Always}
 ",
@@ -254,6 +300,7 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
         "never      The query is not PromQL (line 1, column 5)",
         "note       `_id=\"\"` stands for the cluster's id",
         "note       The query can give 1 but never 0.",
+        "never      The expression is refused (line 1, column 1): the function `abs` is not declared in this environment.\n",
         "never      The rule type Later is not known here.\n",
         "then       the next rule is tried\n",
         "match      always: it applies to every cluster\n",

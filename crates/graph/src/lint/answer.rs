@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use clearway_core::{Diagnostic, Excerpt, GraphLimits, Place};
 
 use super::drafts::{At, Draft, Drafts};
-use super::{Queries, channels, queries, risks};
+use super::{RuleTexts, channels, expressions, queries, risks};
 use crate::codes;
 use crate::graph::{Graph, Node};
 use crate::risk::Risk;
@@ -17,7 +17,7 @@ use crate::stranded::stranded_places;
 /// Everything the rules have to say about one answer, by its paths.
 ///
 /// What is wrong with the JSON itself, [`crate::wire::read`] has told.
-pub fn answer(graph: &Graph, knowledge: &dyn Queries) -> Vec<Diagnostic> {
+pub fn answer(graph: &Graph, texts: &dyn RuleTexts) -> Vec<Diagnostic> {
     let carried = graph.conditional().iter().flat_map(|group| group.risks.iter());
     // By its JSON, for one name may stand for several risks.
     let distinct: BTreeMap<&str, &Risk> = carried.map(|risk| (risk.json(), risk.as_ref())).collect();
@@ -27,7 +27,8 @@ pub fn answer(graph: &Graph, knowledge: &dyn Queries) -> Vec<Diagnostic> {
     for (path, risk) in &named {
         risks::check(path, risk, &mut drafts);
     }
-    queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), knowledge, &mut drafts);
+    queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
+    expressions::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
     // Among the few risks of one answer, a metric of its own is the rule.
     drafts.kept.retain(|draft| draft.code != &codes::QUERY_METRIC);
     for (place, missing) in stranded_places(graph) {
@@ -48,9 +49,9 @@ fn placed(draft: &Draft) -> Diagnostic {
     let path = match &draft.at {
         At::Key(key) => format!("{}.{key}", draft.file),
         At::Entry { list, text, .. } => format!("{list}[version={text}]"),
-        At::Query { rule, query, span } => {
-            excerpt = Excerpt::of(query, span.clone());
-            format!("{}.matchingRules[{rule}].promql.promql", draft.file)
+        At::RuleText { rule, keys: [outer, inner], text, span } => {
+            excerpt = Excerpt::of(text, span.clone());
+            format!("{}.matchingRules[{rule}].{outer}.{inner}", draft.file)
         }
     };
     draft.finding().at(Place { path: Some(path), ..Place::default() }).with_excerpt(excerpt)

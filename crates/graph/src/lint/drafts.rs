@@ -26,8 +26,8 @@ pub(super) enum At {
     Key(&'static str),
     /// An entry of a list: which of those that read so.
     Entry { list: &'static str, text: String, repeat: usize },
-    /// A part of the query of a rule.
-    Query { rule: usize, query: Arc<str>, span: Range<usize> },
+    /// A part of a text of a rule, such as its query: which rule, the keys that lead to the text, and the text.
+    RuleText { rule: usize, keys: [&'static str; 2], text: Arc<str>, span: Range<usize> },
 }
 
 impl Draft {

@@ -9,7 +9,7 @@ use super::drafts::{At, Draft, Drafts};
 use crate::inputs::Inputs;
 use crate::record::whole;
 
-/// Bytes of a file in which a part of a query is searched for: above, the query as a whole is shown.
+/// Bytes of a file in which a part of a text is searched for: above, the text as a whole is shown.
 const SEARCHED: usize = 1 << 20;
 
 /// Gives every draft its place.
@@ -44,11 +44,11 @@ fn placed(draft: &Draft, root: Node<'_>, source: Source<'_>, bytes: &[u8]) -> Di
         At::Entry { list, text, repeat } => root
             .get(list)
             .and_then(|list| list.items().filter(|item| item.as_text() == Some(text.as_str())).nth(*repeat)),
-        At::Query { rule, query, span } => {
+        At::RuleText { rule, keys, text, span } => {
             let rule = root.get("matchingRules").and_then(|rules| rules.items().nth(*rule));
-            let node = rule.and_then(|rule| query_node(rule).or(Some(rule)));
-            let text = if bytes.len() > SEARCHED { "" } else { str::from_utf8(bytes).unwrap_or_default() };
-            if let Some((position, excerpt)) = within(text, node, query, span.start, span.end) {
+            let node = rule.and_then(|rule| text_node(rule, *keys).or(Some(rule)));
+            let file = if bytes.len() > SEARCHED { "" } else { str::from_utf8(bytes).unwrap_or_default() };
+            if let Some((position, excerpt)) = within(file, node, text, span.start, span.end) {
                 let mut place = whole(&draft.file);
                 place.position = Some(position);
                 return finding.at(place).with_excerpt(excerpt);
@@ -60,38 +60,38 @@ fn placed(draft: &Draft, root: Node<'_>, source: Source<'_>, bytes: &[u8]) -> Di
     finding.at(source.place(node)).with_excerpt(source.excerpt(node))
 }
 
-/// The text of a rule's query, under `promql.promql` in any spelling.
-fn query_node(rule: Node<'_>) -> Option<Node<'_>> {
-    under(under(rule)?)
+/// The text of a rule under two keys, in any spelling.
+fn text_node<'n>(rule: Node<'n>, [outer, inner]: [&str; 2]) -> Option<Node<'n>> {
+    under(under(rule, outer)?, inner)
 }
 
-fn under(node: Node<'_>) -> Option<Node<'_>> {
-    node.fields().find(|(key, _)| key.raw().eq_ignore_ascii_case("promql")).map(|(_, value)| value)
+fn under<'n>(node: Node<'n>, wanted: &str) -> Option<Node<'n>> {
+    node.fields().find(|(key, _)| key.raw().eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
 }
 
-/// The place of a part of a query, where the line of the query stands in the file: as it is, or escaped in quotes.
+/// The place of a part of a text, where its line stands in the file: as it is, or escaped in quotes.
 fn within(
     file: &str,
     node: Option<Node<'_>>,
-    query: &str,
+    text: &str,
     start: usize,
     end: usize,
 ) -> Option<(Position, Option<Excerpt>)> {
     let from = node?.span()?.start;
-    let before = query.get(..start)?;
+    let before = text.get(..start)?;
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = query.get(line_start..)?.lines().next().filter(|line| !line.trim().is_empty())?;
+    let line = text.get(line_start..)?.lines().next().filter(|line| !line.trim().is_empty())?;
     let (head, tail) = line.split_at_checked(start - line_start)?;
     let part = tail.get(..end.saturating_sub(start).min(tail.len()))?;
     // Lines that read the same are told apart by counting those before.
-    let repeat = query.get(..line_start)?.matches(line).count();
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let repeat = text.get(..line_start)?.matches(line).count();
     let rest = file.get(from..)?;
-    let found = |line: &str| rest.match_indices(line).nth(repeat).map(|(at, _)| from + at);
-    let (at, length) = match found(line) {
-        Some(at) => (at + head.len(), part.len()),
-        None => (found(&quoted(line))? + quoted(head).len(), quoted(part).len()),
-    };
+    let spellings: [fn(&str) -> String; 3] =
+        [str::to_owned, |part| part.replace('\\', "\\\\").replace('"', "\\\""), |part| part.replace('\'', "''")];
+    let (at, length) = spellings.into_iter().find_map(|spelt| {
+        let (at, _) = rest.match_indices(&spelt(line)).nth(repeat)?;
+        Some((from + at + spelt(head).len(), spelt(part).len()))
+    })?;
     let head = file.get(..at)?;
     let column_start = head.rfind('\n').map_or(0, |at| at + 1);
     let position =

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{At, Draft, Drafts, Queries, QueryFault, QueryFinding};
+use super::{At, Draft, Drafts, QueryFault, QueryFinding, RuleTexts};
 use crate::codes;
 use crate::risk::{Risk, Rule};
 
@@ -16,7 +16,7 @@ type Known = (Arc<str>, Vec<QueryFinding>, Vec<String>);
 /// Checks the queries of some risks, each with the file it stands in; each distinct query is looked at once.
 pub(super) fn check<'r>(
     risks: impl IntoIterator<Item = (&'r str, &'r Risk)>,
-    queries: &dyn Queries,
+    texts: &dyn RuleTexts,
     drafts: &mut Drafts,
 ) {
     let mut known: BTreeMap<&str, Known> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub(super) fn check<'r>(
     for (file, risk) in risks {
         for (at, rule) in risk.rules().iter().enumerate().filter(|(_, rule)| rule.kind == Rule::PROMQL) {
             let Some(query) = rule.promql() else {
-                let place = At::Query { rule: at, query: "".into(), span: 0..0 };
+                let place = At::RuleText { rule: at, keys: Rule::QUERY_KEYS, text: "".into(), span: 0..0 };
                 let message = format!("the risk `{}` has a PromQL rule without a query", risk.name());
                 let help = "write the query under `promql.promql`";
                 drafts.push(Draft::new(&codes::QUERY_MISSING, file, place, message, help));
@@ -34,7 +34,7 @@ pub(super) fn check<'r>(
             };
             askers.insert(risk.name());
             let (query, findings, names) =
-                known.entry(query).or_insert_with(|| (query.into(), queries.check(query), queries.metrics(query)));
+                known.entry(query).or_insert_with(|| (query.into(), texts.check_query(query), texts.metrics(query)));
             for finding in findings.iter() {
                 drafts.push(draft(finding, file, at, query));
             }
@@ -48,7 +48,7 @@ pub(super) fn check<'r>(
         if risks.len() == 1 && askers.len() > 1 {
             let start = query.find(&metric).unwrap_or(0);
             let span = start..start + metric.len();
-            let place = At::Query { rule: at, query, span };
+            let place = At::RuleText { rule: at, keys: Rule::QUERY_KEYS, text: query, span };
             let message = format!("no other risk asks for the metric `{metric}`");
             let help = "look whether clusters have it under this name";
             drafts.push(Draft::new(&codes::QUERY_METRIC, file, place, message, help));
@@ -62,7 +62,7 @@ fn draft(finding: &QueryFinding, file: &str, rule: usize, query: &Arc<str>) -> D
         QueryFault::Refused => &codes::QUERY_REFUSED,
         QueryFault::Shape => &codes::QUERY_SHAPE,
     };
-    let at = At::Query { rule, query: Arc::clone(query), span: finding.span.clone() };
+    let at = At::RuleText { rule, keys: Rule::QUERY_KEYS, text: Arc::clone(query), span: finding.span.clone() };
     let mut draft = Draft::new(code, file, at, finding.message.as_str(), finding.help.as_str());
     draft.severity = finding.severity;
     draft

@@ -1,6 +1,7 @@
 //! Hands the same objects to the schema and to the server, and compares what they say.
 
 use clearway_bundle::{Channel, CrdSchema};
+use clearway_schema::Violation;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -70,7 +71,18 @@ impl Server {
             Ok(dynamic) => said(self.api.create(&dry, &dynamic).await),
             Err(error) => panic!("{error}: {object}"),
         };
-        self.compare(&object, "spec", answer);
+        self.compare(&object, None, "spec", answer);
+    }
+
+    /// Compares on another spec of an object that is there, by replacing it in vain.
+    pub(crate) async fn update(&mut self, stored: &Value, spec: &Value) {
+        let mut object = stored.clone();
+        object["spec"] = spec.clone();
+        let name = stored["metadata"]["name"].as_str().unwrap();
+        let dry = PostParams { dry_run: true, ..PostParams::default() };
+        let dynamic: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+        let answer = said(self.api.replace(name, &dry, &dynamic).await);
+        self.compare(&object, Some(stored), "spec", answer);
     }
 
     /// Compares on a status of an object that is there.
@@ -81,12 +93,15 @@ impl Server {
         let dry = PostParams { dry_run: true, ..PostParams::default() };
         let dynamic: DynamicObject = serde_json::from_value(object.clone()).unwrap();
         let answer = said(self.api.replace_status(name, &dry, &dynamic).await);
-        self.compare(&object, "status", answer);
+        self.compare(&object, Some(stored), "status", answer);
     }
 
-    fn compare(&mut self, object: &Value, field: &str, answer: Answer) {
+    fn compare(&mut self, object: &Value, old: Option<&Value>, field: &str, answer: Answer) {
         let pruned = self.schema.pruned(object);
-        let report = self.schema.validate(&pruned);
+        let report = match old {
+            Some(old) => self.schema.validate_update(&pruned, old),
+            None => self.schema.validate(&pruned),
+        };
         let said = match answer {
             Ok(stored) => {
                 self.accepted += 1;
@@ -97,8 +112,16 @@ impl Server {
             }
             Err(why) => {
                 self.refused += 1;
-                let why: String = why.chars().take(400).collect();
-                report.violations.is_empty().then(|| format!("taken here, refused by the server: {why}"))
+                let short: String = why.chars().take(400).collect();
+                let ours = |violation: &&Violation| {
+                    let is_rule = violation.rule == "x-kubernetes-validations";
+                    is_rule && !violation.message.contains(" evaluating rule: ") && !why.contains(&violation.message)
+                };
+                match report.violations.iter().find(ours) {
+                    Some(violation) => Some(format!("we say {violation}, the server: {short}")),
+                    None if report.violations.is_empty() => Some(format!("taken here, refused by the server: {short}")),
+                    None => None,
+                }
             }
         };
         self.disagreements.extend(said);

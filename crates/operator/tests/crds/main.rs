@@ -4,6 +4,7 @@
 mod differential;
 mod mutate;
 mod objects;
+mod rules;
 mod zoo;
 
 use std::time::Duration;

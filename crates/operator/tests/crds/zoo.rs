@@ -1,17 +1,17 @@
 //! A CRD with everything that a stranger's may have and ours do not.
 
 use kube::Client;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::differential::Server;
 use super::install;
 use super::mutate::{Numbers, mutate};
+use super::rules;
 
 fn crd() -> Value {
-    let spec = json!({
+    let mut spec = json!({
         "type": "object",
         "properties": {
-            "port": {"x-kubernetes-int-or-string": true},
             "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
                 "known": {"type": "object", "properties": {"a": {"type": "string"}}},
             }},
@@ -63,6 +63,7 @@ fn crd() -> Value {
             {"rule": "self.level == oldSelf.level || true"},
         ],
     });
+    spec["properties"].as_object_mut().unwrap().extend(object(rules::properties()));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -79,9 +80,12 @@ fn crd() -> Value {
     })
 }
 
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
 fn animal() -> Value {
-    json!({
-        "port": 80,
+    let mut animal = json!({
         "open": {"x": {"y": [1, {"z": null}]}, "known": {"a": "b", "pruned": 1}},
         "labels": {"a": "b"},
         "nested": {"a": {"a": 1, "b": 2}, "n": {}},
@@ -105,7 +109,9 @@ fn animal() -> Value {
         "namespace": "default",
         "with-dash": "abc",
         "ruled": [{"n": 1}, {"n": 2}, {"n": 4}],
-    })
+    });
+    animal.as_object_mut().unwrap().extend(object(rules::values()));
+    animal
 }
 
 pub(crate) async fn agree(client: &Client) {
@@ -114,11 +120,14 @@ pub(crate) async fn agree(client: &Client) {
     let mut server = Server::new(client, &crd);
     assert_eq!(
         server.unchecked(),
-        ["spec.template: the metadata of embedded objects is not checked"],
+        [
+            "spec.template: the metadata of embedded objects is not checked",
+            "spec.wait: strings of the format `duration` are not checked",
+        ],
         "and nothing else is left to the server"
     );
     server.spec(&animal()).await;
-    for (field, values) in cases() {
+    for (field, values) in all_cases() {
         for value in values {
             let mut spec = animal();
             spec[field] = value;
@@ -130,13 +139,29 @@ pub(crate) async fn agree(client: &Client) {
         mutate(&mut spec, &mut Numbers::new(seed));
         server.spec(&spec).await;
     }
+    let stored = server.create("stays", &animal()).await;
+    for (field, values) in all_cases().chain(rules::changes()) {
+        for value in values {
+            let mut spec = animal();
+            spec[field] = value;
+            server.update(&stored, &spec).await;
+        }
+    }
+    for seed in 300..600 {
+        let mut spec = animal();
+        mutate(&mut spec, &mut Numbers::new(seed));
+        server.update(&stored, &spec).await;
+    }
     assert_eq!(server.disagreements, [] as [String; 0]);
     assert!(server.accepted > 50 && server.refused > 100, "{} and {}", server.accepted, server.refused);
 }
 
+fn all_cases() -> impl Iterator<Item = (&'static str, Vec<Value>)> {
+    cases().into_iter().chain(rules::cases())
+}
+
 fn cases() -> Vec<(&'static str, Vec<Value>)> {
     vec![
-        ("port", vec![json!("http"), json!(1.5), json!(true), json!(null), json!({})]),
         ("labels", vec![json!({"a": null}), json!({"a": "long"}), json!({"a": "", "b": "", "c": ""}), json!(null)]),
         ("nested", vec![json!({"a": null}), json!({"a": {"a": null}}), json!({"a": 1})]),
         ("anything", vec![json!({"a": null}), json!({"a": [[{"b": 1}], null]})]),

@@ -1,25 +1,27 @@
-//! What the PromQL reader knows of queries, for the linter of the graph.
+//! What the PromQL and CEL readers know of the texts of rules, for the linter of the graph.
 
+use clearway_advice::check_expression;
+use clearway_cel::ErrorClass;
 use clearway_core::Severity;
-use clearway_graph::lint::{Queries, QueryFault, QueryFinding};
+use clearway_graph::lint::{ExpressionFault, ExpressionFinding, QueryFault, QueryFinding, RuleTexts};
 use clearway_promql::{Fence, Limits, Query, Span, shape};
 
-/// Reads queries, and asks the fence about them.
+/// Reads queries and asks the fence about them, and compiles expressions.
 #[derive(Debug)]
-pub(super) struct PromQl {
+pub(super) struct TextReader {
     limits: Limits,
     fence: Fence,
 }
 
-impl PromQl {
-    /// Reads queries, and asks this fence about them.
+impl TextReader {
+    /// Reads queries with this fence.
     pub(super) fn with(fence: Fence) -> Self {
-        PromQl { limits: Limits::default(), fence }
+        TextReader { limits: Limits::default(), fence }
     }
 }
 
-impl Queries for PromQl {
-    fn check(&self, query: &str) -> Vec<QueryFinding> {
+impl RuleTexts for TextReader {
+    fn check_query(&self, query: &str) -> Vec<QueryFinding> {
         let query = match Query::parse(query, &self.limits) {
             Ok(query) => query,
             Err(errors) => {
@@ -44,6 +46,16 @@ impl Queries for PromQl {
         Query::parse(query, &self.limits)
             .map(|query| query.metrics().into_iter().map(str::to_owned).collect())
             .unwrap_or_default()
+    }
+
+    fn check_expression(&self, expression: &str) -> Option<ExpressionFinding> {
+        let error = check_expression(expression).err()?;
+        let fault = match error.class {
+            ErrorClass::TooLarge | ErrorClass::EstimatedCost => ExpressionFault::Limit,
+            _ => ExpressionFault::Invalid,
+        };
+        let span = error.span.start as usize..error.span.end as usize;
+        Some(ExpressionFinding { fault, message: error.to_string(), span })
     }
 }
 
