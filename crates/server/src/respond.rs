@@ -3,6 +3,7 @@
 //! A request for a graph is: look at the headers, look at the query, look up a body, hand it out. Nothing is computed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use clearway_core::Timestamp;
@@ -151,10 +152,9 @@ impl Service {
         let mut response = self.variant_or_unchanged(request, variant).await;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type.as_str()));
-        headers.insert(CACHE_CONTROL, self.cache_control());
         headers.insert(VARY, VARIES);
         headers.insert(CLEARWAY_REVISION, revision.clone());
-        headers.insert(AGE, HeaderValue::from(self.now().since(confirmed).as_secs()));
+        self.add_age(headers, confirmed);
         response
     }
 
@@ -163,8 +163,15 @@ impl Service {
         let Some(variant) = body.choose(request) else { return Response::new(bytes("")) };
         let mut response = self.variant_or_unchanged(request, variant).await;
         response.headers_mut().insert(CONTENT_TYPE, media_type);
-        response.headers_mut().insert(CACHE_CONTROL, self.cache_control());
+        response.headers_mut().insert(CACHE_CONTROL, self.cache_control(Duration::ZERO));
         response
+    }
+
+    /// How old the data of an answer is, and until when the answer may be used.
+    fn add_age(&self, headers: &mut HeaderMap, confirmed: Timestamp) {
+        let age = self.now().since(confirmed);
+        headers.insert(AGE, HeaderValue::from(age.as_secs()));
+        headers.insert(CACHE_CONTROL, self.cache_control(age));
     }
 
     async fn graph_data(&self, request: &HeaderMap) -> Result<Answer, Refusal> {
@@ -173,7 +180,7 @@ impl Service {
         let headers = response.headers_mut();
         headers.insert(CONTENT_DISPOSITION, GZIP_NAME);
         headers.insert(CLEARWAY_REVISION, publication.header().clone());
-        headers.insert(AGE, HeaderValue::from(self.now().since(self.confirmed()).as_secs()));
+        self.add_age(headers, self.confirmed());
         Ok(response)
     }
 
@@ -197,7 +204,7 @@ impl Service {
         let found = publication.signature(&format!("{algorithm}/{hex}/{name}"));
         let mut response = Response::new(bytes(found.ok_or_else(|| Refusal::NoSignature(path.to_string()))?.clone()));
         response.headers_mut().insert(CONTENT_TYPE, OCTETS);
-        response.headers_mut().insert(CACHE_CONTROL, self.cache_control());
+        response.headers_mut().insert(CACHE_CONTROL, self.cache_control(Duration::ZERO));
         Ok(response)
     }
 

@@ -22,7 +22,7 @@ use crate::publication::Publication;
 #[derive(Debug)]
 pub struct Service {
     prefix: String,
-    cache_control: HeaderValue,
+    max_age: Duration,
     openapi: Body,
     publication: ArcSwapOption<Publication>,
     /// Seconds; when the publication was last known to be what its source holds.
@@ -46,7 +46,7 @@ const UNPACKING: usize = 64;
 pub struct ServiceOptions {
     /// What comes before `/graph` in an address.
     pub prefix: String,
-    /// How long a client or a cache may go without asking again.
+    /// How long a client or a cache may use an answer before it asks again, counted from when the answer is sent.
     pub max_age: Duration,
     /// Whether graph-data will be published, so that nothing is served of upstream that it may have more to say about.
     pub has_feed: bool,
@@ -68,12 +68,9 @@ impl Service {
         let heavy = mirror.as_ref().map_or_else(|| Arc::new(Semaphore::new(1)), Mirror::heavy);
         let openapi = Bytes::from(openapi::description(&prefix));
         let digest = Digest::sha256(&openapi);
-        let cache_control = format!("public, max-age={}", options.max_age.as_secs());
         Service {
             prefix,
-            // Digits are always a header.
-            cache_control: HeaderValue::try_from(cache_control)
-                .unwrap_or_else(|_| HeaderValue::from_static("no-cache")),
+            max_age: options.max_age,
             openapi: Body::compressed(&openapi, &digest),
             publication: ArcSwapOption::empty(),
             confirmed: AtomicI64::new(0),
@@ -158,8 +155,13 @@ impl Service {
         &self.openapi
     }
 
-    pub(crate) fn cache_control(&self) -> HeaderValue {
-        self.cache_control.clone()
+    /// `Cache-Control` of an answer with this `Age`. Caches count `max-age` from the same moment as `Age` (RFC 9111, section
+    /// 4.2), so the age is added: every answer is fresh for the same time after it was sent, however old its data is.
+    pub(crate) fn cache_control(&self, age: Duration) -> HeaderValue {
+        let seconds = age.as_secs().saturating_add(self.max_age.as_secs());
+        // Digits are always a header.
+        HeaderValue::try_from(format!("public, max-age={seconds}"))
+            .unwrap_or_else(|_| HeaderValue::from_static("no-cache"))
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Serve {
     /// How often the sources are looked at
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     pub(crate) refresh: Duration,
-    /// How long a client or a cache may keep an answer without asking again
+    /// How long a client or a cache may use an answer after it was sent (max-age is this and the answer's Age)
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
     /// Keep the last good data here, to serve it after a restart while its source is away

@@ -48,11 +48,18 @@ async fn every_answer_says_how_old_it_is_and_how_long_it_is_good() {
         assert_eq!(reply.header("clearway-revision"), has_revision.then_some(revision.as_str()), "{path}");
         assert_eq!(reply.header("age"), has_revision.then_some("0"), "{path}");
     }
+    // Nothing is stale when it arrives: `max-age` counts from the same moment as `Age` (RFC 9111, section 4.2).
     time::pass(90);
-    assert_eq!(site.graph("stable-1.5").await.age(), 90);
+    for path in ["/graph?channel=stable-1.5", "/graph?channel=nobody-knows", "/graph-data"] {
+        let reply = site.get(&format!("{PREFIX}{path}")).await;
+        assert_eq!((reply.age(), reply.header("cache-control")), (90, Some("public, max-age=135")), "{path}");
+    }
+    let openapi = site.get(&format!("{PREFIX}/openapi")).await;
+    assert_eq!(openapi.header("cache-control"), Some("public, max-age=45"), "it has no age");
     // What the source still holds is as good as new.
     site.look().await;
-    assert_eq!(site.graph("stable-1.5").await.age(), 0);
+    let reply = site.graph("stable-1.5").await;
+    assert_eq!((reply.age(), reply.header("cache-control")), (0, Some("public, max-age=45")));
 }
 
 #[tokio::test]
