@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::Release;
 use crate::carry_out::{OWNER, Owner, Task, Veto};
+use crate::downgrade::CurrentRelease;
 use crate::work::Order;
 
 fn payload(objects: &[Value]) -> Payload {
@@ -30,6 +31,8 @@ fn task() -> Task {
         begun: false,
         unmanaged: BTreeSet::new(),
         veto: Veto::Never,
+        carried: Vec::new(),
+        current: CurrentRelease::default(),
     }
 }
 
