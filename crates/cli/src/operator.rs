@@ -93,7 +93,7 @@ struct Stores<S> {
 }
 
 /// How long the lease lasts, and how often it is renewed; in time for a second attempt if the first one fails.
-fn lease_terms(options: &Operator) -> Result<Terms> {
+pub(crate) fn lease_terms(options: &Operator) -> Result<Terms> {
     let duration = options.lease_duration;
     let renew = options.lease_renewal.unwrap_or(duration / 3);
     anyhow::ensure!(

@@ -15,12 +15,14 @@
 //!                    current      bool: what is said about updates is what the update service says now
 //!                    conditions[] {type, status, reason, message, since}, those that people are shown
 //!                    updates[]    by decreasing version: version, image, url, recommended: statement, risks[]: names
-//! upgrade --to ...   object, action: requested|requestedAgain|alreadyThere, update {version, image, force}, warnings[]
+//!                    leftOut[]    sentences: updates that the graph or the status has no room for, and why
+//! upgrade --to ...   object, action: requested|requestedAgain|alreadyThere, update {architecture, version, image, force},
+//!                    warnings[]
 //! upgrade --clear    object, action: cleared|cancelled|nothingToClear, version, image
 //! channel            object, channel, channels[]; when set also action: set|cleared|unchanged
 //! accept             object, acceptedRisks[] {name, reason, until, ended}; when changed also action: changed|unchanged
 //! status             object, state: current|updating|failing|stopped|unknown, headline, message, advice[], version,
-//!                    image, conditions[], acceptedRisks[]
+//!                    image, conditions[], leftOut[]: sentences, acceptedRisks[]
 //! history            a list of the entries of status.history
 //! plan               object, from, to, channel, status, ways[] {name: shortest|fewestRisks, status,
 //!                    hops[] {from, to, provisional, basis: object|graph, recommended: statement,
@@ -61,7 +63,7 @@ pub(crate) fn run(options: &Upgrade) -> Result<Exit> {
     }
     if options.request.following.watch && !is_target(&options.request) {
         bail!(
-            "there is nothing to follow: use --watch with --to, --to-latest or --to-image, or `upgrade status --watch`"
+            "there is nothing to follow: use --watch with --to, --to-latest, --to-image or --to-multi-arch, or `upgrade status --watch`"
         );
     }
     let subject = Subject::of(&options.access);
@@ -101,7 +103,7 @@ async fn act<'o, S: Store>(store: &S, subject: &Subject, options: &'o Upgrade) -
 }
 
 fn is_target(request: &UpgradeRequest) -> bool {
-    request.to.is_some() || request.to_latest || request.to_image.is_some()
+    request.to.is_some() || request.to_latest || request.to_image.is_some() || request.to_multi_arch
 }
 
 fn is_asking(request: &UpgradeRequest) -> bool {

@@ -4,7 +4,8 @@ use clearway_conditions::{Reason, reason};
 use clearway_core::{Address, Arch, Digest, Version, redacted};
 use clearway_sources::service::ServiceError;
 
-use crate::api::{MULTI, Spec, Status};
+use crate::api::{Spec, Status};
+use crate::architecture::{is_multi, wants_multi};
 use crate::knowledge::NoKnowledge;
 use crate::reconciler::RE_EVALUATE;
 
@@ -61,8 +62,9 @@ impl Ask {
                 "The current cluster version is not a valid semantic version and cannot be used to calculate upgrades.";
             no(reason!("InvalidCurrentVersion"), message)
         })?;
-        let multi = status.desired.architecture.as_deref() == Some(MULTI);
-        let arch = if multi { "multi".parse().unwrap_or_else(|_| arch.clone()) } else { arch.clone() };
+        // Whoever asks for the change of architecture wants to know what there is after it.
+        let multi = is_multi(status) || wants_multi(spec);
+        let arch = if multi { Arch::MULTI.parse().unwrap_or_else(|_| arch.clone()) } else { arch.clone() };
         let (channel, id) = (channel.to_owned(), spec.cluster_id.to_ascii_lowercase());
         Ok(Ask { upstream, channel, arch, id, version })
     }
@@ -131,6 +133,7 @@ pub fn check_id(id: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::{MULTI, Update};
 
     fn spec(upstream: &str, id: &str, channel: &str) -> Spec {
         let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -163,5 +166,8 @@ mod tests {
         let mut multi = at("1.0.0");
         multi.desired.architecture = Some(MULTI.to_owned());
         assert_eq!(Ask::of(&spec("http://x", ID, "c"), &multi, None, &arch).unwrap().arch.as_str(), "multi");
+        let update = Update { architecture: Some(MULTI.to_owned()), ..Update::default() };
+        let wanted = Spec { desired_update: Some(update), ..spec("http://x", ID, "c") };
+        assert_eq!(Ask::of(&wanted, &at("1.0.0"), None, &arch).unwrap().arch.as_str(), "multi");
     }
 }

@@ -29,6 +29,7 @@ mod apply;
 mod hand_over;
 mod judge;
 mod ledger;
+mod observed_health;
 mod one;
 mod owner;
 mod pace;

@@ -7,7 +7,7 @@ use clearway_core::Timestamp;
 use crate::api::{Kind, Release, Status, UpdateState};
 use crate::ask::Trouble;
 use crate::graph_findings::GraphFindings;
-use crate::work::{Failure, Progress, Step, Work};
+use crate::work::{Failure, Progress, SEVERAL_FAILURES, Step, Work, reported_failures};
 
 condition_set! {
     /// What an object says of its version.
@@ -88,9 +88,10 @@ pub(crate) fn conditions(
     pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
     pass.report(Aspect::Available, available(status));
     pass.report(Aspect::ReleaseAccepted, accepted(status, work));
-    pass.report(Aspect::ReleaseApplied, applied(status, work));
-    pass.report(Aspect::Progressing, progressing(noun, status, work, !invalid.is_empty()));
-    pass.report(Aspect::Failing, failing(work));
+    let failures = update_failures(status, before, work);
+    pass.report(Aspect::ReleaseApplied, applied(status, work, &failures));
+    pass.report(Aspect::Progressing, progressing(noun, status, work, &failures, !invalid.is_empty()));
+    pass.report(Aspect::Failing, failing(&failures).unwrap_or_else(Verdict::ok));
     match invalid {
         [] => pass.clear(Problem::Invalid),
         [one] => pass.raise(
@@ -207,10 +208,8 @@ fn accepted(status: &Status, work: &Work) -> Verdict {
     }
 }
 
-fn applied(status: &Status, work: &Work) -> Verdict {
-    if let Work::Applying { progress, .. } = work
-        && let Some(failing) = failures(progress)
-    {
+fn applied(status: &Status, work: &Work, failures: &[Failure]) -> Verdict {
+    if let Some(failing) = failing(failures) {
         return failing;
     }
     let name = |version: &str, image: &str| if version.is_empty() { image.to_owned() } else { version.to_owned() };
@@ -234,21 +233,24 @@ fn step_reason(step: Step) -> Reason {
     Reason::sanitize(step.reason(), reason!("RetrievePayload"))
 }
 
-fn progressing(noun: &str, status: &Status, work: &Work, invalid: bool) -> Verdict {
+fn progressing(noun: &str, status: &Status, work: &Work, failures: &[Failure], invalid: bool) -> Verdict {
     let version = |release: &Release| {
         if release.version.is_empty() { release.image.clone() } else { release.version.clone() }
     };
     let current = version(&status.desired);
+    let unable = |towards: &str, failed: usize| {
+        let text = match failures {
+            [one] => one.message.clone(),
+            _ => format!("{failed} objects cannot be applied"),
+        };
+        Verdict::ok_because(reason!("Updating"), format!("Unable to apply {towards}: {text}"))
+    };
     match work {
-        Work::Applying { prepared, progress, .. } => {
-            let towards = &prepared.version;
-            let text = if progress.failures.is_empty() {
-                working(towards, progress)
-            } else {
-                format!("Unable to apply {towards}: {}", summary(&progress.failures))
-            };
-            Verdict::ok_because(reason!("Updating"), text)
+        Work::Applying { prepared, progress, .. } if failures.is_empty() => {
+            Verdict::ok_because(reason!("Updating"), working(&prepared.version, progress))
         }
+        Work::Applying { prepared, progress, .. } => unable(&prepared.version, progress.failed),
+        _ if !failures.is_empty() => unable(&current, failures.len()),
         Work::Accepted { prepared, .. } => {
             Verdict::ok_because(reason!("Updating"), format!("Working towards {}", prepared.version))
         }
@@ -271,29 +273,29 @@ fn working(towards: &str, progress: &Progress) -> String {
     format!("Working towards {towards}: {done} of {total} done ({percent}% complete){waiting}")
 }
 
-fn failing(work: &Work) -> Verdict {
-    let Work::Applying { progress, .. } = work else { return Verdict::ok() };
-    failures(progress).unwrap_or_else(Verdict::ok)
+/// What keeps the update that was begun from going on. What an earlier process reported counts until this one has
+/// something to say about it: after a restart nothing was observed yet.
+fn update_failures(status: &Status, before: &Conditions, work: &Work) -> Vec<Failure> {
+    match work {
+        Work::Applying { progress, .. } => progress.failures.clone(),
+        Work::Done { .. } => Vec::new(),
+        Work::Idle | Work::Preparing { .. } | Work::NotAccepted { .. } | Work::Accepted { .. } => {
+            reported_failures(&status.history, before)
+        }
+    }
 }
 
-/// What keeps an update from going on; nothing if nothing does.
-fn failures(progress: &Progress) -> Option<Verdict> {
-    Some(match progress.failures.as_slice() {
+/// The failures as one verdict; nothing if there are none.
+fn failing(failures: &[Failure]) -> Option<Verdict> {
+    Some(match failures {
         [] => return None,
         [one] => Verdict::bad(Reason::sanitize(&one.reason, reason!("UpdateFailed")), one.message.as_str()),
         many => {
             let mut lines: Vec<&str> = many.iter().map(|failure| failure.message.as_str()).collect();
             lines.sort_unstable();
             lines.dedup();
-            let message = format!("Multiple errors are preventing progress:\n* {}", lines.join("\n* "));
+            let message = format!("{SEVERAL_FAILURES}\n* {}", lines.join("\n* "));
             Verdict::bad(reason!("MultipleErrors"), message)
         }
     })
-}
-
-fn summary(failures: &[Failure]) -> String {
-    match failures {
-        [one] => one.message.clone(),
-        many => format!("{} objects cannot be applied", many.len()),
-    }
 }

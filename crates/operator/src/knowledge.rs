@@ -98,6 +98,12 @@ impl Knowledge {
         self.targets.binary_search_by(|target| target.version.cmp(version)).ok().and_then(|at| self.targets.get(at))
     }
 
+    /// The release of the present version, if it is one for several architectures.
+    pub fn multi_release(&self) -> Option<&Release> {
+        let is_multi = self.current.architecture.as_deref() == Some(MULTI);
+        Some(&self.current).filter(|current| is_multi && !current.image.is_empty())
+    }
+
     /// The part of the answer that this follows from: reading it again comes to the same.
     pub fn answer(&self) -> &[u8] {
         &self.answer

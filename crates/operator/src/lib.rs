@@ -6,9 +6,11 @@
 //! it works in a directory: [`embedded`].
 
 pub mod api;
+pub mod architecture;
 pub mod ask;
 pub mod carry_out;
 mod conditions;
+pub mod downgrade;
 pub mod driver;
 pub mod embedded;
 pub mod graph_findings;

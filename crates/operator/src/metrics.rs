@@ -107,9 +107,10 @@ fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
             let changes = i64::try_from(*changes).unwrap_or(i64::MAX);
             transitions.add(own(vec![("condition", condition.clone())]), changes);
         }
-        if let Work::Applying { order, progress, .. } = &shown.work {
-            let label = |kind: &str| own(vec![("version", order.release.version.clone()), ("type", kind.to_owned())]);
-            errors.add(own(vec![("version", order.release.version.clone())]), count(progress.failures.len()));
+        if let Work::Applying { prepared, progress, .. } = &shown.work {
+            let version = || ("version", prepared.version.clone());
+            let label = |kind: &str| own(vec![version(), ("type", kind.to_owned())]);
+            errors.add(own(vec![version()]), count(progress.failed));
             payload.add(label("applied"), count(progress.done));
             payload.add(label("pending"), count(progress.total.saturating_sub(progress.done)));
         }
@@ -217,6 +218,8 @@ impl Collector for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Release;
+    use crate::work::{Failure, Order, Prepared, Progress};
     use serde_json::json;
     use std::collections::BTreeMap;
     use std::sync::Arc;
@@ -270,5 +273,37 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
         assert!(!text.contains("condition=\"Ready\""), "what is not known is not said");
+    }
+
+    /// However many there are: a status names only some of them.
+    #[test]
+    fn every_object_that_cannot_be_applied_is_counted() {
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+            "spec": {"clusterID": "x"},
+        });
+        let failure =
+            |number: usize| Failure { reason: "Refused".into(), message: format!("ConfigMap shop/c{number}: no") };
+        let progress = Progress { done: 1, total: 40, ..Progress::default() };
+        let progress = progress.with_failures((0..25).map(failure).collect());
+        assert_eq!(progress.failures.len(), 11);
+        let order = Order { release: Release { image: "i".into(), ..Release::default() }, force: false };
+        let prepared = Prepared { version: "1.0.1".into(), ..Prepared::default() };
+        let shown = Shown {
+            object: Arc::new(object),
+            retrieved_at: None,
+            counts: Counts::default(),
+            transitions: Arc::default(),
+            work: Work::Applying { order, prepared, progress },
+            assessment: None,
+        };
+        let text = text(&[shown], true);
+        for line in [
+            "cluster_operator_payload_errors{kind=\"ClusterVersion\",name=\"version\",version=\"1.0.1\"} 25",
+            "cluster_version_payload{kind=\"ClusterVersion\",name=\"version\",version=\"1.0.1\",type=\"applied\"} 1",
+            "cluster_version_payload{kind=\"ClusterVersion\",name=\"version\",version=\"1.0.1\",type=\"pending\"} 39",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+        }
     }
 }

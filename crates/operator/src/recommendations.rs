@@ -9,7 +9,7 @@ use clearway_conditions::model::{Conditions, Generation, KeptFields, Pass, Verdi
 use clearway_conditions::{Reason, condition_set, reason};
 use clearway_core::Timestamp;
 
-use crate::api::{AcceptedRisk, ConditionalUpdate, Release};
+use crate::api::{ConditionalUpdate, Release, Spec};
 use crate::knowledge::Knowledge;
 
 condition_set! {
@@ -37,13 +37,12 @@ pub struct Recommendations {
 pub fn recommendations(
     knowledge: &Knowledge,
     assessment: &Assessment,
-    accepted: &[AcceptedRisk],
+    spec: &Spec,
     before: &[ConditionalUpdate],
     generation: Generation,
     now: Timestamp,
 ) -> Recommendations {
-    let taken =
-        |name: &str| accepted.iter().any(|risk| risk.name == name && risk.until.is_none_or(|until| now < until));
+    let taken = |name: &str| is_accepted(spec, name, now);
     let mut lists = Recommendations::default();
     for update in &assessment.updates {
         let Some(target) = knowledge.target(&update.version) else { continue };
@@ -62,6 +61,14 @@ pub fn recommendations(
         }
     }
     lists
+}
+
+/// Whether a risk is accepted: in Clearway's list, or in the one that OpenShift's clients write.
+fn is_accepted(spec: &Spec, name: &str, now: Timestamp) -> bool {
+    let ours = &spec.accepted_risks;
+    let mut theirs = spec.desired_update.iter().flat_map(|update| &update.accept_risks);
+    ours.iter().any(|risk| risk.name == name && risk.until.is_none_or(|until| now < until))
+        || theirs.any(|risk| risk.name == name)
 }
 
 fn said(

@@ -4,6 +4,7 @@
 //! writes is an [`Effect`] that the driver carries out; its outcome comes back as an [`Input`]. At rest a step gives
 //! nothing: a status is stored only if it differs from what the object has, compared as its CRD keeps it.
 
+mod events;
 mod settings;
 mod traffic;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_advice::Assessment;
-use clearway_advice::evidence::{Failure, FailureClass, ObjectQuestion, Observation, Question};
+use clearway_advice::evidence::{ObjectQuestion, Question};
 use clearway_advice::rounds::Rounds;
 use clearway_core::{Digest, Timestamp};
 use clearway_sources::service::Validator;
@@ -23,6 +24,7 @@ pub use settings::{CarryOut, Settings};
 pub use traffic::{Effect, Fetched, Input, ObjectRecords};
 
 use crate::api::{Status, UpdateState, VersionObject};
+use crate::architecture::MultiRelease;
 use crate::ask::{Ask, Trouble};
 use crate::conditions::Retrieval;
 use crate::kept::Kept;
@@ -30,7 +32,7 @@ use crate::knowledge::Knowledge;
 use crate::shape::Shape;
 use crate::status::{self, Known};
 use crate::wish::{Wish, same_image, wish};
-use crate::work::{Order, Work};
+use crate::work::{Order, Progress, Step, Work, reported_failures};
 
 /// The annotation that asks for everything to be looked at again; any change of its value does.
 pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
@@ -61,6 +63,8 @@ pub struct Reconciler {
     work: Work,
     /// What was asked of the driver last: preparing or applying.
     engaged: Option<Order>,
+    /// Whether that was begun by an earlier process.
+    resumes: bool,
     storing: bool,
     /// Not before this time after a failure to store.
     store_again: Option<Timestamp>,
@@ -146,6 +150,7 @@ impl Reconciler {
             looking: false,
             work: Work::Idle,
             engaged: None,
+            resumes: false,
             storing: false,
             store_again: None,
             stored_at: None,
@@ -392,7 +397,8 @@ impl Reconciler {
                     self.progress.composed &=
                         self.knowledge.as_ref().is_some_and(|known| known.digest == knowledge.digest);
                     if let Some(summary) = knowledge.findings.summary() {
-                        self.say(Event::new(Weight::Warning, "GraphFindings", summary), effects);
+                        let revision = knowledge.digest.to_string();
+                        self.say(Event::new(Weight::Warning, "GraphFindings", summary).about(&revision), effects);
                     }
                     self.knowledge = Some(Arc::new(*knowledge));
                     self.feed.validator = validator;
@@ -443,7 +449,10 @@ impl Reconciler {
         if let Err(why) = crate::ask::check_id(&object.spec.cluster_id) {
             invalid.push(format!("spec.clusterID: Invalid value: {:?}: {why}", object.spec.cluster_id));
         }
-        let order = match wish(&object.spec, &status) {
+        let wish = wish(&object.spec, &status, self.multi_release());
+        let resumes = matches!(wish, Wish::GoOn(_));
+        let mut unresolved = None;
+        let order = match wish {
             Wish::Keep => None,
             Wish::GoOn(order) | Wish::Begin(order) => Some(order),
             Wish::Invalid(why) => {
@@ -451,12 +460,20 @@ impl Reconciler {
                 // What is being done was asked for before, and goes on.
                 self.engaged.clone()
             }
+            Wish::Unresolved { order, why } => {
+                unresolved = Some(match why {
+                    None => Work::Preparing { order, step: Step::Retrieve },
+                    Some(why) => Work::NotAccepted { order, step: Step::Retrieve, why },
+                });
+                self.engaged.clone()
+            }
         };
         if self.settings.carry_out == CarryOut::Never {
             // Reported where whoever asked for the update looks: doing nothing in silence would look like a hang.
+            let order = order.or(unresolved.and_then(|work| work.order().cloned()));
             self.work = order.map_or(Work::Idle, |order| Work::NotAccepted {
                 order,
-                step: crate::work::Step::Preconditions,
+                step: Step::Preconditions,
                 why: ADVICE_ONLY.to_owned(),
             });
             return invalid;
@@ -466,7 +483,11 @@ impl Reconciler {
         };
         match (&self.engaged, order) {
             (Some(engaged), Some(order)) if same(engaged, &order) => {}
-            (None, None) => {}
+            (None, None) => {
+                let work = unresolved.unwrap_or_default();
+                self.tell_of(&work, effects);
+                self.work = work;
+            }
             (Some(_), None) => {
                 // Done and stored, or taken back before anything was written.
                 effects.push(Effect::Stop);
@@ -476,8 +497,9 @@ impl Reconciler {
                 if engaged.is_some() {
                     effects.push(Effect::Stop);
                 }
-                self.work = Work::Preparing { order: order.clone(), step: crate::work::Step::Retrieve };
+                self.work = Work::Preparing { order: order.clone(), step: Step::Retrieve };
                 self.engaged = Some(order.clone());
+                self.resumes = resumes;
                 effects.push(Effect::Prepare(order));
             }
         }
@@ -490,12 +512,27 @@ impl Reconciler {
             });
             if begun {
                 let (order, prepared) = (order.clone(), prepared.clone());
-                let progress = crate::work::Progress { total: prepared.objects, ..Default::default() };
+                let reported = reported_failures(&status.history, &status.conditions);
+                let progress = Progress { total: prepared.objects, ..Progress::default() }.with_failures(reported);
                 effects.push(Effect::Apply(order.clone(), prepared.clone()));
-                self.work = Work::Applying { order, prepared, progress };
+                let work = Work::Applying { order, prepared, progress };
+                self.tell_of(&work, effects);
+                self.work = work;
             }
         }
         invalid
+    }
+
+    /// What the update service says of the present version as a multi-architecture release.
+    fn multi_release(&self) -> MultiRelease<'_> {
+        match (&self.knowledge, &self.feed.trouble) {
+            (Some(knowledge), _) => knowledge.multi_release().map_or(
+                MultiRelease::Unavailable("the update service has no multi-architecture release of this version"),
+                MultiRelease::Found,
+            ),
+            (None, Some(trouble)) => MultiRelease::Unavailable(&trouble.message),
+            (None, None) => MultiRelease::Pending,
+        }
     }
 
     /// Stores the status if it differs from what the object has.
@@ -575,85 +612,6 @@ impl Reconciler {
             self.kept = Some(kept.clone());
             effects.push(Effect::Keep(Box::new(kept)));
         }
-    }
-
-    fn tell_of(&mut self, work: &Work, effects: &mut Vec<Effect>) {
-        let name = |order: &Order| format!("version={:?} image={:?}", order.release.version, order.release.image);
-        let (order, weight, reason, message) = match work {
-            Work::Preparing { order, step: crate::work::Step::Retrieve } => {
-                (order, Weight::Normal, "RetrievePayload", format!("Retrieving and verifying payload {}", name(order)))
-            }
-            Work::NotAccepted { order, step, why } => {
-                let reason = match step {
-                    crate::work::Step::Retrieve => "RetrievePayloadFailed",
-                    crate::work::Step::Load => "LoadPayloadFailed",
-                    crate::work::Step::VerifyVersion => "VerifyPayloadVersionFailed",
-                    crate::work::Step::Preconditions => "PreconditionBlock",
-                };
-                (order, Weight::Warning, reason, format!("{} {why}", name(order)))
-            }
-            Work::Accepted { order, .. } => {
-                (order, Weight::Normal, "PayloadLoaded", format!("Payload loaded {}", name(order)))
-            }
-            Work::Done { order, .. } => {
-                (order, Weight::Normal, "UpdateCompleted", format!("Update completed {}", name(order)))
-            }
-            _ => return,
-        };
-        if std::mem::discriminant(work) != std::mem::discriminant(&self.work)
-            || matches!(work, Work::NotAccepted { .. })
-        {
-            self.say(Event::new(weight, reason, message).about(order.name()), effects);
-        }
-    }
-
-    /// Takes in whether somebody answered a query. What counts is the whole round: one answer is enough.
-    fn note_answer(&mut self, result: &Result<Observation<clearway_promql::eval::Value>, Failure>) {
-        match result {
-            Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
-                self.metrics.unreachable.get_or_insert_with(|| failure.message.clone());
-            }
-            // Whatever else went wrong, somebody answered.
-            _ => self.metrics.answered = true,
-        }
-    }
-
-    /// Tells when the metrics store goes away, and when it is back.
-    fn tell_of_metrics(&mut self, effects: &mut Vec<Effect>) {
-        let MetricsContact { answered, unreachable, away } = std::mem::take(&mut self.metrics);
-        self.metrics.away = away;
-        match unreachable {
-            _ if answered => {
-                if away {
-                    self.say(
-                        Event::new(Weight::Normal, "MetricsReachable", "Queries of risks are answered again."),
-                        effects,
-                    );
-                    self.metrics.away = false;
-                }
-            }
-            Some(why) if !away => {
-                let message = format!("Queries of risks get no answer: {why}");
-                self.say(Event::new(Weight::Warning, "MetricsUnreachable", message), effects);
-                self.metrics.away = true;
-            }
-            _ => return,
-        }
-        // So that the other is said again when it happens again.
-        let over = if self.metrics.away { "MetricsReachable" } else { "MetricsUnreachable" };
-        self.said.retain(|said| !said.starts_with(&format!("{over}\n")));
-    }
-
-    /// Says something once until something else is said under the same word.
-    fn say(&mut self, event: Event, effects: &mut Vec<Effect>) {
-        let Event { reason, message, .. } = &event;
-        let key = format!("{reason}\n{message}");
-        if self.said.contains(&key) {
-            return;
-        }
-        self.said.retain(|said| !said.starts_with(&format!("{reason}\n")));
-        self.said.insert(key);
-        effects.push(Effect::Tell(event));
     }
 }
 

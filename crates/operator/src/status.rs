@@ -8,6 +8,7 @@ use clearway_core::Timestamp;
 use serde_json::Value;
 
 use crate::api::{Release, Spec, Status, UpdateState, VersionObject};
+use crate::architecture::changes_architecture;
 use crate::conditions::{self, Retrieval, Sayings};
 use crate::history;
 use crate::knowledge::Knowledge;
@@ -59,9 +60,13 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
     move_on(&mut status, object, known.work, now);
     let assessment = known.knowledge.map(|knowledge| knowledge.plan.assess(&known.evidence, now));
     let lists = match known.knowledge.zip(assessment.as_ref()) {
+        // Until the architecture was changed, that is the only update.
+        Some((knowledge, _)) if changes_architecture(&object.spec, &status) => Recommendations {
+            available: knowledge.multi_release().into_iter().cloned().collect(),
+            conditional: Vec::new(),
+        },
         Some((knowledge, assessment)) => {
-            let (accepted, before) = (&object.spec.accepted_risks, &before.conditional_updates);
-            recommendations(knowledge, assessment, accepted, before, generation, now)
+            recommendations(knowledge, assessment, &object.spec, &before.conditional_updates, generation, now)
         }
         // What is stored is of another process; it stands for the moment until the service has been asked.
         None if matches!(known.retrieval, Retrieval::NotYet) => Recommendations {
@@ -70,7 +75,9 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         },
         None => Recommendations::default(),
     };
-    if let Some(knowledge) = known.knowledge.filter(|known| known.current.version == status.desired.version) {
+    let described = known.knowledge.filter(|known| known.current.version == status.desired.version);
+    // While the architecture is to be changed, the service speaks of the other release of this version.
+    if let Some(knowledge) = described.filter(|_| !changes_architecture(&object.spec, &status)) {
         describe(&mut status.desired, &knowledge.current);
     }
     (status.available_updates, status.conditional_updates) = (lists.available, lists.conditional);

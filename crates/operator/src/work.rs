@@ -4,9 +4,15 @@
 //! written. Then the status says that the update has begun, and only when that is stored *applying* starts: whoever
 //! comes back after a crash finds in the history what to go on with.
 
+use clearway_conditions::{Conditions, ObjectId, Status as Word};
 use clearway_core::Timestamp;
 
-use crate::api::Release;
+use crate::api::{Release, UpdateHistory};
+
+/// Failures that are named at most.
+const REPORTED: usize = 10;
+/// How the message of several failures begins; each of them follows on a line of its own, behind `* `.
+pub(crate) const SEVERAL_FAILURES: &str = "Multiple errors are preventing progress:";
 
 /// What is to be brought about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,8 +116,10 @@ pub struct Progress {
     pub total: usize,
     /// What is being waited for, a few names.
     pub waiting_on: Vec<String>,
-    /// What keeps it from going on, with a word for each; it is tried again.
+    /// What keeps it from going on, with a word for each; it is tried again. Of very many only the first, and how many more.
     pub failures: Vec<Failure>,
+    /// How many there are in all.
+    pub failed: usize,
 }
 
 /// Something that keeps an update from going on.
@@ -121,6 +129,46 @@ pub struct Failure {
     pub reason: String,
     /// A sentence that names the object.
     pub message: String,
+}
+
+impl Progress {
+    /// The same with these failures, in order and each once.
+    #[must_use]
+    pub fn with_failures(self, mut failures: Vec<Failure>) -> Self {
+        failures.sort();
+        failures.dedup();
+        let failed = failures.len();
+        if failed > REPORTED {
+            failures.truncate(REPORTED);
+            let message = format!("and {} more", failed - REPORTED);
+            failures.push(Failure { reason: "MoreFailures".to_owned(), message });
+        }
+        Progress { failures, failed, ..self }
+    }
+}
+
+impl Failure {
+    /// Whether its sentence names this object.
+    pub fn is_about(&self, id: &ObjectId) -> bool {
+        self.message.strip_prefix(&id.to_string()).is_some_and(|rest| rest.starts_with([' ', ':']))
+    }
+}
+
+/// The failures of the update that is being carried out, as the status reports them. A process that has just started has
+/// observed nothing, so they count until it has.
+pub(crate) fn reported_failures(history: &[UpdateHistory], conditions: &Conditions) -> Vec<Failure> {
+    let open = history.first().filter(|entry| entry.completion_time.is_none());
+    let (Some(open), Some(failing)) = (open, conditions.get("Failing")) else { return Vec::new() };
+    // A failure from before this update began is about another release.
+    let ours = failing.last_transition_time.is_some_and(|since| since >= open.started_time);
+    if failing.status != Word::True || !ours {
+        return Vec::new();
+    }
+    let failure = |message: &str| Failure { reason: failing.reason.to_owned(), message: message.to_owned() };
+    match failing.message.strip_prefix(SEVERAL_FAILURES) {
+        Some(lines) => lines.split("\n* ").filter(|line| !line.is_empty()).map(failure).collect(),
+        None => vec![failure(failing.message)],
+    }
 }
 
 impl Work {

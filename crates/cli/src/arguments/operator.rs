@@ -146,3 +146,22 @@ pub(crate) enum QueryPace {
     /// One; then the rest between rounds, before any other
     Single,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    /// As OpenShift's operator: a lease of a minute that is renewed three times in it (15 writes in five minutes).
+    #[test]
+    fn the_lease_lasts_a_minute_by_default_and_is_renewed_every_20_seconds() {
+        let parsed = Arguments::try_parse_from(["clearway", "operator"]).unwrap();
+        let Command::Operator(operator) = parsed.command else { panic!() };
+        assert_eq!((operator.lease_duration, operator.lease_renewal), (Duration::from_mins(1), None));
+        let terms = crate::operator::lease_terms(&operator).unwrap();
+        assert_eq!(terms, clearway_operator::lease::Terms::default());
+        assert_eq!(terms.renew, Duration::from_secs(20));
+    }
+}

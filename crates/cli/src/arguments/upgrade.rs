@@ -15,6 +15,8 @@ Examples:
   clearway upgrade --to 4.6.43 --watch                ask for an update and follow it
   clearway upgrade --to 4.7.4 --allow-not-recommended
   clearway upgrade --to-image registry.example.com/release@sha256:2b8e... --allow-explicit-upgrade
+  clearway upgrade --to 4.6.41 --allow-explicit-upgrade    roll back to the release before the present one
+  clearway upgrade --to-multi-arch                    change to the release for several architectures
   clearway upgrade --clear                            take a request back
   clearway upgrade --state demo                       a state directory in place of a cluster
   clearway upgrade --component mesh                   an add-on in place of the platform
@@ -122,6 +124,9 @@ pub(crate) struct UpgradeRequest {
     /// Update to this release image, by digest
     #[arg(long, value_name = "PULLSPEC", group = "target")]
     pub(crate) to_image: Option<String>,
+    /// Change to the multi-architecture release of the present version
+    #[arg(long, group = "target")]
+    pub(crate) to_multi_arch: bool,
     /// Take a requested update back
     #[arg(long, conflicts_with_all = ["target", "watch"])]
     pub(crate) clear: bool,
@@ -134,7 +139,8 @@ pub(crate) struct UpgradeRequest {
     /// Ask although another update is being carried out, fails, or the object is invalid
     #[arg(long, requires = "target")]
     pub(crate) allow_upgrade_with_warnings: bool,
-    /// Waive the operator's own checks of the release, its signature among them; it is recorded in the history
+    /// Waive the operator's own checks of the release, its signature and that it is no downgrade among them; it is recorded
+    /// in the history
     #[arg(long, requires = "target")]
     pub(crate) force: bool,
     #[command(flatten)]

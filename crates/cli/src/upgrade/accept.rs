@@ -136,8 +136,15 @@ impl Change {
         after
     }
 
-    /// A name that nothing carries is likely misspelt, but may belong to an update that is still to come.
+    /// A name that nothing carries is likely misspelt, but may belong to an update that is still to come. What OpenShift's
+    /// clients accepted is theirs to take back.
     fn warn(&self, found: &Found) {
+        for risk in found.object.spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
+            if self.remove.contains(&risk.name) {
+                let name = printable(&risk.name);
+                output::print_note!("warning: {name} is still accepted in spec.desiredUpdate.acceptRisks");
+            }
+        }
         for risk in &self.add {
             let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
             if !risks.any(|known| known.name == risk.name) {
@@ -147,6 +154,18 @@ impl Change {
     }
 }
 
+/// Every risk that counts as accepted. What OpenShift's clients accept has a name and nothing else.
+pub(super) fn accepted(spec: &Spec) -> Vec<AcceptedRisk> {
+    let mut all = spec.accepted_risks.clone();
+    for risk in spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
+        if !all.iter().any(|known| known.name == risk.name) {
+            let reason = "accepted in spec.desiredUpdate.acceptRisks".to_owned();
+            all.push(AcceptedRisk { name: risk.name.clone(), reason, until: None });
+        }
+    }
+    all
+}
+
 /// The accepted risks as JSON, each with whether its time is over.
 pub(super) fn as_json(spec: &Spec, now: Timestamp) -> Vec<Value> {
     let one = |risk: &AcceptedRisk| {
@@ -154,7 +173,7 @@ pub(super) fn as_json(spec: &Spec, now: Timestamp) -> Vec<Value> {
         value["ended"] = is_over(risk, now).into();
         value
     };
-    spec.accepted_risks.iter().map(one).collect()
+    accepted(spec).iter().map(one).collect()
 }
 
 pub(super) fn is_over(risk: &AcceptedRisk, now: Timestamp) -> bool {
@@ -167,15 +186,16 @@ fn show(spec: &Spec, subject: &Subject, action: Option<&str>, now: Timestamp, fo
         data["action"] = action.into();
     }
     output::print_data(format, &data, || {
-        if spec.accepted_risks.is_empty() {
+        let accepted = accepted(spec);
+        if accepted.is_empty() {
             return "No risks are accepted.".to_owned();
         }
-        let row = |risk: &AcceptedRisk| {
+        let row = |risk: AcceptedRisk| {
             let until = risk.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
-            let over = if is_over(risk, now) { " (over)" } else { "" };
-            vec![risk.name.clone(), format!("{until}{over}"), risk.reason.clone()]
+            let over = if is_over(&risk, now) { " (over)" } else { "" };
+            vec![risk.name, format!("{until}{over}"), risk.reason]
         };
-        output::table(&["RISK", "UNTIL", "REASON"], spec.accepted_risks.iter().map(row))
+        output::table(&["RISK", "UNTIL", "REASON"], accepted.into_iter().map(row))
     })?;
     Ok(Exit::Yes)
 }

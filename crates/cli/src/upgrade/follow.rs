@@ -110,7 +110,7 @@ impl Watch<'_> {
         self.trouble = None;
         if let Some(wanted) = self.wanted {
             let now = &found.raw["spec"]["desiredUpdate"];
-            if ["version", "image"].iter().any(|field| now[field] != wanted[field]) {
+            if ["architecture", "version", "image"].iter().any(|field| now[field] != wanted[field]) {
                 self.line.clear();
                 let asked = match now["version"].as_str().filter(|text| !text.is_empty()).or(now["image"].as_str()) {
                     Some(other) => format!("{} is asked for by now", printable(other)),

@@ -33,6 +33,8 @@ struct List<'a> {
     current: bool,
     conditions: Vec<Said>,
     updates: Vec<Listed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,6 +69,7 @@ pub(super) fn run(found: &Found, subject: &Subject, all: bool, format: DataForma
         current,
         conditions: Said::all(&found.status.conditions),
         updates: updates.iter().map(listed).collect(),
+        left_out: left_out(&found.status.conditions),
     };
     if format == DataFormat::Table {
         warnings(found, subject, updates.iter().any(Known::is_recommended));
@@ -92,11 +95,7 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
     }
     let verb = if any { "refresh" } else { "display" };
     match conditions.get("RetrievedUpdates") {
-        Some(condition) if condition.status == Word::True => {
-            if let Some(message) = left_out(conditions) {
-                output::print_note!("warning: {message}\n");
-            }
-        }
+        Some(condition) if condition.status == Word::True => {}
         Some(condition) => {
             let Condition { reason, message, .. } = condition;
             output::print_note!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));
@@ -111,6 +110,9 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
         None => output::print_note!(
             "warning: Cannot {verb} available updates: no operator has said yet whether they were retrieved.\n"
         ),
+    }
+    for message in left_out(conditions) {
+        output::print_note!("warning: {message}\n");
     }
 }
 

@@ -2,7 +2,8 @@
 //! object at the same time neither disturbs them nor is disturbed.
 
 use anyhow::{Context as _, Result};
-use clearway_operator::api::{Update, UpdateState};
+use clearway_operator::api::{MULTI, Update, UpdateState};
+use clearway_operator::architecture::is_multi;
 use clearway_operator::reconciler::RE_EVALUATE;
 use clearway_operator::wish::same_image;
 use clearway_sources::clock;
@@ -28,6 +29,7 @@ pub(super) async fn update<S: Store>(
     let wanted = match (&options.to, &options.to_image) {
         (Some(version), _) => Wanted::Version(version),
         (None, Some(image)) => Wanted::Image(image),
+        (None, None) if options.to_multi_arch => Wanted::MultiArch,
         (None, None) => Wanted::Latest,
     };
     let allowed = Allowed {
@@ -63,6 +65,7 @@ pub(super) async fn update<S: Store>(
     let asked = ask(&found, &target, options.force);
     let stored = store.patch(&subject.key(), Part::Main, &asked.patch).await.context("unable to upgrade")?;
     let shown = match target.version.as_str() {
+        _ if target.multi => "multi cluster architecture".to_owned(),
         "" => format!("release image {}", printable(&target.image)),
         version => printable(version),
     };
@@ -70,7 +73,7 @@ pub(super) async fn update<S: Store>(
     let data = json!({
         "object": subject,
         "action": if asked.again { "requestedAgain" } else { "requested" },
-        "update": {"version": target.version, "image": target.image, "force": options.force},
+        "update": {"architecture": architecture(&target), "version": target.version, "image": target.image, "force": options.force},
         "warnings": target.warnings,
     });
     if options.following.watch && format == DataFormat::Json {
@@ -106,7 +109,8 @@ struct Asked {
 /// written again, so the operator is asked to look again.
 fn ask(found: &Found, target: &Target, force: bool) -> Asked {
     let before = &found.raw["spec"]["desiredUpdate"];
-    let mut update = json!({"architecture": "", "version": target.version, "image": target.image, "force": force});
+    let mut update =
+        json!({"architecture": architecture(target), "version": target.version, "image": target.image, "force": force});
     let says = |field: &str| match &before[field] {
         Value::Null => update[field] == "" || update[field] == false,
         value => *value == update[field],
@@ -121,6 +125,11 @@ fn ask(found: &Found, target: &Target, force: bool) -> Asked {
         patch["metadata"] = json!({"annotations": {RE_EVALUATE: clock::now().to_string()}});
     }
     Asked { patch, again }
+}
+
+/// As the spec names it.
+fn architecture(target: &Target) -> &'static str {
+    if target.multi { MULTI } else { "" }
 }
 
 /// Takes a request back.
@@ -171,6 +180,7 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
 /// Whether a request is for what is being kept or brought about already.
 fn is_there(found: &Found, update: &Update) -> bool {
     let desired = &found.status.desired;
-    update.version.as_ref().is_none_or(|version| *version == desired.version)
+    update.architecture.as_ref().is_none_or(|_| is_multi(&found.status))
+        && update.version.as_ref().is_none_or(|version| *version == desired.version)
         && update.image.as_ref().is_none_or(|image| same_image(image, &desired.image))
 }

@@ -2,6 +2,7 @@
 
 use clearway_conditions::{Condition, Status as Word};
 use clearway_operator::api::{Update, UpdateHistory, UpdateState};
+use clearway_operator::architecture::changes_architecture;
 use clearway_operator::wish::same_image;
 use serde::Serialize;
 
@@ -75,6 +76,12 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
     if let Some(generation) = found.object.metadata.generation
         && status.observed_generation < generation
     {
+        // OpenShift's operator does not say that it has seen the spec while it refuses what that asks for.
+        if let Some(update) = wanted
+            && condition("ReleaseAccepted").is_some_and(|accepted| refuses(&accepted, update))
+        {
+            return prepared(found, subject, &named(update).unwrap_or_default());
+        }
         let asked = wanted.and_then(named).map(|name| format!("; {name} is asked for")).unwrap_or_default();
         let advice = "If this stays so, see that the operator is running.".to_owned();
         let headline = format!("{noun}: the operator has not taken up the latest spec yet{asked}");
@@ -88,7 +95,7 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
     }
     let newest = status.history.first();
     if let Some(update) = wanted
-        && !newest.is_some_and(|entry| is_of(entry, update))
+        && (!newest.is_some_and(|entry| is_of(entry, update)) || changes_architecture(&found.object.spec, status))
     {
         return prepared(found, subject, &named(update).unwrap_or_default());
     }
@@ -154,9 +161,18 @@ fn is_true(condition: &Condition<'_>) -> bool {
     condition.status == Word::True
 }
 
+/// Whether `ReleaseAccepted` refuses exactly this update: its message names the version or the image, in quotes.
+fn refuses(accepted: &Condition<'_>, update: &Update) -> bool {
+    let names = |field: &str, value: &Option<String>| {
+        value.as_ref().is_none_or(|value| accepted.message.contains(&format!("{field}={value:?}")))
+    };
+    accepted.status == Word::False && names("version", &update.version) && names("image", &update.image)
+}
+
 /// What an update is called; nothing if it names nothing.
 pub(super) fn named(update: &Update) -> Option<String> {
-    update.version.as_deref().or(update.image.as_deref()).map(printable)
+    let multi = if update.architecture.is_some() { " for several architectures" } else { "" };
+    update.version.as_deref().or(update.image.as_deref()).map(|name| format!("{}{multi}", printable(name)))
 }
 
 /// What an entry of the history is called.

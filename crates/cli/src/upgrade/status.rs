@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use clearway_conditions::Condition;
 use clearway_core::{Timestamp, humanize};
-use clearway_operator::api::AcceptedRisk;
 use clearway_sources::clock;
 use clearway_sources::store::Store;
 use serde_json::json;
 
 use super::object::{Found, Subject};
 use super::standing::{Standing, judge, shown};
-use super::words::{Said, indented};
+use super::words::{Said, indented, left_out};
 use super::{accept, follow};
 use crate::arguments::{DataFormat, UpgradeStatus};
 use crate::exit::Exit;
@@ -30,7 +29,7 @@ pub(super) async fn run<S: Store>(
     }
     let found = subject.fetch(store).await?;
     let (now, standing) = (options.now.unwrap_or_else(clock::now), judge(&found, subject));
-    let data = json!({
+    let mut data = json!({
         "object": subject,
         "state": standing.state,
         "headline": standing.headline,
@@ -41,6 +40,10 @@ pub(super) async fn run<S: Store>(
         "conditions": Said::all(&found.status.conditions),
         "acceptedRisks": accept::as_json(&found.object.spec, now),
     });
+    let left_out = left_out(&found.status.conditions);
+    if !left_out.is_empty() {
+        data["leftOut"] = left_out.into();
+    }
     output::print_data(format, &data, || text(&found, &standing, now))?;
     Ok(standing.state.exit())
 }
@@ -73,12 +76,19 @@ fn text(found: &Found, standing: &Standing, now: Timestamp) -> String {
     if !rows.is_empty() {
         let _ = write!(out, "\n{}", output::table(&["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"], rows));
     }
-    let accepted: Vec<&AcceptedRisk> = found.object.spec.accepted_risks.iter().collect();
+    let left_out = left_out(&found.status.conditions);
+    if !left_out.is_empty() {
+        out.push_str("\nUpdates left out:\n");
+        for message in left_out {
+            let _ = writeln!(out, "  {}", indented(&message, 2));
+        }
+    }
+    let accepted = accept::accepted(&found.object.spec);
     if !accepted.is_empty() {
         out.push_str("\nAccepted risks:\n");
         for risk in accepted {
             let until = match risk.until {
-                Some(until) if accept::is_over(risk, now) => format!(", over since {until}"),
+                Some(until) if accept::is_over(&risk, now) => format!(", over since {until}"),
                 Some(until) => format!(", until {until}"),
                 None => String::new(),
             };

@@ -7,6 +7,8 @@
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
 use clearway_operator::api::{Status, UpdateState};
+use clearway_operator::architecture::is_multi;
+use clearway_operator::downgrade::CurrentRelease;
 use clearway_operator::wish::same_image;
 use clearway_sources::oci::Image;
 
@@ -21,6 +23,8 @@ pub(super) enum Wanted<'a> {
     Version(&'a Version),
     Latest,
     Image(&'a str),
+    /// The present version for several architectures.
+    MultiArch,
 }
 
 /// What was allowed.
@@ -45,7 +49,10 @@ pub(super) enum Choice {
 pub(super) struct Target {
     /// Empty if it is not known.
     pub(super) version: String,
+    /// Empty if the operator has to find it out.
     pub(super) image: String,
+    /// Whether it is the release for several architectures.
+    pub(super) multi: bool,
     /// Whether it is what is being brought about already.
     pub(super) again: bool,
     /// What the person who asks should know.
@@ -64,8 +71,10 @@ const FORCED: &str = "--force overrides cluster verification of your supplied re
 
 /// Chooses; `noun` is what the object is called in sentences.
 pub(super) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun: &str) -> Result<Choice, Refusal> {
-    if let Wanted::Image(image) = wanted {
-        check_image(image, allowed.force)?;
+    match wanted {
+        Wanted::Image(image) => check_image(image, allowed.force)?,
+        Wanted::MultiArch => return multi_arch(status, allowed, noun),
+        Wanted::Version(_) | Wanted::Latest => {}
     }
     let updates = known(status);
     let found = match wanted {
@@ -75,6 +84,7 @@ pub(super) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun
             updates.iter().find(|known| known.release.version == version)
         }
         Wanted::Image(image) => updates.iter().find(|known| same_image(&known.release.image, image)),
+        Wanted::MultiArch => None,
     };
     let mut choice = match (there_already(status, wanted, noun), found) {
         (Some(choice), _) => choice,
@@ -82,6 +92,9 @@ pub(super) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun
         (None, None) => unmatched(status, wanted, allowed, &updates, noun)?,
     };
     if let Choice::Update(target) = &mut choice {
+        if !target.again {
+            target.warnings.extend(downgrade(status, target, allowed)?);
+        }
         if matches!(wanted, Wanted::Image(image) if is_by_tag(image)) {
             target.warnings.push(BY_TAG.to_owned());
         }
@@ -138,7 +151,7 @@ fn there_already(status: &Status, wanted: Wanted<'_>, noun: &str) -> Option<Choi
             (desired.version == version, format!("version {version}"), desired.image.as_str())
         }
         Wanted::Image(image) => (same_image(&desired.image, image), printable(image), image),
-        Wanted::Latest => return None,
+        Wanted::Latest | Wanted::MultiArch => return None,
     };
     if !is_it {
         return None;
@@ -148,7 +161,7 @@ fn there_already(status: &Status, wanted: Wanted<'_>, noun: &str) -> Option<Choi
         return Some(Choice::AlreadyThere(format!("{noun} is already at {shown}")));
     }
     let (version, image) = (desired.version.clone(), image.to_owned());
-    Some(Choice::Update(Target { version, image, again: true, warnings: Vec::new() }))
+    Some(Choice::Update(Target { version, image, again: true, ..Target::default() }))
 }
 
 /// A target that is known.
@@ -171,7 +184,7 @@ fn chosen(known: &Known<'_>, wanted: Wanted<'_>, allowed: Allowed) -> Result<Tar
     }
     // The name that was given is kept: it may be that of a mirror.
     let image = if let Wanted::Image(image) = wanted { image.to_owned() } else { release.image.clone() };
-    Ok(Target { version: release.version.clone(), image, again: false, warnings })
+    Ok(Target { version: release.version.clone(), image, warnings, ..Target::default() })
 }
 
 /// What is in no list: named explicitly, there before, or nothing.
@@ -183,7 +196,8 @@ fn unmatched(
     noun: &str,
 ) -> Result<Choice, Refusal> {
     let explicit = |version: String, image: &str, warning: String| {
-        Ok(Choice::Update(Target { version, image: image.to_owned(), again: false, warnings: vec![warning] }))
+        let (image, warnings) = (image.to_owned(), vec![warning]);
+        Ok(Choice::Update(Target { version, image, warnings, ..Target::default() }))
     };
     let possible = possible(updates, allowed);
     let next = match wanted {
@@ -192,7 +206,7 @@ fn unmatched(
             return explicit(String::new(), image, warning.to_owned());
         }
         Wanted::Image(_) => "--allow-explicit-upgrade to continue with the update",
-        Wanted::Latest => "--to-image to continue with the update",
+        Wanted::Latest | Wanted::MultiArch => "--to-image to continue with the update",
         Wanted::Version(version) => {
             let version = version.to_string();
             match status.history.iter().find(|entry| entry.version == version && !entry.image.is_empty()) {
@@ -266,13 +280,50 @@ fn not_retrieved(status: &Status) -> Option<(&str, &str)> {
     }
 }
 
-/// `Upgradeable=False` speaks of another minor version only; whoever asks for one should know before the operator says so.
+/// The release for several architectures of the present version. Only the operator can tell where it is.
+fn multi_arch(status: &Status, allowed: Allowed, noun: &str) -> Result<Choice, Refusal> {
+    let version = &status.desired.version;
+    if version.is_empty() {
+        return Err(no(format!("{noun} has no version yet, so there is none to have for several architectures.")));
+    }
+    if is_multi(status) {
+        let version = printable(version);
+        return Ok(Choice::AlreadyThere(format!("{noun} is already at the multi-architecture release of {version}")));
+    }
+    let warnings = if allowed.force { vec![FORCED.to_owned()] } else { Vec::new() };
+    Ok(Choice::Update(Target { version: version.clone(), multi: true, warnings, ..Target::default() }))
+}
+
+/// What the operator does with an older release (U23): it refuses it unless it is the previous one or forced, and records it.
+fn downgrade(status: &Status, target: &Target, allowed: Allowed) -> Result<Option<String>, Refusal> {
+    let before = status.history.iter().find(|entry| same_image(&entry.image, &target.image));
+    let version = match (target.version.as_str(), before) {
+        ("", Some(entry)) => &entry.version,
+        (version, _) => version,
+    };
+    if version.is_empty() && !status.desired.version.is_empty() && !allowed.force {
+        let current = printable(&status.desired.version);
+        return Ok(Some(format!(
+            "The version of this image is not known here. If it is older than {current}, the operator refuses it, unless it is the previous release or --force is given."
+        )));
+    }
+    let Some(downgrade) = CurrentRelease::of(status).downgrade_to(version, &target.image) else { return Ok(None) };
+    match downgrade.refusal() {
+        Some(why) if !allowed.force => Err(no(format!(
+            "{}. specify --force to continue with the update; that also waives the other checks of the release.",
+            printable(&why)
+        ))),
+        _ => Ok(Some(format!("{} The operator records this in the history.", printable(&downgrade.record())))),
+    }
+}
+
+/// `Upgradeable=False` speaks of another minor version only; whoever asks for one should know what becomes of it.
 fn another_minor(status: &Status, version: &str) -> Option<String> {
     let upgradeable = status.conditions.get("Upgradeable").filter(|condition| condition.status == Word::False)?;
     let (to, from) = (version.parse::<Version>().ok()?, status.desired.version.parse::<Version>().ok()?);
     ((to.major(), to.minor()) > (from.major(), from.minor())).then(|| {
         let (reason, message) = (printable(upgradeable.reason), clean(upgradeable.message));
-        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} The operator may not accept the update.")
+        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} Clearway's operator carries the update out and records this in the history; OpenShift's operator refuses it unless --force is given.")
     })
 }
 

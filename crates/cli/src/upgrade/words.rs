@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::output::printable;
 
+/// The condition that names updates which cannot be stored in the status.
+const LEFT_OUT: &str = "clearway.dev/UpdatesLeftOut";
+
 /// What is said of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Statement {
@@ -70,8 +73,15 @@ pub(super) fn reason_and_message(reason: &str, message: &str) -> String {
     format!("  Reason: {}\n  Message: {}", printable(reason), indented(&clean(message), 2))
 }
 
-/// What the operator could not use of the graph: where an update went that somebody expected (U8).
-pub(super) fn left_out(conditions: &Conditions) -> Option<String> {
-    let retrieved = conditions.get("RetrievedUpdates")?;
-    (retrieved.status == Word::True && !retrieved.message.is_empty()).then(|| printable(retrieved.message))
+/// The updates that the operator left out, and why: what it could not use of the graph, and what the status cannot hold.
+/// Where did that edge go (U8, U15)?
+pub(super) fn left_out(conditions: &Conditions) -> Vec<String> {
+    let retrieved = conditions.get("RetrievedUpdates").filter(|condition| condition.status == Word::True);
+    let stored = conditions.get(LEFT_OUT).filter(|condition| condition.status == Word::True);
+    [retrieved, stored]
+        .into_iter()
+        .flatten()
+        .map(|condition| clean(condition.message))
+        .filter(|message| !message.is_empty())
+        .collect()
 }

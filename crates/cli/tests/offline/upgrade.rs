@@ -416,3 +416,23 @@ fn what_the_operator_could_not_use_of_the_graph_is_shown() {
     }
     assert!(state.run(&["status"]).out.contains(message));
 }
+
+/// U15: updates that the status cannot hold are named too, all of them.
+#[test]
+fn updates_that_the_status_cannot_hold_are_named() {
+    let lines =
+        ["* the update to 4.7.9: a risk has no rule that can be stored", "* the update to 4.7.8: url is no URL"];
+    let message = format!("Not in this status, because it cannot be stored there:\n{}", lines.join("\n"));
+    let state =
+        State::changed(|object| set(object, condition("clearway.dev/UpdatesLeftOut", "True", "NotStorable", &message)));
+    for arguments in [&[][..], &["--include-not-recommended"]] {
+        let list = state.run(arguments);
+        assert!(list.code == 0 && list.err.contains(&format!("warning: {message}\n")), "{list:?}");
+    }
+    let status = state.run(&["status"]);
+    assert!(lines.iter().all(|line| status.out.contains(line)), "{status:?}");
+    for arguments in [&["-o", "json"][..], &["status", "-o", "json"]] {
+        assert_eq!(state.run(arguments).json()["leftOut"], json!([message]));
+    }
+    assert_eq!(State::cluster(STORY).run(&["status", "-o", "json"]).json().get("leftOut"), None);
+}

@@ -147,7 +147,9 @@ fn summed_up<'a>(
     // What ran to completion and says False has failed for good; for `Ready` see `Context::false_is_failure`.
     // Knative says False for failure only (K3), and gives the reason (K5).
     let knative = facts.object.group().ends_with(".knative.dev") && !condition.reason().is_empty();
-    let false_fails = condition.name() == "Succeeded" || facts.context.false_is_failure || knative;
+    // So does Clearway of its own objects, which are known by this condition.
+    let clearway = facts.condition("clearway.dev/ReleaseApplied").is_some();
+    let false_fails = condition.name() == "Succeeded" || facts.context.false_is_failure || knative || clearway;
     explicit(match condition.status() {
         Status::True => facts.by_condition(State::Current, condition, condition.name()),
         Status::False if false_fails && condition.grave() => failure(facts.by_condition(State::Failed, condition, bad)),

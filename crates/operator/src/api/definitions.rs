@@ -5,6 +5,7 @@ use clearway_core::Version;
 use serde_json::Value;
 
 use super::kind::Kind;
+use super::rule::store_any_rule;
 use super::spec::Spec;
 use super::status::Status;
 
@@ -26,11 +27,20 @@ pub fn bundle_version() -> Version {
     Version::new(0, 1, 0)
 }
 
+/// Where the schema of the rules of risks is in a CRD.
+const RULES: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/conditionalUpdates/items\
+                     /properties/risks/items/properties/matchingRules";
+
 /// The CRDs of a channel, as they are installed.
 pub fn crds(channel: Channel) -> Result<Vec<Value>, BuildError> {
     let mut crds = Vec::new();
     for kind in Kind::ALL {
         crds.extend(definition(kind).crd(channel, &bundle_version())?);
+    }
+    if channel == Channel::Experimental {
+        for crd in &mut crds {
+            crd.pointer_mut(RULES).map(store_any_rule);
+        }
     }
     Ok(crds)
 }

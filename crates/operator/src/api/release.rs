@@ -71,6 +71,28 @@ pub struct Update {
     /// recorded in the history.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+
+    /// acceptRisks are the names of risks that an administrator has decided to take. An update that nothing else speaks
+    /// against is recommended although it has them. OpenShift's clients write it; acceptedRisks has room for a reason and
+    /// an end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(min = 1, max = 1000),
+        extend(
+            "x-kubernetes-list-type" = "map",
+            "x-kubernetes-list-map-keys" = ["name"],
+            "x-clearway-channel" = "experimental",
+        )
+    )]
+    pub accept_risks: Vec<AcceptRisk>,
+}
+
+/// A risk that is accepted by its name alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AcceptRisk {
+    /// name is the name of the risk, as in conditionalUpdates.
+    #[schemars(length(min = 1, max = 256))]
+    pub name: String,
 }
 
 impl Read for Release {
@@ -92,6 +114,14 @@ impl Read for Update {
             version: fields.set("version"),
             image: fields.set("image"),
             force: fields.flag("force"),
+            accept_risks: fields.list("acceptRisks"),
         })
+    }
+}
+
+impl Read for AcceptRisk {
+    fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
+        let name = fields.set("name").ok_or("has no name, so it accepts nothing")?;
+        Ok(AcceptRisk { name })
     }
 }

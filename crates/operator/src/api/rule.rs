@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 use super::read::{Fields, Read};
 use super::schema;
 
+/// The keyword that keeps what a schema does not describe.
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+
 /// A rule: its type, and parameters that only that type understands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterCondition(Rule);
@@ -69,6 +72,25 @@ impl Read for ClusterCondition {
     }
 }
 
+/// Makes the schema of `matchingRules` take whatever a graph has: types that are not known here, parameters in any form, and
+/// no rule at all. So the status shows every update and why it is not recommended (U7).
+pub(super) fn store_any_rule(rules: &mut Value) {
+    if let Some(rules) = rules.as_object_mut() {
+        rules.remove("minItems");
+    }
+    let Some(Value::Object(rule)) = rules.get_mut("items") else { return };
+    rule.insert(PRESERVE.to_owned(), true.into());
+    for (name, property) in rule.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        let Some(property) = property.as_object_mut() else { continue };
+        if name == "type" {
+            property.remove("enum");
+        } else {
+            property.retain(|keyword, _| keyword == "description");
+            property.insert(PRESERVE.to_owned(), true.into());
+        }
+    }
+}
+
 impl JsonSchema for ClusterCondition {
     fn schema_name() -> Cow<'static, str> {
         "ClusterCondition".into()
@@ -116,23 +138,13 @@ struct Described {
     rollout: Value,
 }
 
-/// The types of rules that are stored.
+/// The types of rules that the standard channel stores. The experimental one stores any (see [`store_any_rule`]).
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 enum RuleType {
     Always,
     #[schemars(rename = "PromQL")]
     PromQl,
-    #[schemars(extend("x-clearway-channel" = "experimental"))]
-    Resource,
-    #[schemars(extend("x-clearway-channel" = "experimental"))]
-    Condition,
-    #[schemars(extend("x-clearway-channel" = "experimental"))]
-    Bundle,
-    #[schemars(extend("x-clearway-channel" = "experimental"))]
-    Policy,
-    #[schemars(extend("x-clearway-channel" = "experimental"))]
-    Rollout,
 }
 
 /// PromQLClusterCondition represents a cluster condition based on PromQL.

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::ledger::{Item, Ledger, Standing};
-use super::one::{Hindered, Left, Means, failure};
+use super::one::{Before, Hindered, Left, Means, failure};
 use super::owner::identity;
 use super::{Settings, Task, side_by_side};
 use crate::work::{Prepared, Progress, Work};
@@ -55,7 +55,10 @@ fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
     manifests
         .map(|manifest| (manifest, identity(manifest)))
         .filter(|(_, id)| !task.unmanaged.contains(id))
-        .map(|(manifest, id)| Item { manifest, id, standing: Standing::Open, due: Instant::now(), trouble: None })
+        .map(|(manifest, id)| {
+            let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
+            Item { manifest, id, standing: Standing::Open, due: Instant::now(), trouble: None, carried }
+        })
         .collect()
 }
 
@@ -95,15 +98,15 @@ impl<'a, S: Store> Course<'a, S> {
     async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
         for place in lane {
             let Some(work) = self.take(place) else { break };
-            let (manifest, id, standing, times) = match work {
+            let (manifest, id, standing, before) = match work {
                 Taken::NotDue { applied: true } => continue,
                 Taken::NotDue { applied: false } => break,
-                Taken::Due { manifest, id, standing, times } => (manifest, id, standing, times),
+                Taken::Due { manifest, id, standing, before } => (manifest, id, standing, before),
             };
             let needed = stage.needs.contains(&manifest.id.group_kind());
             let outcome = match standing {
                 Standing::Done => Ok(Left::Done),
-                Standing::Open | Standing::Busy(_) => self.means.bring(manifest, &id, needed, times).await,
+                Standing::Open | Standing::Busy(_) => self.means.bring(manifest, &id, needed, *before).await,
                 Standing::Given(given) => match self.means.look(manifest, &id, given).await {
                     Ok(left) => Ok(left),
                     Err((given, error)) => {
@@ -144,7 +147,8 @@ impl<'a, S: Store> Course<'a, S> {
         let failure = item.failure(pace, clock.now());
         let standing = std::mem::replace(&mut item.standing, Standing::Busy(failure));
         let times = item.trouble.as_ref().map_or(0, |trouble| trouble.times);
-        Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), standing, times })
+        let before = Box::new(Before { times, carried: item.carried.clone() });
+        Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), standing, before })
     }
 
     fn put(&self, place: usize, standing: Standing, hindered: Option<Hindered>) {
@@ -154,8 +158,10 @@ impl<'a, S: Store> Course<'a, S> {
         if let Some(Hindered { failure, passing }) = hindered {
             item.fail(failure, passing, clock.now(), pace, *jitter);
         } else {
-            let looks = if let Standing::Given(given) = &standing { given.looks } else { 0 };
+            let looks = if let Standing::Given(given) = &standing { given.health.looks } else { 0 };
             (item.trouble, item.due) = (None, Instant::now() + pace.look(looks));
+            // It was observed, so what an earlier process saw counts no longer.
+            item.carried = None;
         }
         item.standing = standing;
         drop(ledger);
@@ -189,7 +195,7 @@ impl<'a, S: Store> Course<'a, S> {
     /// Tells the people who look after the cluster. Nobody relies on it being heard.
     pub(super) async fn say(&self, weight: Weight, reason: &str, message: String) {
         tracing::info!(reason, message, "update");
-        let event = Event::new(weight, reason, message).about(self.means.task.order.name());
+        let event = Event::new(weight, reason, message).about(&self.prepared.version);
         if let Err(error) = self.means.store.tell(&self.means.task.about, &event).await {
             tracing::debug!(%error, "an event was not told");
         }
@@ -198,6 +204,13 @@ impl<'a, S: Store> Course<'a, S> {
 
 /// An object whose turn it is, or is not.
 enum Taken<'p> {
-    Due { manifest: &'p clearway_release::Manifest, id: clearway_conditions::ObjectId, standing: Standing, times: u32 },
-    NotDue { applied: bool },
+    Due {
+        manifest: &'p clearway_release::Manifest,
+        id: clearway_conditions::ObjectId,
+        standing: Standing,
+        before: Box<Before>,
+    },
+    NotDue {
+        applied: bool,
+    },
 }

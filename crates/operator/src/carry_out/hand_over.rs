@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clearway_conditions::ObjectId;
-use clearway_conditions::health::State;
+use clearway_conditions::health::{State, Verdict};
 use clearway_core::Timestamp;
 use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Key, Store, StoreError};
@@ -16,10 +16,13 @@ use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::judge::{expected, judge, promises_conditions};
+use super::judge::{expected, judge, promises_conditions, with_its_pods};
+use super::ledger::Trouble;
+use super::observed_health::ObservedHealth;
+use super::one::{LOOKS, failure};
 use super::owner::{identity, identity_of};
 use super::prune::{Appliers, orphans};
-use super::{Settings, Task, key, render, side_by_side, write_rendered};
+use super::{Pace, Settings, Task, key, render, side_by_side, write_rendered};
 use crate::work::{Failure, Prepared, Progress, Work};
 
 /// Names of what is waited for that are told.
@@ -30,6 +33,18 @@ enum Seen {
     Done,
     Waiting(String),
     Failed(Failure),
+}
+
+/// An object of the release, and what was observed of it so far.
+struct Item<'p> {
+    manifest: &'p Manifest,
+    id: ObjectId,
+    /// Nothing before the first look.
+    health: Option<ObservedHealth>,
+    /// Why it cannot be read.
+    trouble: Option<Trouble>,
+    /// The failure of it that an earlier process reported, until it is observed.
+    carried: Option<Failure>,
 }
 
 /// Writes a release into a directory, and says when the cluster is as it says. Dropping it stops it where it is.
@@ -45,27 +60,37 @@ pub(super) async fn hand_over<S: Store>(
     let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
     stays.extend(task.unmanaged.iter().cloned());
     stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
-    let manifests: Vec<&Manifest> =
-        payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&identity(manifest))).collect();
+    let mut items: Vec<Item<'_>> = payload
+        .manifests
+        .iter()
+        .map(|manifest| (manifest, identity(manifest)))
+        .filter(|(_, id)| !task.unmanaged.contains(id))
+        .map(|(manifest, id)| {
+            let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
+            Item { manifest, id, health: None, trouble: None, carried }
+        })
+        .collect();
     let mut looks = 0;
     loop {
         let left = orphans(store, &task.owner, &stays, Appliers::Anybody, settings.side_by_side).await;
         let left =
             left.map(|left| left.iter().filter_map(|object| Some(identity_of(&Key::of(object).ok()?))).collect());
         let mut seen = vec![write(directory, payload, task, &left)];
-        let looks_at = manifests.iter().map(|manifest| look(store, settings, task, payload, manifest).boxed());
+        let total = items.len();
+        let looks_at = items.iter_mut().map(|item| look(store, settings, task, payload, item).boxed());
         let objects = side_by_side(settings.side_by_side, looks_at).await;
         let done = objects.iter().filter(|one| matches!(one, Seen::Done)).count();
         seen.extend(objects);
-        let mut progress = Progress { done, total: manifests.len(), ..Progress::default() };
+        let (mut waiting_on, mut failures) = (Vec::new(), Vec::new());
         for one in seen {
             match one {
-                Seen::Waiting(name) if progress.waiting_on.len() < NAMED => progress.waiting_on.push(name),
+                Seen::Waiting(name) if waiting_on.len() < NAMED => waiting_on.push(name),
                 Seen::Done | Seen::Waiting(_) => {}
-                Seen::Failed(failure) => progress.failures.push(failure),
+                Seen::Failed(failure) => failures.push(failure),
             }
         }
-        if progress.waiting_on.is_empty() && progress.failures.is_empty() {
+        let progress = Progress { done, total, waiting_on, ..Progress::default() }.with_failures(failures);
+        if progress.waiting_on.is_empty() && progress.failed == 0 {
             let at = settings.clock.now();
             report.send_replace(Work::Done { order: task.order.clone(), prepared: prepared.clone(), at });
             return at;
@@ -104,32 +129,67 @@ fn write(
     }
 }
 
-async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, manifest: &Manifest) -> Seen {
-    let id = identity(manifest);
+async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, item: &mut Item<'_>) -> Seen {
+    let Settings { pace, clock, .. } = settings;
+    let manifest = item.manifest;
     let live = match store.get(&key(manifest)).await {
         Ok(live) => live,
         Err(StoreError::NoSuchKind { .. }) => None,
-        Err(error) => {
-            return Seen::Failed(Failure { reason: "Unreachable".to_owned(), message: format!("{id}: {error}") });
-        }
+        Err(error) => return item.unreadable(&error, pace, clock.now()),
     };
-    match (live, manifest.deletes()) {
-        (None, true) => Seen::Done,
-        (Some(_), true) => Seen::Waiting(format!("{id} to go")),
-        (None, false) => Seen::Waiting(id.to_string()),
-        (Some(_), false) if manifest.create_only() => Seen::Done,
-        (Some(live), false) if !says(&task.owner.stamped(manifest), &live) => Seen::Waiting(id.to_string()),
+    item.trouble = None;
+    let (id, now) = (&item.id, clock.now());
+    let verdict = match (live, manifest.deletes()) {
+        (None, true) => return Seen::Done,
+        (Some(_), false) if manifest.create_only() => return Seen::Done,
+        (Some(_), true) => Verdict::unknown("NotDeleted", "it is still there"),
+        (None, false) => Verdict::unknown("NotApplied", "it is not there"),
+        (Some(live), false) if !says(&task.owner.stamped(manifest), &live) => {
+            Verdict::unknown("NotApplied", "it is not as the release has it")
+        }
         (Some(live), false) => {
             let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
-            let promises = promises_conditions(payload, &id, version);
-            let verdict = judge(&live, Some(expected(&live)), promises, settings.clock.now());
-            match verdict.state {
-                State::Current | State::Suspended => Seen::Done,
-                State::Failed => {
-                    Seen::Failed(Failure { reason: verdict.reason, message: format!("{id}: {}", verdict.message) })
-                }
-                _ => Seen::Waiting(id.to_string()),
+            let promises = promises_conditions(payload, id, version);
+            let verdict = judge(&live, Some(expected(&live)), promises, now);
+            if verdict.state == State::Failed || item.health.as_ref().is_some_and(|health| health.looks >= LOOKS) {
+                with_its_pods(store, &live, verdict, now).await
+            } else {
+                verdict
             }
+        }
+    };
+    item.observe(verdict, pace, now)
+}
+
+impl Item<'_> {
+    /// It cannot be read: what is known of it stands, and what does not end soon is reported.
+    fn unreadable(&mut self, error: &StoreError, pace: &Pace, now: Timestamp) -> Seen {
+        let failure = failure(&self.id, "", error);
+        let trouble = Trouble::after(self.trouble.take(), failure, error.is_passing(), now);
+        let reported = self.failure(pace, now).or_else(|| trouble.reported(pace, now));
+        self.trouble = Some(trouble);
+        reported.map_or_else(|| Seen::Waiting(self.id.to_string()), Seen::Failed)
+    }
+
+    fn observe(&mut self, verdict: Verdict, pace: &Pace, now: Timestamp) -> Seen {
+        match &mut self.health {
+            Some(health) => health.observe(verdict, &self.id, pace, now),
+            None => self.health = Some(ObservedHealth::new(verdict, self.carried.take(), pace, now)),
+        }
+        if self.health.as_ref().is_some_and(ObservedHealth::is_healthy) {
+            return Seen::Done;
+        }
+        let waiting = || {
+            let end = if self.manifest.deletes() { " to go" } else { "" };
+            Seen::Waiting(format!("{}{end}", self.id))
+        };
+        self.failure(pace, now).map_or_else(waiting, Seen::Failed)
+    }
+
+    fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
+        match &self.health {
+            Some(health) => health.failure(&self.id, self.manifest.deletes(), pace, now),
+            None => self.carried.clone(),
         }
     }
 }

@@ -4,18 +4,17 @@ use std::ops::Range;
 use std::time::Duration;
 
 use clearway_conditions::ObjectId;
-use clearway_conditions::health::{Expected, State, Verdict};
-use clearway_core::{Timestamp, humanize};
+use clearway_conditions::health::Expected;
+use clearway_core::Timestamp;
 use clearway_release::Manifest;
 use tokio::time::Instant;
 
 use super::Pace;
+use super::observed_health::ObservedHealth;
 use crate::work::{Failure, Progress};
 
 /// Objects that are named while they are waited for.
 const NAMED: usize = 3;
-/// Failures that are told of.
-const TOLD: usize = 10;
 /// Characters of one failure: a server may say a lot.
 const LONGEST: usize = 1_000;
 
@@ -29,6 +28,8 @@ pub(super) struct Item<'p> {
     pub(super) due: Instant,
     /// What keeps it from being applied, and how often in a row.
     pub(super) trouble: Option<Trouble>,
+    /// The failure of it that an earlier process reported, until it is observed.
+    pub(super) carried: Option<Failure>,
 }
 
 /// How far an object is.
@@ -51,25 +52,7 @@ pub(super) struct Given {
     pub(super) expected: Option<Expected>,
     /// When something about it changed by our hand.
     pub(super) changed: Option<Instant>,
-    /// Since when it is waited for.
-    pub(super) since: Timestamp,
-    /// Its health, and since when it is in this state.
-    pub(super) verdict: Verdict,
-    pub(super) in_state: Timestamp,
-    /// Looks without news.
-    pub(super) looks: u32,
-    /// What is wrong with it, until it was not for long enough.
-    pub(super) failing: Option<Failing>,
-}
-
-/// A failure of an object that lasts: pods that crash run again for a while, and that is no recovery.
-#[derive(Debug)]
-pub(super) struct Failing {
-    failure: Failure,
-    /// How long it has to be well before this is over.
-    hold: Duration,
-    /// Since when it is.
-    well_since: Option<Timestamp>,
+    pub(super) health: ObservedHealth,
 }
 
 /// What keeps an object from being applied or removed.
@@ -80,6 +63,8 @@ pub(super) struct Trouble {
     pub(super) passing: bool,
     pub(super) since: Timestamp,
     pub(super) times: u32,
+    /// The lasting failure that is reported. One that passes, between two of those, does not end it.
+    lasting: Option<Failure>,
 }
 
 /// All objects of a release, and what is being removed.
@@ -96,62 +81,22 @@ pub(super) struct Ledger<'p> {
 impl Trouble {
     /// What hinders it now, after what did before.
     pub(super) fn after(before: Option<Self>, failure: Failure, passing: bool, now: Timestamp) -> Self {
+        let reported = before.as_ref().and_then(|before| before.lasting.clone());
+        let lasting = if passing {
+            reported
+        } else {
+            // The first words stay: a server may say the same with other numbers each time.
+            Some(reported.filter(|before| before.reason == failure.reason).unwrap_or_else(|| failure.clone()))
+        };
         let before = before.filter(|before| before.passing == passing);
         let (since, times) = before.map_or((now, 0), |before| (before.since, before.times));
-        Trouble { failure, passing, since, times: times.saturating_add(1) }
+        Trouble { failure, passing, since, times: times.saturating_add(1), lasting }
     }
 
-    /// The failure, unless it may be over in a moment.
-    pub(super) fn told(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
-        (!self.passing || now.since(self.since) >= pace.passing).then(|| self.failure.clone())
-    }
-}
-
-impl Given {
-    /// Takes in how the object is now.
-    pub(super) fn see(&mut self, verdict: Verdict, id: &ObjectId, pace: &Pace, now: Timestamp) {
-        let same = (self.verdict.state, &self.verdict.message) == (verdict.state, &verdict.message);
-        self.looks = if same { self.looks.saturating_add(1) } else { 0 };
-        if self.verdict.state != verdict.state {
-            self.in_state = now;
-        }
-        self.verdict = verdict;
-        match (self.failure_now(id, pace, now), &mut self.failing) {
-            // The first words stay: counts and delays in them change with every look.
-            (Some(failure), Some(failing)) if failing.failure.reason == failure.reason => failing.well_since = None,
-            (Some(failure), _) => {
-                let hold = self.verdict.hold.unwrap_or_default();
-                self.failing = Some(Failing { failure, hold, well_since: None });
-            }
-            (None, Some(failing)) => {
-                let since = *failing.well_since.get_or_insert(now);
-                if now.since(since) >= failing.hold {
-                    self.failing = None;
-                }
-            }
-            (None, None) => {}
-        }
-    }
-
-    fn failure(&self, id: &ObjectId, pace: &Pace, now: Timestamp) -> Option<Failure> {
-        let lasting = self.failing.as_ref().map(|failing| failing.failure.clone());
-        lasting.or_else(|| self.failure_now(id, pace, now))
-    }
-
-    /// What is wrong with it, by the last look.
-    fn failure_now(&self, id: &ObjectId, pace: &Pace, now: Timestamp) -> Option<Failure> {
-        let Verdict { reason, message, hold, .. } = &self.verdict;
-        let failed = self.verdict.state == State::Failed
-            && now.since(self.in_state.min(self.verdict.since.unwrap_or(now))) >= hold.unwrap_or_default();
-        if failed {
-            return Some(Failure { reason: reason.clone(), message: told(&format!("{id}: {message}")) });
-        }
-        (now.since(self.since) >= pace.patience).then(|| {
-            let longer = humanize(pace.patience);
-            let what = if self.expected.is_some() { "healthy" } else { "gone" };
-            let message = format!("{id} is not {what} after more than {longer}: {message}");
-            Failure { reason: "TakesTooLong".to_owned(), message: told(&message) }
-        })
+    /// The failure to report, unless it may be over in a moment.
+    pub(super) fn reported(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
+        let late = || (now.since(self.since) >= pace.passing).then(|| self.failure.clone());
+        self.lasting.clone().or_else(late)
     }
 }
 
@@ -167,15 +112,16 @@ impl Item<'_> {
         self.trouble = Some(trouble);
     }
 
+    /// What is reported as wrong with it. What the object itself said comes first: that it cannot be read for a moment
+    /// is no news about it.
     pub(super) fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
-        if let Some(trouble) = &self.trouble {
-            return trouble.told(pace, now);
-        }
-        match &self.standing {
-            Standing::Given(given) => given.failure(&self.id, pace, now),
+        let observed = match &self.standing {
+            Standing::Given(given) => given.health.failure(&self.id, given.expected.is_none(), pace, now),
             Standing::Busy(failure) => failure.clone(),
-            Standing::Open | Standing::Done => None,
-        }
+            Standing::Open => self.carried.clone(),
+            Standing::Done => None,
+        };
+        observed.or_else(|| self.trouble.as_ref().and_then(|trouble| trouble.reported(pace, now)))
     }
 }
 
@@ -191,20 +137,12 @@ impl Ledger<'_> {
             waiting_on.push(format!("{more} more"));
         }
         let mut failures: Vec<Failure> = open().filter_map(|item| item.failure(pace, now)).collect();
+        // Of objects of later stages only what an earlier process reported is known.
+        let later = self.items.get(self.now_at.end..).unwrap_or_default();
+        failures.extend(later.iter().filter_map(|item| item.carried.clone()));
         failures.extend(self.removal_failures.iter().cloned());
-        failures.sort();
-        failures.dedup();
-        if failures.len() > TOLD {
-            let more = failures.len() - TOLD;
-            failures.truncate(TOLD);
-            failures.push(Failure { reason: "MoreFailures".to_owned(), message: format!("and {more} more") });
-        }
-        Progress {
-            done: self.items.iter().filter(|item| item.is_done()).count(),
-            total: self.items.len(),
-            waiting_on,
-            failures,
-        }
+        let done = self.items.iter().filter(|item| item.is_done()).count();
+        Progress { done, total: self.items.len(), waiting_on, ..Progress::default() }.with_failures(failures)
     }
 
     /// How long until something in these lanes is due; nothing if all of it is done. What stands behind an object that is

@@ -9,11 +9,12 @@ use tokio::time::Instant;
 
 use super::judge::{expected, judge, promises_conditions, with_its_pods};
 use super::ledger::{Given, told};
+use super::observed_health::ObservedHealth;
 use super::{MANAGER, Settings, Task};
 use crate::work::Failure;
 
 /// Looks at an object on its way before its pods are looked at too.
-const LOOKS: u32 = 2;
+pub(super) const LOOKS: u32 = 2;
 /// How often a field that the API server does not keep is said again: it may not know the new schema of a kind yet.
 const SAY_AGAIN: u32 = 5;
 
@@ -35,6 +36,14 @@ pub(super) enum Left {
     Open,
 }
 
+/// What is known of an object before it is applied.
+pub(super) struct Before {
+    /// How often that failed.
+    pub(super) times: u32,
+    /// The failure of it that an earlier process reported.
+    pub(super) carried: Option<Failure>,
+}
+
 /// Why nothing was done about an object.
 pub(super) struct Hindered {
     pub(super) failure: Failure,
@@ -43,15 +52,15 @@ pub(super) struct Hindered {
 }
 
 impl<S: Store> Means<'_, S> {
-    /// Makes an object be as the release has it. `needed` says that an earlier stage defines its kind, `times` how often it
-    /// failed before.
+    /// Makes an object be as the release has it. `needed` says that an earlier stage defines its kind.
     pub(super) async fn bring(
         &self,
         manifest: &Manifest,
         id: &ObjectId,
         needed: bool,
-        times: u32,
+        before: Before,
     ) -> Result<Left, Hindered> {
+        let Before { times, carried } = before;
         let hindered = |error: StoreError| {
             let defined_soon = needed && matches!(error, StoreError::NoSuchKind { .. } | StoreError::Missing { .. });
             let ending = matches!(&error, StoreError::Forbidden { why } if why.contains("being terminated"));
@@ -75,7 +84,7 @@ impl<S: Store> Means<'_, S> {
             let Some(live) = live else { return Ok(Left::Done) };
             self.store.delete(&key, uid(&live)).await.map_err(hindered)?;
             let verdict = Verdict::unknown("Deleted", "it was deleted just now");
-            return Ok(Left::Given(self.given(None, verdict, None)));
+            return Ok(Left::Given(self.given(None, verdict, None, carried)));
         }
         let said = self.task.owner.stamped(manifest);
         let how = Apply { manager: MANAGER, force: !manifest.create_only(), dry_run: false };
@@ -90,7 +99,7 @@ impl<S: Store> Means<'_, S> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let same = live.is_some_and(|live| version(&live) == version(&answer));
         let verdict = self.judge(manifest, id, &answer, None);
-        let given = self.given(Some(&answer), verdict, (!same).then(Instant::now));
+        let given = self.given(Some(&answer), verdict, (!same).then(Instant::now), carried);
         Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
     }
 
@@ -109,7 +118,7 @@ impl<S: Store> Means<'_, S> {
         let now = self.settings.clock.now();
         match (live, manifest.deletes()) {
             (None, true) => Ok(Left::Done),
-            (None, false) if given.verdict.gone_is_done => Ok(Left::Done),
+            (None, false) if given.health.verdict.gone_is_done => Ok(Left::Done),
             (None, false) => Ok(Left::Open),
             (Some(live), true) => {
                 let verdict = judge(&live, None, None, now);
@@ -117,7 +126,7 @@ impl<S: Store> Means<'_, S> {
                 if verdict.state != State::Terminating {
                     return Ok(Left::Open);
                 }
-                given.see(verdict, id, &self.settings.pace, now);
+                given.health.observe(verdict, id, &self.settings.pace, now);
                 Ok(Left::Given(given))
             }
             (Some(live), false) => {
@@ -125,10 +134,10 @@ impl<S: Store> Means<'_, S> {
                 if verdict.state == State::NotFound {
                     return Ok(Left::Open);
                 }
-                if given.looks >= LOOKS || verdict.state == State::Failed {
+                if given.health.looks >= LOOKS || verdict.state == State::Failed {
                     verdict = with_its_pods(self.store, &live, verdict, now).await;
                 }
-                given.see(verdict, id, &self.settings.pace, now);
+                given.health.observe(verdict, id, &self.settings.pace, now);
                 Ok(if self.is_well(&given) { Left::Done } else { Left::Given(given) })
             }
         }
@@ -143,20 +152,26 @@ impl<S: Store> Means<'_, S> {
         judge(object, expected, promises_conditions(self.payload, id, version), self.settings.clock.now())
     }
 
-    fn given(&self, answer: Option<&Value>, verdict: Verdict, changed: Option<Instant>) -> Box<Given> {
-        let now = self.settings.clock.now();
-        let expected = answer.map(expected);
-        Box::new(Given { expected, changed, since: now, verdict, in_state: now, looks: 0, failing: None })
+    fn given(
+        &self,
+        answer: Option<&Value>,
+        verdict: Verdict,
+        changed: Option<Instant>,
+        carried: Option<Failure>,
+    ) -> Box<Given> {
+        let Settings { pace, clock, .. } = self.settings;
+        let health = ObservedHealth::new(verdict, carried, pace, clock.now());
+        Box::new(Given { expected: answer.map(expected), changed, health })
     }
 
     /// Whether it need not be waited for any longer. What a controller says without naming a generation may be about the
     /// object as it was before, so it is believed a little later.
     fn is_well(&self, given: &Given) -> bool {
-        let Verdict { state, proven, basis, .. } = &given.verdict;
+        let Verdict { proven, basis, .. } = &given.health.verdict;
         let settled = *proven
             || *basis == Basis::KindRule
             || given.changed.is_none_or(|changed| changed.elapsed() >= self.settings.pace.settle);
-        matches!(state, State::Current | State::Suspended) && settled
+        given.health.is_healthy() && settled
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Pace {
     pub passing: Duration,
     /// How long an object may take to become healthy, or to go, before that is a failure.
     pub patience: Duration,
+    /// How long an object that has failed must not fail before that is over.
+    pub recovery: Duration,
     /// How long an object whose controller does not say which generation it speaks of must seem healthy.
     pub settle: Duration,
 }
@@ -36,6 +38,7 @@ impl Default for Pace {
             refused_most: Duration::from_mins(1),
             passing: Duration::from_secs(10),
             patience: Duration::from_mins(10),
+            recovery: Duration::from_mins(2),
             settle: Duration::from_secs(2),
         }
     }

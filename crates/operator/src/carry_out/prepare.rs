@@ -53,6 +53,10 @@ async fn attempt<S: Store>(
     let Retrieved { payload, hash, verified, mut overridden } = retrieve(settings, task, &mut at).await?;
     if !task.begun {
         at(Step::Preconditions);
+        let downgrade = task.current.downgrade_to(&payload.version().to_string(), &task.order.release.image);
+        if let Some(why) = downgrade.and_then(|downgrade| downgrade.refusal()).filter(|_| !task.order.force) {
+            return Err(Refusal::new(Step::Preconditions, why));
+        }
         let view = View::collect(store, settings, task, &payload).await.map_err(|error| Refusal {
             step: Step::Preconditions,
             why: format!("the cluster cannot be looked at: {error}"),
@@ -62,7 +66,7 @@ async fn attempt<S: Store>(
         if let Some(why) = veto(settings, task, &findings) {
             return Err(Refusal::new(Step::Preconditions, why));
         }
-        tell(store, task, &findings).await;
+        tell(store, task, &payload.version().to_string(), &findings).await;
         overridden.extend(record(&findings));
     }
     let managed = payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&identity(manifest)));
@@ -95,15 +99,15 @@ fn record(findings: &[Finding]) -> Vec<String> {
     said
 }
 
-async fn tell<S: Store>(store: &S, task: &Task, findings: &[Finding]) {
+async fn tell<S: Store>(store: &S, task: &Task, version: &str, findings: &[Finding]) {
     let said = record(findings);
     let (weight, reason, message) = if said.is_empty() {
-        let message = format!("Preflight found nothing that speaks against the update to {}.", task.order.name());
+        let message = format!("Preflight found nothing that speaks against the update to {version}.");
         (Weight::Normal, "PreconditionsPassed", message)
     } else {
-        (Weight::Warning, "PreconditionWarn", format!("Update to {}:\n{}", task.order.name(), said.join("\n")))
+        (Weight::Warning, "PreconditionWarn", format!("Update to {version}:\n{}", said.join("\n")))
     };
-    let event = Event::new(weight, reason, message).about(task.order.name());
+    let event = Event::new(weight, reason, message).about(version);
     if let Err(error) = store.tell(&task.about, &event).await {
         tracing::debug!(%error, "an event was not told");
     }

@@ -135,7 +135,7 @@ impl<S: Store> Course<'_, S> {
                     let message = format!("cannot look for what is no longer in the release{among}: {error}");
                     let said = Failure { reason: "CannotPrune".to_owned(), message };
                     let after = Trouble::after(trouble.take(), said, passing, now);
-                    self.removing(&[], after.told(pace, now).into_iter().collect());
+                    self.removing(&[], after.reported(pace, now).into_iter().collect());
                     tokio::time::sleep(pace.retry(after.times, passing, *jitter)).await;
                     trouble = Some(after);
                     continue;
@@ -285,7 +285,7 @@ impl Leaving {
     fn failure(&self, settings: &Settings) -> Option<Failure> {
         let (now, pace) = (settings.clock.now(), &settings.pace);
         if let Some(trouble) = &self.trouble {
-            return trouble.told(pace, now);
+            return trouble.reported(pace, now);
         }
         (now.since(self.since) >= pace.patience).then(|| {
             let longer = humanize(pace.patience);

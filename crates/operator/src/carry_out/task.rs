@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use super::{Owner, Pace};
 use crate::api::{UpdateState, VersionObject};
+use crate::downgrade::CurrentRelease;
 use crate::wish::same_image;
-use crate::work::Order;
+use crate::work::{Failure, Order, reported_failures};
 
 /// The annotation of a ClusterVersion or ComponentVersion that asks for a veto of the preflight, with the value `veto`.
 pub const PREFLIGHT: &str = "clearway.dev/preflight";
@@ -79,6 +80,10 @@ pub struct Task {
     pub unmanaged: BTreeSet<ObjectId>,
     /// Whether the preflight may hold this update up.
     pub veto: Veto,
+    /// The failures of this update that an earlier process reported.
+    pub carried: Vec<Failure>,
+    /// What the release is compared with, to tell a downgrade.
+    pub current: CurrentRelease,
 }
 
 impl Clock {
@@ -144,6 +149,16 @@ impl Task {
             "apiVersion": raw["apiVersion"], "kind": raw["kind"],
             "metadata": {"name": raw["metadata"]["name"], "uid": raw["metadata"]["uid"]},
         });
-        Task { owner: Owner::of(object), unmanaged: unmanaged.collect(), order, about, begun, veto }
+        let status = object.status.clone().unwrap_or_default();
+        Task {
+            owner: Owner::of(object),
+            unmanaged: unmanaged.collect(),
+            order,
+            about,
+            begun,
+            veto,
+            carried: if begun { reported_failures(&status.history, &status.conditions) } else { Vec::new() },
+            current: CurrentRelease::of(&status),
+        }
     }
 }

@@ -126,17 +126,11 @@ async fn fetch<S: Store>(
     }
 }
 
-/// How many findings of one revision are logged one by one.
-const LOGGED: usize = 100;
-
-/// Logs what was wrong with a revision of the graph: where an edge went must not have to be guessed (U8).
+/// Logs what was wrong with a revision of the graph: where an edge went must not have to be guessed (U8). How many findings
+/// a revision has is bounded when it is read (`findings` in `docs/limits.md`); the last of each kind says how many more.
 fn log_findings(knowledge: &Knowledge) {
-    for finding in knowledge.diagnostics.iter().take(LOGGED) {
+    for finding in &knowledge.diagnostics {
         tracing::warn!(code = %finding.code, revision = %knowledge.digest, "{}", finding.message);
-    }
-    let more = knowledge.diagnostics.len().saturating_sub(LOGGED);
-    if more > 0 {
-        tracing::warn!(revision = %knowledge.digest, "{more} more findings about this graph are not logged");
     }
 }
 
@@ -198,5 +192,64 @@ async fn keep<S: Store>(kept: &Kept, tools: &Tools<S>, key: &Key) {
     let how = Apply { manager: MANAGER, force: true, dry_run: false };
     if let Err(error) = tools.store.apply(&object, &how).await {
         tracing::warn!(%error, "what is known is not kept over a restart");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use clearway_core::Timestamp;
+    use serde_json::json;
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event as Line, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Counts the lines of a log.
+    struct Lines(Arc<AtomicUsize>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Line<'_>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// U8: the status says that the rest is in the log, so it must be.
+    #[test]
+    fn every_finding_about_a_graph_is_logged() {
+        let node = |version: String| json!({"version": version, "payload": "example.com/r@x", "metadata": {}});
+        let nodes: Vec<_> = (0..300).map(|number| node(format!("1.0.{number}"))).collect();
+        let edges: Vec<_> = (1..300).map(|number| json!([0, number])).collect();
+        let risks =
+            json!([{"name": "A", "url": "https://example.com", "message": "m", "matchingRules": [{"type": "Always"}]}]);
+        let conditional: Vec<_> =
+            (1..300).map(|number| json!({"from": "1.0.0", "to": format!("1.0.{number}")})).collect();
+        let graph =
+            json!({"nodes": nodes, "edges": edges, "conditionalEdges": [{"edges": conditional, "risks": risks}]});
+        let from = "1.0.0".parse().unwrap();
+        let settings = clearway_advice::Settings::default();
+        let knowledge = Knowledge::read(graph.to_string().as_bytes(), &from, Timestamp::EPOCH, &settings).unwrap();
+        assert!(knowledge.findings.count >= 299, "each target is in both lists: {}", knowledge.findings.count);
+        let lines = Arc::new(AtomicUsize::new(0));
+        tracing::subscriber::with_default(Lines(lines.clone()), || log_findings(&knowledge));
+        assert_eq!(lines.load(Ordering::SeqCst), knowledge.diagnostics.len());
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::Release;
 use crate::carry_out::{OWNER, Owner, Task, Veto};
+use crate::downgrade::CurrentRelease;
 use crate::work::Order;
 
 fn payload(objects: &[Value]) -> Payload {
@@ -31,6 +32,8 @@ fn task() -> Task {
         begun: false,
         unmanaged: BTreeSet::new(),
         veto: Veto::Never,
+        carried: Vec::new(),
+        current: CurrentRelease::default(),
     }
 }
 

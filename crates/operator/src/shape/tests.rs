@@ -88,9 +88,28 @@ fn a_rule_that_cannot_be_stored_goes_alone_while_another_remains() {
         status.conditional_updates[0].risks[0].matching_rules.iter().map(|rule| rule.kind().to_owned()).collect()
     };
     assert_eq!(kinds(&standard), ["PromQL", "Always"], "U7");
-    let mut experimental = status(&[vec![risk("A", "https://example.com", &["Resource", "PromQL"])]]);
-    assert_eq!(shape(Channel::Experimental).censor(&mut experimental), Vec::<String>::new());
-    assert_eq!(kinds(&experimental), ["Resource", "PromQL"]);
+}
+
+/// U7: the experimental channel stores whatever a graph has, so nothing is left out and nothing is pruned.
+#[test]
+fn the_experimental_channel_keeps_every_rule() {
+    let odd = json!({
+        "name": "A", "url": "https://example.com", "message": "It is bad.",
+        "matchingRules": [
+            {"type": "Resource", "resource": {"kind": "Node"}},
+            {"type": "PromQL", "promql": {"promql": "max(up)", "timeout": "1m"}},
+            {"type": "PromQL", "promql": "not an object"},
+            {"type": "Unheard", "unheard": {"of": [1, 2]}, "weight": 3},
+        ],
+    });
+    let none = risk("B", "https://example.com", &[]);
+    let before = status(&[vec![odd], vec![none], vec![risk("C", "https://example.com", &["Unheard"])]]);
+    let mut after = before.clone();
+    let shape = shape(Channel::Experimental);
+    assert_eq!(shape.censor(&mut after), Vec::<String>::new());
+    assert_eq!(after, before);
+    let whole = json!({"status": &before});
+    assert_eq!(shape.schema.unwrap().pruned(&whole), whole);
 }
 
 #[test]

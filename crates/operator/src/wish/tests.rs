@@ -35,7 +35,7 @@ fn object(desired: &Value, newest: &Value) -> VersionObject {
 
 fn asked(desired: &Value, newest: &Value) -> Wish {
     let object = object(desired, newest);
-    wish(&object.spec, &object.status.unwrap())
+    wish(&object.spec, &object.status.unwrap(), MultiRelease::Pending)
 }
 
 fn shown(wish: &Wish) -> String {
@@ -44,6 +44,9 @@ fn shown(wish: &Wish) -> String {
         Wish::GoOn(order) => format!("go on {} {}", order.release.version, order.release.image),
         Wish::Begin(order) => format!("begin {} {}", order.release.version, order.release.image),
         Wish::Invalid(why) => format!("invalid {why}"),
+        Wish::Unresolved { order, why } => {
+            format!("unresolved {} {}", order.release.version, why.as_deref().unwrap_or("pending"))
+        }
     }
 }
 
@@ -64,10 +67,6 @@ fn a_version_is_looked_up_in_the_lists_and_in_the_history() {
         (
             json!({"version": "3.0.0"}),
             "invalid spec.desiredUpdate.version: Invalid value: \"3.0.0\": when image is empty the update must be an available update",
-        ),
-        (
-            json!({"version": "1.0.1", "architecture": "Multi"}),
-            "invalid spec.desiredUpdate.version: Invalid value: \"1.0.1\": when image is empty the update must be an available update",
         ),
     ] {
         assert_eq!(shown(&asked(&desired, &Value::Null)), want, "{desired}");
@@ -101,7 +100,7 @@ fn a_version_with_two_payloads_is_not_guessed() {
         image: "example.com/r@other".into(),
         ..Release::default()
     });
-    let Wish::Invalid(why) = wish(&object.spec, &status) else { panic!() };
+    let Wish::Invalid(why) = wish(&object.spec, &status, MultiRelease::Pending) else { panic!() };
     assert!(why.ends_with("there are multiple possible payloads for this version, specify the exact image"), "{why}");
 }
 
@@ -118,8 +117,113 @@ fn what_is_taken_on_is_recorded_in_the_words_that_clients_know() {
         said("example.com/r@eleven", "1.1.0"),
         "Updating from 1.0.0 to 1.1.0 is supported, but not recommended for this cluster.\n\nReason: Slow\n\nIt is slow. https://example.com/slow"
     );
+    let unknown = "is not among the updates that are known for this cluster, so nothing is known about its risks.";
+    assert_eq!(said("example.com/r@new", "1.0.2"), format!("Updating from 1.0.0 to 1.0.2 {unknown}"));
     assert_eq!(
         said("example.com/r@nine", "0.9.0"),
-        "Updating from 1.0.0 to 0.9.0 is not among the updates that are known for this cluster, so nothing is known about its risks."
+        format!(
+            "Updating from 1.0.0 to 0.9.0 {unknown}\n\nDowngrade from 1.0.0 to 0.9.0: a rollback to the previous release."
+        )
     );
+    assert!(
+        said("example.com/r@eight", "0.8.0")
+            .ends_with("Downgrade from 1.0.0 to 0.8.0, which is not the previous release: the update was forced."),
+        "U23"
+    );
+}
+
+/// U12: `Upgradeable=False` does not hold an update to another minor version up; that it said so is recorded.
+#[test]
+fn an_overridden_upgradeable_is_recorded_for_another_minor_version() {
+    let object = object(&Value::Null, &Value::Null);
+    let mut status = object.status.unwrap();
+    let condition =
+        json!([{"type": "Upgradeable", "status": "False", "reason": "AdminAck", "message": "Acknowledge it."}]);
+    status.conditions = clearway_conditions::Conditions::read(&condition).0;
+    let said = |version: &str, image: &str| {
+        let release = Release { version: version.to_owned(), image: image.to_owned(), ..Release::default() };
+        accepted_risks(&object.spec, &status, &release)
+    };
+    assert_eq!(said("1.0.1", &format!("example.com/r@{DIGEST}")), Vec::<String>::new(), "a patch is no concern of it");
+    assert_eq!(
+        said("1.1.0", "example.com/r@eleven").last().unwrap(),
+        "Updating from 1.0.0 to 1.1.0 overrides Upgradeable=False. Reason: AdminAck: Acknowledge it."
+    );
+    status.conditions = clearway_conditions::Conditions::default();
+    assert!(
+        !accepted_risks(&object.spec, &status, &status.conditional_updates[0].release).join("").contains("Upgradeable")
+    );
+}
+
+/// U23: a downgrade is refused by its version, also if it is in a list; force and a rollback are not.
+#[test]
+fn a_downgrade_is_refused_unless_it_is_a_rollback_or_forced() {
+    let older = Release { version: "0.8.0".into(), image: "example.com/r@eight".into(), ..Release::default() };
+    let refused = "invalid spec.desiredUpdate: Invalid value: \"0.8.0\": 0.8.0 is older than the present release 1.0.0, and the only downgrade that needs no force is a rollback to the previous release (0.9.0)";
+    for (desired, want) in [
+        (json!({"version": "0.8.0"}), refused),
+        (json!({"version": "0.8.0", "image": "example.com/r@eight"}), refused),
+        (json!({"image": "mirror.example.com/r@eight"}), refused),
+        (json!({"version": "0.8.0", "force": true}), "begin 0.8.0 example.com/r@eight"),
+        (json!({"version": "0.9.0"}), "begin 0.9.0 example.com/r@nine"),
+        (json!({"version": "0.9.0", "image": "mirror.example.com/r@nine"}), "begin 0.9.0 mirror.example.com/r@nine"),
+    ] {
+        let object = object(&desired, &Value::Null);
+        let mut status = object.status.unwrap();
+        status.available_updates.push(older.clone());
+        assert_eq!(shown(&wish(&object.spec, &status, MultiRelease::Pending)), want, "{desired}");
+    }
+}
+
+/// The architecture is changed at the present version, by the release that the update service names for it.
+#[test]
+fn an_architecture_is_honoured_or_refused() {
+    let multi = Release {
+        architecture: Some(MULTI.into()),
+        version: "1.0.0".into(),
+        image: "example.com/r@multi".into(),
+        ..Release::default()
+    };
+    let at = |version: &str| json!({"version": version, "architecture": "Multi"});
+    for (desired, found, want) in [
+        (at("1.0.0"), MultiRelease::Pending, "unresolved 1.0.0 pending"),
+        (at("1.0.0"), MultiRelease::Unavailable("no answer"), "unresolved 1.0.0 no answer"),
+        (at("1.0.0"), MultiRelease::Found(&multi), "begin 1.0.0 example.com/r@multi"),
+        (
+            at("1.0.1"),
+            MultiRelease::Found(&multi),
+            "invalid spec.desiredUpdate.architecture: Invalid value: \"Multi\": the architecture is changed at the present version; ask for Multi with version 1.0.0 first, then update",
+        ),
+        (
+            json!({"architecture": "Multi"}),
+            MultiRelease::Pending,
+            "invalid spec.desiredUpdate.version: Required value: an architecture is asked for with a version",
+        ),
+        (
+            json!({"architecture": "arm64", "version": "1.0.0"}),
+            MultiRelease::Pending,
+            "invalid spec.desiredUpdate.architecture: Unsupported value: \"arm64\": the only one is \"Multi\"",
+        ),
+        (
+            json!({"architecture": "Multi", "version": "1.0.0", "image": "example.com/r@one"}),
+            MultiRelease::Pending,
+            "invalid spec.desiredUpdate.architecture: cannot set both Architecture and Image",
+        ),
+    ] {
+        let object = object(&desired, &Value::Null);
+        assert_eq!(shown(&wish(&object.spec, &object.status.unwrap(), found)), want, "{desired}");
+    }
+    // Once it was changed, the same request asks for nothing more; a version of the history may have been for one only.
+    for (version, want) in [
+        ("1.0.0", "keep"),
+        (
+            "0.9.0",
+            "invalid spec.desiredUpdate.version: Invalid value: \"0.9.0\": when image is empty the update must be an available update",
+        ),
+    ] {
+        let object = object(&at(version), &Value::Null);
+        let mut status = object.status.unwrap();
+        status.desired = multi.clone();
+        assert_eq!(shown(&wish(&object.spec, &status, MultiRelease::Pending)), want);
+    }
 }

@@ -1,6 +1,7 @@
 //! Updates carried out: on a directory whose controllers are played, and on a real control plane.
 
 mod apply;
+mod failing;
 mod interrupted;
 mod prepare;
 mod prune;

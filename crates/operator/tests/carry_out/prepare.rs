@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use clearway_operator::api::Release;
+use clearway_core::Timestamp;
+use clearway_operator::api::{Release, Status, UpdateHistory, UpdateState};
 use clearway_operator::carry_out::{OWNER, Settings, Veto};
+use clearway_operator::downgrade::CurrentRelease;
 use clearway_operator::work::{Order, Prepared, Step, Work};
 use clearway_release::{Files, SIGNATURES, digest};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
@@ -196,4 +198,46 @@ async fn a_release_that_was_fetched_needs_no_registry_again() {
     let mut update = start(&World::new(), &real_settings(), &task(order));
     let refused = update.until("a refusal", |work| matches!(work, Work::NotAccepted { .. })).await;
     assert!(matches!(refused, Work::NotAccepted { step: Step::Retrieve, .. }), "{refused:?}");
+}
+
+/// U23: the version of an image that is in no list is known when it is loaded, and compared then.
+#[tokio::test(start_paused = true)]
+async fn an_image_that_turns_out_older_is_refused_unless_it_is_forced_or_a_rollback() {
+    let root = tempfile::tempdir().unwrap();
+    let (path, other) = (release(root.path(), "1.0.0", &shop()), "example.com/r@other".to_owned());
+    let image = order(&path, "").release.image;
+    let entry = |version: &str, image: &str| UpdateHistory {
+        state: UpdateState::Completed,
+        started_time: Timestamp::EPOCH,
+        completion_time: Some(Timestamp::EPOCH),
+        version: version.to_owned(),
+        image: image.to_owned(),
+        verified: false,
+        accepted_risks: String::new(),
+    };
+    let present = Release { version: "2.0.0".into(), image: "example.com/r@two".into(), ..Release::default() };
+    let why = "1.0.0 is older than the present release 2.0.0, and the only downgrade that needs no force is a rollback to the previous release (1.5.0)";
+    for (previous, force, begun, refused) in [
+        (("1.5.0", &other), false, false, true),
+        (("1.5.0", &other), true, false, false),
+        (("1.5.0", &other), false, true, false),
+        (("1.0.0", &other), false, false, false),
+        (("1.0.0-renamed", &image), false, false, false),
+    ] {
+        let status = Status {
+            desired: present.clone(),
+            history: vec![entry("2.0.0", "example.com/r@two"), entry(previous.0, previous.1)],
+            ..Status::default()
+        };
+        let mut task = task(Order { force, ..order(&path, "") });
+        (task.begun, task.current) = (begun, CurrentRelease::of(&status));
+        let mut update = start(&World::new(), &settings(), &task);
+        let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Done { .. });
+        match update.until("an outcome", end).await {
+            Work::NotAccepted { step, why: said, .. } => {
+                assert_eq!((refused, step, said.as_str()), (true, Step::Preconditions, why));
+            }
+            _ => assert!(!refused, "{previous:?} {force}"),
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clearway_core::Timestamp;
 use clearway_operator::api::Release;
 use clearway_operator::carry_out::{Clock, Owner, Settings, Task, Veto, apply, prepare};
+use clearway_operator::downgrade::CurrentRelease;
 use clearway_operator::work::{Order, Progress, Work};
 use clearway_release::{Files, Metadata, Payload};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
@@ -97,6 +98,8 @@ pub(crate) fn task(order: Order) -> Task {
         begun: false,
         unmanaged: BTreeSet::new(),
         veto: Veto::Never,
+        carried: Vec::new(),
+        current: CurrentRelease::default(),
     }
 }
 
@@ -170,6 +173,18 @@ impl Started {
         self.until("that it is done", |work| matches!(work, Work::Done { .. })).await;
     }
 
+    /// How often something is said within this time.
+    pub(crate) async fn reports_within(&mut self, time: Duration) -> usize {
+        let end = tokio::time::Instant::now() + time;
+        self.heard.mark_unchanged();
+        let mut reports = 0;
+        while let Ok(changed) = tokio::time::timeout_at(end, self.heard.changed()).await {
+            changed.expect("it goes on");
+            reports += 1;
+        }
+        reports
+    }
+
     /// What is said of how far it is, once that is so.
     pub(crate) async fn progress(&mut self, what: &str, wanted: impl Fn(&Progress) -> bool) -> Progress {
         let work = self.until(what, |work| matches!(work, Work::Applying { progress, .. } if wanted(progress))).await;
@@ -192,6 +207,7 @@ pub(crate) struct World {
     /// Requests until one is never answered; below zero, all are.
     fuse: Arc<AtomicI64>,
     pub(crate) blown: Arc<Notify>,
+    started: tokio::time::Instant,
     _root: Arc<TempDir>,
 }
 
@@ -201,6 +217,8 @@ pub(crate) struct Inner {
     pub(crate) log: Vec<String>,
     /// Objects that never become healthy.
     pub(crate) sick: BTreeSet<String>,
+    /// Deployments whose pods crash, run again, are ready for a moment, and crash again: a minute for each turn.
+    pub(crate) crashing: BTreeSet<String>,
     /// What applying an object is answered with.
     pub(crate) refusals: BTreeMap<String, StoreError>,
     /// What everything is answered with.
@@ -216,6 +234,7 @@ impl World {
             inner: Arc::default(),
             fuse: Arc::new(AtomicI64::new(-1)),
             blown: Arc::default(),
+            started: tokio::time::Instant::now(),
             _root: Arc::new(root),
         }
     }
@@ -283,7 +302,14 @@ impl World {
             return Ok(object);
         }
         let condition = |name: &str, reason: &str| json!({"type": name, "status": "True", "reason": reason});
+        let crashing = self.inner.lock().unwrap().crashing.contains(&key.to_string());
+        let in_turn = self.started.elapsed().as_secs() % 60;
         let status = match key.kind.kind.as_str() {
+            "Deployment" if crashing && in_turn < 50 => {
+                let late = json!({"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"});
+                let conditions = if in_turn < 30 { vec![late] } else { Vec::new() };
+                json!({"observedGeneration": object["metadata"]["generation"], "replicas": 1, "updatedReplicas": 1, "conditions": conditions})
+            }
             "Deployment" => json!({
                 "observedGeneration": object["metadata"]["generation"],
                 "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,

@@ -69,16 +69,18 @@ fn v2_both_channels_come_from_one_source() {
     let rules = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/conditionalUpdates/items/properties\
                  /risks/items/properties/matchingRules/items/properties";
     let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
-    for (channel, types, extra) in [
-        (Channel::Standard, json!(["Always", "PromQL"]), false),
-        (
-            Channel::Experimental,
-            json!(["Always", "PromQL", "Resource", "Condition", "Bundle", "Policy", "Rollout"]),
-            true,
-        ),
-    ] {
+    let types = json!(["Always", "PromQL"]);
+    for (channel, extra) in [(Channel::Standard, false), (Channel::Experimental, true)] {
+        for crd in api::crds(channel).unwrap() {
+            // U7: the standard channel keeps the seed's validation, the experimental one stores any rule.
+            assert_eq!(crd.pointer(&format!("{rules}/type/enum")), (!extra).then_some(&types), "{channel}");
+            let list = rules.strip_suffix("/items/properties").unwrap();
+            assert_eq!(crd.pointer(&format!("{list}/minItems")), (!extra).then_some(&json!(1)), "{channel}");
+            let kept = crd.pointer(&format!("{list}/items/x-kubernetes-preserve-unknown-fields"));
+            assert_eq!(kept, extra.then_some(&json!(true)), "{channel}");
+        }
         let crd = &api::crds(channel).unwrap()[0];
-        assert_eq!(crd.pointer(&format!("{rules}/type/enum")), Some(&types), "{channel}");
+        assert_eq!(crd.pointer(&format!("{spec}/desiredUpdate/properties/acceptRisks")).is_some(), extra, "{channel}");
         assert_eq!(crd.pointer(&format!("{rules}/rollout")).is_some(), extra, "{channel}");
         assert_eq!(crd.pointer(&format!("{spec}/acceptedRisks")).is_some(), extra, "{channel}");
         let ours = Installed::Ours { channel: Some(channel), bundle_version: "0.1.0".to_owned() };

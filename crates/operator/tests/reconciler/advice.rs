@@ -183,6 +183,25 @@ fn an_accepted_risk_counts_until_its_time_is_over() {
     assert_eq!((status.as_str(), reason.as_str()), ("False", "Zeta"));
 }
 
+/// OpenShift's clients accept risks in spec.desiredUpdate.acceptRisks; both lists count.
+#[test]
+fn a_risk_that_openshifts_clients_accept_counts_too() {
+    let mut world = world();
+    world.start();
+    world.edit(|object| {
+        object["spec"]["desiredUpdate"] = json!({"acceptRisks": [{"name": "Alpha"}, {"name": "Beta"}]});
+        object["spec"]["acceptedRisks"] = json!([{"name": "Zeta", "reason": "tested"}]);
+    });
+    assert_eq!(world.recommended("1.1.0").1, "AllExposedRisksAccepted");
+    assert_eq!(world.available(), ["1.3.0", "1.1.0", "1.0.1"], "and what is not known stays so (U16)");
+    assert_eq!(world.count("prepare"), 0, "it asks for no update");
+    world.applies = false;
+    world.edit(|object| object["spec"]["desiredUpdate"]["version"] = json!("1.1.0"));
+    let recorded = world.object["status"]["history"][0]["acceptedRisks"].as_str().unwrap_or_default().to_owned();
+    assert!(recorded.contains("The risk Alpha was accepted in spec.desiredUpdate.acceptRisks."), "{recorded}");
+    assert!(recorded.contains("The risk Zeta was accepted: tested"), "{recorded}");
+}
+
 /// U16: a risk that could not be evaluated stays unknown, accepted or not.
 #[test]
 fn a_risk_that_cannot_be_evaluated_is_not_covered_by_accepting_it() {
@@ -266,6 +285,16 @@ fn what_of_a_graph_cannot_be_used_is_said() {
     assert_eq!(told(&world), 1, "{:?}", world.log);
     world.pass(Duration::from_mins(20));
     assert_eq!(told(&world), 1);
+    // Another revision is another event, and not one more of the same.
+    world.graph["edges"].as_array_mut().unwrap().push(json!([0, 2]));
+    world.pass(Duration::from_mins(20));
+    let about: Vec<_> = world.events.iter().filter(|event| event.reason == "GraphFindings").collect();
+    let digests: std::collections::BTreeSet<_> = about.iter().map(|event| event.release.clone().unwrap()).collect();
+    assert!(
+        about.len() == 2 && digests.len() == 2 && digests.iter().all(|digest| digest.starts_with("sha256:")),
+        "{about:?}"
+    );
+    let message = said(&world).2;
     world.restart();
     assert_eq!(said(&world).2, message);
 }

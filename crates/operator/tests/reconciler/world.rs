@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, FailureClass, ObjectKind, ObjectQuestion, Observation, Record};
+use clearway_advice::evidence::{
+    Failure as QueryFailure, FailureClass, ObjectKind, ObjectQuestion, Observation, Record,
+};
 use clearway_conditions::reason;
 use clearway_core::Timestamp;
 use clearway_operator::ask::{Ask, Trouble};
 use clearway_operator::kept::Kept;
 use clearway_operator::knowledge::Knowledge;
 use clearway_operator::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
-use clearway_operator::work::{Order, Prepared, Progress, Work};
+use clearway_operator::work::{Failure, Order, Prepared, Progress, Work};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
 use clearway_sources::service::Validator;
-use clearway_sources::store::StoreError;
+use clearway_sources::store::{Event, StoreError};
 use serde_json::{Value, json};
 
 pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
@@ -35,6 +37,8 @@ pub(crate) struct World {
     pub(crate) reconciler: Reconciler,
     pub(crate) object: Value,
     pub(crate) graph: Value,
+    /// The graph of multi-architecture releases.
+    pub(crate) multi: Value,
     pub(crate) service: Service,
     /// By query: its value, or nothing if it fails.
     pub(crate) metrics: BTreeMap<&'static str, Option<f64>>,
@@ -52,6 +56,12 @@ pub(crate) struct World {
     pub(crate) prepared: Result<Prepared, String>,
     /// Whether applying ends.
     pub(crate) applies: bool,
+    /// What keeps it from that.
+    pub(crate) failing: Vec<Failure>,
+    /// Every event, in order.
+    pub(crate) events: Vec<Event>,
+    /// What the stored statuses said of `Failing`, in order.
+    pub(crate) stored_failing: Vec<String>,
     pub(crate) settings: Settings,
     version: u64,
 }
@@ -104,6 +114,7 @@ impl World {
             reconciler: Reconciler::new(settings.clone()),
             object: cluster_version(),
             graph,
+            multi: json!({"nodes": [], "edges": []}),
             service: Service::Answers,
             metrics: BTreeMap::new(),
             objects: Vec::new(),
@@ -120,6 +131,9 @@ impl World {
                 objects: 3,
             }),
             applies: true,
+            failing: Vec::new(),
+            events: Vec::new(),
+            stored_failing: Vec::new(),
             settings,
             version: 1,
         }
@@ -238,6 +252,7 @@ impl World {
                 }
                 self.version += 1;
                 self.object = *object;
+                self.stored_failing.push(self.condition("Failing").0);
                 self.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
                 vec![Input::Stored(Ok(Box::new(self.object.clone())))]
             }
@@ -247,12 +262,9 @@ impl World {
             }
             Effect::Apply(order, prepared) => {
                 self.log.push(format!("apply {}", order.release.image));
-                let progress = Progress {
-                    done: 1,
-                    total: 3,
-                    waiting_on: vec!["Deployment shop/web".into()],
-                    failures: Vec::new(),
-                };
+                let waiting_on = vec!["Deployment shop/web".into()];
+                let progress = Progress { done: 1, total: 3, waiting_on, ..Progress::default() };
+                let progress = progress.with_failures(self.failing.clone());
                 let mut works =
                     vec![Input::Work(Work::Applying { order: order.clone(), prepared: prepared.clone(), progress })];
                 if self.applies {
@@ -266,6 +278,7 @@ impl World {
             }
             Effect::Tell(event) => {
                 self.log.push(format!("tell {} {}", event.reason, event.message));
+                self.events.push(event);
                 Vec::new()
             }
             Effect::Keep(kept) => {
@@ -309,7 +322,7 @@ impl World {
     fn fetch(&self, ask: Ask, known: Option<&Validator>) -> Option<Input> {
         let trouble =
             |reason, passing| Trouble { reason, message: "Unable to retrieve available updates: no".into(), passing };
-        let body = self.graph.to_string();
+        let body = if ask.arch.as_str() == "multi" { &self.multi } else { &self.graph }.to_string();
         let tag = format!("\"{}\"", body.len());
         let outcome = match self.service {
             Service::Hangs => return None,
@@ -326,7 +339,7 @@ impl World {
         Some(Input::Fetched { ask, outcome })
     }
 
-    fn value(&self, query: &str) -> Result<Observation<eval::Value>, Failure> {
+    fn value(&self, query: &str) -> Result<Observation<eval::Value>, QueryFailure> {
         match self.metrics.get(query) {
             Some(Some(value)) => Ok(Observation {
                 value: eval::Value::Vector(vec![Sample { labels: Labels::default(), value: *value }]),
@@ -335,8 +348,8 @@ impl World {
                 reproduce: None,
                 warnings: Vec::new(),
             }),
-            Some(None) => Err(Failure::new(FailureClass::Timeout, "no complete answer within 30s")),
-            None => Err(Failure::new(FailureClass::Unreachable, "connection refused")),
+            Some(None) => Err(QueryFailure::new(FailureClass::Timeout, "no complete answer within 30s")),
+            None => Err(QueryFailure::new(FailureClass::Unreachable, "connection refused")),
         }
     }
 }

@@ -101,3 +101,42 @@ fn a_status_of_an_older_spec_is_not_believed() {
     stale["status"] = Value::Null;
     assert_eq!(judged(stale), (State::Unknown, "Cluster: nothing is known".to_owned(), false));
 }
+
+/// OpenShift's operator leaves `observedGeneration` where it is while it refuses what the spec asks for.
+#[test]
+fn a_refusal_of_exactly_this_request_is_shown_at_once() {
+    let done = [entry("1.5.0", "Completed")];
+    let message = "Preconditions failed for payload loaded version=\"1.6.0\" image=\"example.com/r@1.6.0\": Precondition \"ClusterVersionUpgradeable\" failed";
+    let refused =
+        json!({"type": "ReleaseAccepted", "status": "False", "reason": "PreconditionChecks", "message": message});
+    let taken_up = "Cluster: the operator has not taken up the latest spec yet; ";
+    for (wanted, state, headline) in [
+        (
+            json!({"version": "1.6.0"}),
+            State::Stopped,
+            "Cluster: 1.6.0 is asked for, but not accepted (PreconditionChecks)".to_owned(),
+        ),
+        (
+            json!({"version": "1.6.0", "image": "example.com/r@1.6.0"}),
+            State::Stopped,
+            "Cluster: 1.6.0 is asked for, but not accepted (PreconditionChecks)".to_owned(),
+        ),
+        // What was asked for before was refused; of this nothing is known yet.
+        (json!({"version": "1.6.1"}), State::Updating, format!("{taken_up}1.6.1 is asked for")),
+    ] {
+        let mut stale = object(&wanted, &done, std::slice::from_ref(&refused));
+        stale["metadata"]["generation"] = 3.into();
+        assert_eq!(judged(stale), (state, headline, false), "{wanted}");
+    }
+}
+
+#[test]
+fn the_same_version_for_several_architectures_is_not_there_by_its_version() {
+    let (done, wanted) = ([entry("1.5.0", "Completed")], json!({"version": "1.5.0", "architecture": "Multi"}));
+    let mut single = object(&wanted, &done, &[]);
+    single["status"]["desired"] = json!({"version": "1.5.0", "image": "example.com/r@1.5.0"});
+    let headline = "Cluster: 1.5.0 for several architectures is asked for, and being looked at";
+    assert_eq!(judged(single.clone()), (State::Updating, headline.to_owned(), false));
+    single["status"]["desired"]["architecture"] = "Multi".into();
+    assert_eq!(judged(single).0, State::Current);
+}

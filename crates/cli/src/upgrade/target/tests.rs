@@ -181,7 +181,11 @@ fn an_explicit_version_is_explained() {
         "{text}"
     );
     let back = target(to(&status, "1.4.1", EXPLICIT));
-    assert_eq!((back.image, back.warnings.len()), (image('1'), 1));
+    assert_eq!((back.image, back.warnings.len()), (image('1'), 2));
+    assert_eq!(
+        back.warnings[1],
+        "Downgrade from 1.4.2 to 1.4.1: a rollback to the previous release. The operator records this in the history."
+    );
     let (exit, text) = refusal(to(&status, "1.9.0", EXPLICIT));
     assert!(exit == Exit::No && text.contains("--allow-explicit-upgrade needs an image"), "{text}");
     let (_, text) = refusal(to(&status, "1.9.0", NOTHING));
@@ -238,11 +242,55 @@ fn what_cannot_be_known_is_not_no() {
     assert!(exit == Exit::Unknown && text.contains("NotRetrieved"), "it is not the latest by lack of news: {text}");
 }
 
+/// U23: the client refuses what the operator would refuse, and says what the operator does with the rest.
 #[test]
-fn another_minor_that_the_operator_may_not_accept_is_told() {
+fn a_downgrade_is_refused_as_the_operator_refuses_it() {
+    let mut status = status();
+    status.history.push(entry("1.4.0", '0', UpdateState::Completed));
+    status.available_updates.push(release("1.3.9", '8'));
+    let by = |image: &str, allowed| choose(&status, Wanted::Image(image), allowed, CLUSTER);
+    let why = "is older than the present release 1.4.2, and the only downgrade that needs no force is a rollback to the previous release (1.4.1). specify --force to continue with the update; that also waives the other checks of the release.";
+    for (choice, version) in [
+        (to(&status, "1.4.0", EXPLICIT), "1.4.0"),
+        (to(&status, "1.3.9", NOTHING), "1.3.9"),
+        (by(&image('8'), NOTHING), "1.3.9"),
+        (by(&image('0'), EXPLICIT), "1.4.0"),
+    ] {
+        assert_eq!(refusal(choice), (Exit::No, format!("{version} {why}")));
+    }
+    let forced = target(to(&status, "1.4.0", FORCE));
+    let recorded = "Downgrade from 1.4.2 to 1.4.0, which is not the previous release: the update was forced. The operator records this in the history.";
+    assert!(forced.warnings.contains(&recorded.to_owned()), "{:?}", forced.warnings);
+    let unknown = target(by(&image('9'), EXPLICIT));
+    assert!(
+        unknown.warnings[1].contains("If it is older than 1.4.2, the operator refuses it"),
+        "{:?}",
+        unknown.warnings
+    );
+    assert_eq!(target(by(&image('1'), EXPLICIT)).warnings.len(), 2, "the previous one, by its image");
+}
+
+#[test]
+fn the_change_of_architecture_is_asked_for_at_the_present_version() {
+    let mut status = status();
+    let multi = |status: &Status| choose(status, Wanted::MultiArch, NOTHING, CLUSTER);
+    let asked = target(multi(&status));
+    assert_eq!((asked.version.as_str(), asked.image.as_str(), asked.multi), ("1.4.2", "", true));
+    status.desired.architecture = Some("Multi".to_owned());
+    let there = "Cluster is already at the multi-architecture release of 1.4.2";
+    assert_eq!(multi(&status), Ok(Choice::AlreadyThere(there.to_owned())));
+    assert_eq!(refusal(multi(&Status::default())).0, Exit::No);
+}
+
+/// U12: what the client says of `Upgradeable=False` is what becomes of the request.
+#[test]
+fn what_becomes_of_another_minor_version_is_told() {
     let held = json!({"type": "Upgradeable", "status": "False", "reason": "AdminAck", "message": "Acknowledge it."});
     let status = with(status(), &held);
     let warned = target(to(&status, "1.5.3", NOTHING)).warnings;
-    assert!(warned[0].contains("Upgradeable=False AdminAck: Acknowledge it."), "{warned:?}");
+    assert_eq!(
+        warned[0],
+        "1.5.3 is another minor version, and Upgradeable=False AdminAck: Acknowledge it. Clearway's operator carries the update out and records this in the history; OpenShift's operator refuses it unless --force is given."
+    );
     assert!(target(to(&status, "1.4.3", NOTHING)).warnings.is_empty());
 }

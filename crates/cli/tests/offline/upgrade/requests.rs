@@ -45,6 +45,8 @@ fn the_exit_code_is_the_answer_and_a_no_writes_nothing() {
         (&["--to", "4.9.9"], 1, "specify --to-image to continue"),
         (&["--to", "4.6.20"], 1, "specify --allow-explicit-upgrade to continue"),
         (&["--to", "4.6.20", "--allow-explicit-upgrade"], 0, "Requested update to 4.6.20"),
+        (&["--to-multi-arch"], 0, "Requested update to multi cluster architecture"),
+        (&["--to-multi-arch", "--to", "4.6.43"], 3, "cannot be used with"),
         (&["--to", "four"], 3, "`four` is not a version"),
         (&["--to", "4.6.43", "--to-latest"], 3, "cannot be used with"),
         (&["--to", "4.6.43", "--clear"], 3, "cannot be used with"),
@@ -63,6 +65,31 @@ fn the_exit_code_is_the_answer_and_a_no_writes_nothing() {
         let wrote = answer.out.starts_with("Requested");
         assert_eq!(state.text() != before, wrote, "{arguments:?}");
     }
+}
+
+#[test]
+fn the_change_of_architecture_is_one_request_with_the_present_version() {
+    let state = State::cluster(STORY);
+    let asked = state.run(&["--to-multi-arch", "-o", "json"]).json();
+    assert_eq!(asked["update"]["architecture"], "Multi");
+    let want = json!({"architecture": "Multi", "version": "4.6.23", "image": "", "force": false});
+    assert_eq!(state.stored()["spec"]["desiredUpdate"], want);
+    let status = state.run(&["status"]);
+    assert!(status.code == 2 && status.out.contains("4.6.23 for several architectures is asked for"), "{status:?}");
+    let cleared = state.run(&["--clear"]);
+    assert_eq!(cleared.out, "Cancelled requested upgrade to 4.6.23\n", "{cleared:?}");
+}
+
+#[test]
+fn risks_that_openshifts_clients_accepted_are_shown_with_the_others() {
+    let state =
+        State::changed(|object| object["spec"]["desiredUpdate"] = json!({"acceptRisks": [{"name": "SlowEtcd"}]}));
+    let list = state.run(&["accept"]);
+    assert!(list.out.contains("SlowEtcd") && list.out.contains("spec.desiredUpdate.acceptRisks"), "{list:?}");
+    assert_eq!(state.run(&["status", "-o", "json"]).json()["acceptedRisks"][0]["name"], "SlowEtcd");
+    let taken = state.run(&["--to", "4.6.43"]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    assert_eq!(state.stored()["spec"]["desiredUpdate"]["acceptRisks"], json!([{"name": "SlowEtcd"}]), "and kept");
 }
 
 #[test]
