@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clearway_core::{Diagnostic, Timestamp, Version};
 use clearway_graph::{Graph, Node, Path, Risk};
@@ -67,6 +68,14 @@ pub struct Update {
     /// Its risks by name.
     #[serde(serialize_with = "crate::proof::shared", skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<Arc<RiskProof>>,
+}
+
+impl Update {
+    /// The age of the oldest evidence that was looked at for it; nothing if none was.
+    pub fn evidence_age(&self) -> Option<Duration> {
+        let rules = self.risks.iter().flat_map(|risk| &risk.rules);
+        rules.filter_map(|rule| rule.age_seconds).max().map(Duration::from_secs)
+    }
 }
 
 /// What an assessment comes to, without words and proofs.

@@ -137,6 +137,11 @@ impl RiskProof {
         // Behind the rule that decided nothing was tried, but types were recognised all the same.
         self.decided_by.is_some() || self.rules.iter().any(|rule| rule.outcome != Outcome::NotRecognised)
     }
+
+    /// The rules that could not be evaluated because the source of their evidence cannot be reached.
+    pub fn unreachable(&self) -> impl Iterator<Item = &RuleProof> {
+        self.rules.iter().filter(|rule| rule.failure.is_some_and(FailureClass::is_of_source))
+    }
 }
 
 impl Status {

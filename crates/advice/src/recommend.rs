@@ -5,6 +5,7 @@
 //! | none applies | True | `NotExposedToRisks` |
 //! | one applies | False | its name, or `ExposedToRisks` if that is no reason the API takes |
 //! | one applies, and others apply or are not known | False | `MultipleReasons` |
+//! | some are not known because a source of evidence cannot be reached | Unknown | `EvidenceUnreachable` |
 //! | some are not known because of PromQL | Unknown | `PromQLError` |
 //! | some are not known for other reasons | Unknown | `EvaluationFailed` |
 //! | some are not evaluated yet, the others do not apply | Unknown | `EvaluationPending` |
@@ -12,6 +13,9 @@
 //! | those that apply were accepted by name, the others do not apply ([`with_accepted`]) | True | `AllExposedRisksAccepted` |
 //!
 //! The message has a paragraph for each risk that applies or is not known, in the order of their names.
+//!
+//! `EvidenceUnreachable` is said where the assessment itself is shown. The status of a `ClusterVersion` has the words that
+//! its clients know: there every query that could not be evaluated is a `PromQLError` (U10, [`with_accepted`]).
 
 use std::sync::Arc;
 
@@ -32,6 +36,8 @@ pub mod reasons {
     pub const EXPOSED: &str = "ExposedToRisks";
     /// Several paragraphs of the message have reasons of their own.
     pub const MULTIPLE: &str = "MultipleReasons";
+    /// A source of evidence cannot be reached, does not let us ask, or does not answer in time.
+    pub const EVIDENCE_UNREACHABLE: &str = "EvidenceUnreachable";
     /// A query could not be evaluated.
     pub const PROMQL_ERROR: &str = "PromQLError";
     /// A rule of another type could not be evaluated.
@@ -69,8 +75,8 @@ pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
         Some(risk) if said.len() == 1 && is_reason(&risk.name) => (Status::False, risk.name.as_str()),
         Some(_) if said.len() == 1 => (Status::False, reasons::EXPOSED),
         Some(_) => (Status::False, reasons::MULTIPLE),
-        None if of(Verdict::Unknown).any(|risk| failed_query(risk)) => (Status::Unknown, reasons::PROMQL_ERROR),
-        None if of(Verdict::Unknown).next().is_some() => (Status::Unknown, reasons::EVALUATION_FAILED),
+        None if of(Verdict::Unknown).any(|risk| unreachable(risk)) => (Status::Unknown, reasons::EVIDENCE_UNREACHABLE),
+        None if of(Verdict::Unknown).next().is_some() => (Status::Unknown, failed_evaluation(&said)),
         None => (Status::Unknown, reasons::PENDING),
     };
     statement(status, reason, paragraphs.join("\n\n"))
@@ -78,15 +84,15 @@ pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
 
 /// The recommendation for an update some of whose risks were accepted by an administrator, by name: the others decide.
 /// Only a risk that applies can be accepted. One that could not be evaluated stays unknown: nobody knows what would be
-/// accepted with it (U16).
+/// accepted with it (U16). The reason is one of those that clients of a `ClusterVersion` know.
 pub fn with_accepted(update: &Update, accepted: impl Fn(&str) -> bool) -> Statement {
     let (taken, left): (Vec<_>, Vec<_>) =
         update.risks.iter().cloned().partition(|risk| risk.verdict == Verdict::Match && accepted(&risk.name));
     if taken.is_empty() {
-        return update.recommended.clone();
+        return for_status(update.recommended.clone(), &update.risks);
     }
     if left.iter().any(|risk| risk.verdict != Verdict::NoMatch) {
-        return recommended(&left);
+        return for_status(recommended(&left), &left);
     }
     let names: Vec<&str> = taken.iter().map(|risk| risk.name.as_str()).collect();
     let message = format!(
@@ -94,6 +100,15 @@ pub fn with_accepted(update: &Update, accepted: impl Fn(&str) -> bool) -> Statem
         names.join(", ")
     );
     statement(Status::True, reasons::ACCEPTED, message)
+}
+
+/// A recommendation with the reason that the status of a `ClusterVersion` has for it.
+fn for_status(statement: Statement, risks: &[Arc<RiskProof>]) -> Statement {
+    if statement.reason != reasons::EVIDENCE_UNREACHABLE {
+        return statement;
+    }
+    let said: Vec<&RiskProof> = risks.iter().map(AsRef::as_ref).collect();
+    Statement { reason: failed_evaluation(&said).to_owned(), ..statement }
 }
 
 /// The status alone, of the verdicts on an update's risks: what [`recommended`] says, without its words.
@@ -177,8 +192,18 @@ fn kinds(risk: &RiskProof) -> Vec<&str> {
     if failed.is_empty() { of(Outcome::NotRecognised) } else { failed }
 }
 
-fn failed_query(risk: &RiskProof) -> bool {
-    risk.rules.iter().any(|rule| rule.outcome == Outcome::Failed && rule.kind == Rule::PROMQL)
+/// The reason for risks that could not be evaluated: `PromQLError` if a query is among what failed (U10).
+fn failed_evaluation(risks: &[&RiskProof]) -> &'static str {
+    let failed_query = |risk: &&RiskProof| {
+        risk.verdict == Verdict::Unknown
+            && risk.rules.iter().any(|rule| rule.outcome == Outcome::Failed && rule.kind == Rule::PROMQL)
+    };
+    if risks.iter().any(failed_query) { reasons::PROMQL_ERROR } else { reasons::EVALUATION_FAILED }
+}
+
+/// Whether a risk could not be evaluated because a source of evidence cannot be reached.
+fn unreachable(risk: &RiskProof) -> bool {
+    risk.verdict == Verdict::Unknown && risk.unreachable().next().is_some()
 }
 
 /// Whether a name is a reason that the API takes: `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, at most 1024 characters.

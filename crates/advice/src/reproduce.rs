@@ -1,34 +1,88 @@
 //! The commands that show an observation again, to be pasted into a shell.
 
+use std::fmt::Write as _;
+
 use clearway_core::Timestamp;
 
 use crate::evidence::ObjectKind;
 
-/// Evaluates a query over series in a file.
-pub fn promql(query: &str, file: &str, time: Timestamp) -> String {
-    let (query, file) = (quoted(query), quoted(file));
-    // A query may start with a minus, as an option does.
-    if query.starts_with("'-") {
-        return format!("clearway promql query --series {file} --time {time} -- {query}");
+/// Evaluates a query over series in a file or directory. `format` is the kind of file, where it was named.
+pub fn promql(query: &str, file: &str, format: Option<&str>, time: Timestamp) -> String {
+    let format = format.map(|format| format!(" --series-format {format}")).unwrap_or_default();
+    let (query, options) = (quoted(query), format!("--series {}{format} --time {time}", quoted(file)));
+    // One that starts with a minus must not be taken for an option: `-s` is a query, too.
+    if is_like_option(&query) {
+        return format!("clearway promql query {options} -- {query}");
     }
-    format!("clearway promql query {query} --series {file} --time {time}")
+    format!("clearway promql query {query} {options}")
 }
 
-/// Asks a metrics store at its HTTP API; `url` is what stands before `/api/v1`.
-pub fn curl(query: &str, url: &str, time: Timestamp) -> String {
+/// How a client of an HTTP API proves who it is and whom it trusts: files that are named, and never what is in them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HttpAccess {
+    /// A file with a bearer token.
+    pub token_file: Option<String>,
+    /// Certificates that are trusted.
+    pub ca_file: Option<String>,
+    /// A client certificate and its key.
+    pub identity: Option<(String, String)>,
+    /// Whether the address has a user, a password or parameters, which are not shown.
+    pub hides_parts: bool,
+}
+
+/// Asks a metrics store at its HTTP API; `url` is what stands before `/api/v1`. The token is read when the command runs,
+/// and is no argument of any process.
+pub fn curl(query: &str, url: &str, time: Timestamp, access: &HttpAccess) -> String {
+    let mut command = String::new();
+    if let Some(file) = &access.token_file {
+        let _ = write!(command, "printf 'Authorization: Bearer %s' \"$(cat {})\" | ", quoted(file));
+    }
+    command.push_str("curl -sSG");
+    if access.token_file.is_some() {
+        command.push_str(" -H @-");
+    }
+    if let Some(file) = &access.ca_file {
+        let _ = write!(command, " --cacert {}", quoted(file));
+    }
+    if let Some((certificate, key)) = &access.identity {
+        let _ = write!(command, " --cert {} --key {}", quoted(certificate), quoted(key));
+    }
     let url = quoted(&format!("{}/api/v1/query", url.trim_end_matches('/')));
-    format!("curl -sSG {url} --data-urlencode {} -d time={}", quoted(&format!("query={query}")), time.as_seconds())
+    let query = quoted(&format!("query={query}"));
+    let _ = write!(command, " {url} --data-urlencode {query} -d time={}", time.as_seconds());
+    if access.hides_parts {
+        command.push_str(" # add the user, password and parameters of the address, which are not shown");
+    }
+    command
 }
 
-/// Shows the objects of a kind.
-pub fn kubectl(kind: &ObjectKind) -> String {
-    format!("kubectl get {} --all-namespaces -o yaml", quoted(&kind.to_string()))
+/// Shows the objects of a kind. `options` say which cluster is meant.
+pub fn kubectl(kind: &ObjectKind, options: &[String]) -> String {
+    let options: String = options.iter().map(|option| format!(" {}", quoted(option))).collect();
+    let kind = quoted(&kind.to_string());
+    // The kind is a stranger's text, and must not become an option.
+    if is_like_option(&kind) {
+        return format!("kubectl{options} get --all-namespaces -o yaml -- {kind}");
+    }
+    format!("kubectl{options} get {kind} --all-namespaces -o yaml")
+}
+
+/// Shows the files of a state directory with the objects of a kind; `directory` is the one with all objects.
+pub fn object_files(kind: &ObjectKind, directory: &str) -> String {
+    let group = if kind.group.is_empty() { "core" } else { &kind.group };
+    let pattern = format!("*/{group}/{}/*.yaml", kind.kind);
+    format!("find {} -path {} -exec cat {{}} +", quoted(directory), quoted(&pattern))
+}
+
+/// Whether a program would take a quoted word for an option.
+fn is_like_option(word: &str) -> bool {
+    word.trim_start_matches('\'').starts_with('-')
 }
 
 /// A text as one word of a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+    if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
@@ -42,17 +96,44 @@ mod tests {
     fn commands_can_be_pasted() {
         let time = Timestamp::from_seconds(1_800_000_000).unwrap();
         assert_eq!(
-            promql("max(up{a='b'})", "x.series", time),
+            promql("max(up{a='b'})", "x.series", None, time),
             r"clearway promql query 'max(up{a='\''b'\''})' --series x.series --time 2027-01-15T08:00:00Z"
         );
-        assert_eq!(promql("-1", "-", time), "clearway promql query --series '-' --time 2027-01-15T08:00:00Z -- '-1'");
         assert_eq!(
-            curl("max(up)", "http://localhost:9090/", time),
-            "curl -sSG http://localhost:9090/api/v1/query --data-urlencode 'query=max(up)' -d time=1800000000"
+            promql("-up", "a b", Some("text"), time),
+            "clearway promql query --series 'a b' --series-format text --time 2027-01-15T08:00:00Z -- -up"
         );
+        let deployments = ObjectKind::new("apps/v1", "Deployment");
+        assert_eq!(kubectl(&deployments, &[]), "kubectl get Deployment.apps --all-namespaces -o yaml");
         assert_eq!(
-            kubectl(&ObjectKind::new("apps/v1", "Deployment")),
-            "kubectl get Deployment.apps --all-namespaces -o yaml"
+            kubectl(&deployments, &["--kubeconfig=/a b/c".to_owned(), "--context=d".to_owned()]),
+            "kubectl '--kubeconfig=/a b/c' --context=d get Deployment.apps --all-namespaces -o yaml"
+        );
+        let odd = ObjectKind::new("v1", "--raw=/x");
+        assert_eq!(kubectl(&odd, &[]), "kubectl get --all-namespaces -o yaml -- --raw=/x");
+        assert_eq!(
+            object_files(&ObjectKind::new("v1", "Node"), "state/objects"),
+            "find state/objects -path '*/core/Node/*.yaml' -exec cat {} +"
+        );
+    }
+
+    #[test]
+    fn a_token_is_read_when_the_command_runs() {
+        let time = Timestamp::from_seconds(1_800_000_000).unwrap();
+        let url = "http://localhost:9090/";
+        let plain = "curl -sSG http://localhost:9090/api/v1/query --data-urlencode 'query=max(up)' -d time=1800000000";
+        assert_eq!(curl("max(up)", url, time, &HttpAccess::default()), plain);
+        let access = HttpAccess {
+            token_file: Some("/run/my token".to_owned()),
+            ca_file: Some("ca.pem".to_owned()),
+            identity: Some(("a.crt".to_owned(), "a.key".to_owned())),
+            hides_parts: true,
+        };
+        assert_eq!(
+            curl("max(up)", url, time, &access),
+            "printf 'Authorization: Bearer %s' \"$(cat '/run/my token')\" | curl -sSG -H @- --cacert ca.pem --cert a.crt \
+             --key a.key http://localhost:9090/api/v1/query --data-urlencode 'query=max(up)' -d time=1800000000 # add the \
+             user, password and parameters of the address, which are not shown"
         );
     }
 }

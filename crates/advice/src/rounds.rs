@@ -15,7 +15,7 @@ use std::time::Duration;
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
-use crate::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+use crate::evidence::{Failure, Observation, Record, Recorded};
 use crate::rules::promql;
 
 /// How queries are grouped.
@@ -148,14 +148,6 @@ impl Rounds {
         // What was asked last counts, so that the rest holds between any two rounds.
         self.ended = Some(now);
         true
-    }
-
-    /// Ends the open round: what was not answered yet failed.
-    pub fn abandon(&mut self, why: &str, now: Timestamp) {
-        for query in self.open.clone() {
-            let failure = Failure { observed_at: Some(now), ..Failure::new(FailureClass::Timeout, why) };
-            self.answered(&query, Err(failure), now);
-        }
     }
 
     /// Whether queries were handed out that are not answered yet.

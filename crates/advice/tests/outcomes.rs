@@ -2,11 +2,10 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clearway_advice::evidence::{FailureClass, Observation, Record, Recorded};
-use clearway_advice::{Evidence, Outcome, RiskProof, Verdict};
+use clearway_advice::{Evidence, Outcome, RiskProof, Status, Verdict, recommend};
 use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Row, Sample, Value as Seen};
 use clearway_promql::{Labels, Millis};
@@ -223,22 +222,6 @@ fn a_shared_store_is_asked_for_this_cluster_only() {
 }
 
 #[test]
-fn a_metric_that_is_gone_behind_a_zero_is_a_warning() {
-    let store = series("cluster_version 1\n");
-    let mut evidence = snapshot(&store);
-    let before: BTreeSet<String> = ["proxy".to_owned(), "cluster_version".to_owned()].into();
-    let rules = || json!([promql("max(proxy) or 0 * group(cluster_version)")]);
-    assert!(proof(rules(), &evidence).rules[0].warnings.is_empty());
-    evidence.seen_before = Some(&before);
-    let found = proof(rules(), &evidence);
-    assert_eq!(found.verdict, Verdict::NoMatch);
-    assert_eq!(
-        found.rules[0].warnings,
-        ["The metric `proxy` was there before and is gone; the query says 0 without it."]
-    );
-}
-
-#[test]
 fn a_rollout_comes_to_every_cluster_in_its_time() {
     let start = now().minus(Duration::from_hours(12));
     let by = |id: &str, parameters: Value| {
@@ -301,6 +284,29 @@ fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
     assert_eq!(told(json!([{}])), "False UnrecognizedRules, Unknown EvaluationFailed");
     // Rules that the service could not send as rules.
     assert_eq!(told(json!("Always")), "False UnrecognizedRules, Unknown EvaluationFailed");
+}
+
+/// A source that cannot be reached has a reason of its own; a `ClusterVersion` has the seed's (U10).
+#[test]
+fn a_source_that_cannot_be_reached_is_not_an_answer_without_series() {
+    let failed = |class| said(Record::failed(class, "https://p.example.com cannot be reached: connection refused."));
+    for (class, reason) in [
+        (FailureClass::Unreachable, "EvidenceUnreachable"),
+        (FailureClass::Unauthorized, "EvidenceUnreachable"),
+        (FailureClass::Timeout, "EvidenceUnreachable"),
+        (FailureClass::Evaluation, "PromQLError"),
+        (FailureClass::Stale, "PromQLError"),
+    ] {
+        let update = one(json!([promql("max(a)")]), &failed(class));
+        assert_eq!((update.recommended.status, update.recommended.reason.as_str()), (Status::Unknown, reason));
+        assert!(update.recommended.message.starts_with("Unable to evaluate PromQL to determine"), "{update:?}");
+        let status = recommend::with_accepted(&update, |_| true);
+        assert_eq!((status.status, status.reason.as_str()), (Status::Unknown, "PromQLError"));
+        assert_eq!(status.message, update.recommended.message);
+    }
+    // What decides in its place is enough.
+    let update = one(json!([promql("max(a)"), {"type": "Always"}]), &failed(FailureClass::Unreachable));
+    assert_eq!(update.recommended.status, Status::False);
 }
 
 /// Risks with their rule, the status and reason, and the paragraphs of the message.

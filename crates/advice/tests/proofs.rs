@@ -5,6 +5,7 @@ mod common;
 use std::time::Duration;
 
 use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+use clearway_advice::reproduce::HttpAccess;
 use clearway_advice::{Plan, Settings, render};
 use clearway_core::Limits;
 use clearway_graph::wire;
@@ -42,7 +43,7 @@ fn every_outcome_reads_well() {
     let sample = |name: &str, value: f64| Sample { labels: Labels::new([("pod".to_owned(), name.to_owned())]), value };
     let seen = |query: &str, minutes: u64, samples: Vec<Sample>| {
         let observed_at = now().minus(Duration::from_mins(minutes));
-        let reproduce = Some(clearway_advice::reproduce::curl(query, url, observed_at));
+        let reproduce = Some(clearway_advice::reproduce::curl(query, url, observed_at, &HttpAccess::default()));
         Record::Answered(Observation {
             value: Seen::Vector(samples),
             observed_at,
@@ -72,7 +73,6 @@ fn every_outcome_reads_well() {
         configured: true,
         objects: Some(common::recorded(&plan, &operators)),
         cluster_id: Some("2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11".to_owned()),
-        gone: ["gone".to_owned()].into(),
         ..Recorded::default()
     };
     let assessment = plan.assess(&evidence, now());

@@ -227,6 +227,7 @@ fn assess(case: &Case, snapshots: &Path, clusters: usize, more: &[&str]) -> (Dur
         .args(more)
         .arg("--graph")
         .arg(&case.path)
+        .args(["--as-of", "snapshot"])
         .arg("--snapshots")
         .arg(snapshots)
         .stdout(Stdio::piped())

@@ -1,5 +1,6 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
+mod access;
 mod assess;
 mod cel;
 mod demo;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use access::*;
 pub(crate) use assess::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
-use clearway_core::Version;
+use clearway_core::{Version, humanize};
 use clearway_graph::paths;
 
 use crate::arguments::{Assess, ClusterAccess, GraphSource};
@@ -22,7 +22,7 @@ use given::Given;
 use way::Ways;
 
 /// The columns of the list.
-pub(crate) const HEAD: [&str; 4] = ["VERSION", "RECOMMENDED", "REASON", "RISKS"];
+pub(crate) const HEAD: [&str; 5] = ["VERSION", "RECOMMENDED", "REASON", "AGE", "RISKS"];
 
 /// What there is to find out about a cluster.
 pub(crate) struct Planned {
@@ -61,15 +61,22 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
         };
         let plan = plan.with_path(&found.shortest).with_path(&found.fewest_risks.path);
         let ways = given.judge(&plan, id.as_deref(), |evidence, now| Ways::assess(&found, evidence, now, &settings))?;
-        return ways.context("the way has no updates")?.tell(format);
+        let ways = ways.context("the way has no updates")?;
+        given.report_unreachable(ways.risks());
+        return ways.tell(format);
     }
     let assessment = given.judge(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
     match to.and_then(|to| assessment.update(&to)) {
         Some(update) => {
+            given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
             output::print_data(format, update, || render::update(update))?;
             Ok(exit(update.recommended.status))
         }
-        None => all(options, &assessment),
+        None => {
+            let risks = assessment.updates.iter().flat_map(|update| &update.risks);
+            let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
+            all(options, &assessment, is_incomplete)
+        }
     }
 }
 
@@ -93,12 +100,15 @@ pub(crate) fn planned(graph: &GraphSource, access: &ClusterAccess, about: About,
     Ok(Planned { plan, id, settings, version, view })
 }
 
-fn all(options: &Assess, assessment: &Assessment) -> Result<Exit> {
+/// Shows every update. `is_incomplete`: a source of evidence that is needed could not be reached.
+fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result<Exit> {
     output::print_data(options.output.format, assessment, || {
         if options.why { render::assessment(assessment) } else { table(assessment) }
     })?;
     let any = |status| assessment.with_status(status).next().is_some();
-    Ok(if any(Status::True) {
+    Ok(if is_incomplete {
+        Exit::Unknown
+    } else if any(Status::True) {
         Exit::Yes
     } else if any(Status::Unknown) {
         Exit::Unknown
@@ -118,7 +128,9 @@ pub(crate) fn table(assessment: &Assessment) -> String {
 fn row(update: &Update) -> Vec<String> {
     let risks: Vec<&str> = update.risks.iter().map(|risk| risk.name.as_str()).collect();
     let recommended = &update.recommended;
-    vec![update.version.to_string(), format!("{:?}", recommended.status), recommended.reason.clone(), risks.join(", ")]
+    let age = update.evidence_age().map_or_else(|| "-".to_owned(), humanize);
+    let (version, status) = (update.version.to_string(), recommended.status.to_string());
+    vec![version, status, recommended.reason.clone(), age, risks.join(", ")]
 }
 
 fn exit(status: Status) -> Exit {

@@ -6,12 +6,14 @@ mod members;
 mod show;
 mod snapshots;
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 use clearway_advice::Settings;
 use clearway_advice::fleet::{Change, Member, Picture, Refused, Standing};
 use serde::Serialize;
 
-use crate::arguments::{Fleet, FleetAssess, FleetDiff, FleetEvidence, GraphSource};
+use crate::arguments::{AsOf, Fleet, FleetAssess, FleetDiff, FleetEvidence, GraphSource};
 use crate::exit::Exit;
 use crate::graph::channels::Channels;
 use crate::output;
@@ -26,9 +28,12 @@ pub(crate) fn run(command: &Fleet) -> Result<Exit> {
 }
 
 /// The clusters with how they stand under each of some graphs, and the evidence that could not be used.
+#[derive(Default)]
 struct Assembled<const GRAPHS: usize> {
     clusters: Vec<(Member, [Standing; GRAPHS])>,
     refused: Vec<Refused>,
+    /// Why the store could not be asked something, if it could not be reached.
+    unreachable: BTreeSet<String>,
 }
 
 /// A graph as it is named in the output.
@@ -48,7 +53,7 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
     }
     let graph = Channels::open(&options.source)?;
     let named = named(&graph);
-    let Assembled { clusters, refused } = assembled(&options.source, &options.evidence, [graph])?;
+    let Assembled { clusters, refused, unreachable } = assembled(&options.source, &options.evidence, [graph])?;
     let clusters = clusters.into_iter().map(|(member, [standing])| (member, standing)).collect();
     let picture = Picture::of(clusters, refused);
     let data = Data { graph: named, picture: &picture };
@@ -65,7 +70,9 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
         summary.absent,
         summary.refused
     );
-    Ok(if summary.stranded + summary.absent > 0 {
+    Ok(if !unreachable.is_empty() {
+        Exit::Unknown
+    } else if summary.stranded + summary.absent > 0 {
         Exit::No
     } else if summary.unknown + summary.refused > 0 {
         Exit::Unknown
@@ -85,7 +92,8 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
     let proposed = Channels::open(&options.source)?;
     let published = Channels::beside(&options.source, &options.against)?;
     let names = (named(&published), named(&proposed));
-    let Assembled { clusters, refused } = assembled(&options.source, &options.evidence, [published, proposed])?;
+    let Assembled { clusters, refused, unreachable } =
+        assembled(&options.source, &options.evidence, [published, proposed])?;
     let clusters = clusters.into_iter().map(|(member, [published, proposed])| (member, published, proposed));
     let change = Change::of(clusters.collect(), refused);
     let head = format!("From {} (published) to {} (proposed)\n", names.0.name, names.1.name);
@@ -105,7 +113,9 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
         summary.freed,
         summary.refused
     );
-    Ok(if change.blocks() {
+    Ok(if !unreachable.is_empty() {
+        Exit::Unknown
+    } else if change.blocks() {
         Exit::No
     } else if summary.newly_unknown + summary.refused > 0 {
         Exit::Unknown
@@ -126,10 +136,16 @@ fn assembled<const GRAPHS: usize>(
 ) -> Result<Assembled<GRAPHS>> {
     let settings = Settings { max_age: evidence.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
     let grounds = graphs.map(|channels| Grounds::new(channels, settings.clone()));
-    let assembled = match &evidence.prometheus {
-        Some(url) => live::assembled(url, source, evidence, &grounds)?,
+    let assembled = match evidence.prometheus.client(source.trust.ca_file.clone())? {
+        Some(_) if evidence.as_of == Some(AsOf::Capture) => {
+            bail!("--as-of snapshot needs --snapshots: a live store was not captured at any time")
+        }
+        Some(prometheus) => live::assembled(prometheus, evidence, &grounds)?,
         None => snapshots::assembled(evidence, &grounds)?,
     };
+    for why in &assembled.unreachable {
+        output::print_note!("{}", output::printable(why));
+    }
     if assembled.clusters.is_empty() {
         tell(&assembled.refused);
         bail!("nothing is known of any cluster");

@@ -25,7 +25,6 @@ use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::kubernetes::{Cluster, Connection, ServiceAccountName};
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 use clearway_sources::release::Key;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use serde_json::json;
@@ -107,11 +106,7 @@ pub(crate) fn lease_terms(options: &Operator) -> Result<Terms> {
 fn access(options: &Operator) -> Result<Stores<Connection>> {
     let connection = |account: Option<&String>| {
         let account = account.map(|text| ServiceAccountName::read(text, &options.namespace)).transpose()?;
-        Ok::<_, anyhow::Error>(Connection {
-            kubeconfig: options.kubeconfig.clone(),
-            context: options.context.clone(),
-            impersonate: account,
-        })
+        Ok::<_, anyhow::Error>(Connection { impersonate: account, ..options.connection.connection() })
     };
     Ok(Stores {
         own: connection(None)?,
@@ -133,15 +128,8 @@ async fn connect_all(access: Stores<Connection>) -> Result<Stores<ClusterStore>>
 }
 
 fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
-    let Some(url) = &options.prometheus else { return Ok(None) };
-    let identity = options.client_certificate.clone().zip(options.client_key.clone());
-    let access = PrometheusOptions {
-        token_file: options.token_file.clone(),
-        ca_file: options.ca_file.clone(),
-        identity: identity.map(|(certificate, key)| ClientIdentity { certificate, key }),
-        ..PrometheusOptions::default()
-    };
-    Ok(Some(MetricsStore::Prometheus(Arc::new(Prometheus::new(url, &access)?))))
+    let client = options.prometheus.client(options.ca_file.clone())?;
+    Ok(client.map(|client| MetricsStore::Prometheus(Arc::new(client))))
 }
 
 async fn work<S, F, C>(
@@ -257,7 +245,7 @@ fn carries_out(options: &Operator) -> CarryOut {
 
 /// What updates are carried out with.
 fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
-    let access = registry::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    let access = registry::options(options.ca_file.clone(), &options.registry);
     let registry = Registry::new(access)?;
     let cache = match &options.cache {
         Some(cache) => {
@@ -347,5 +335,25 @@ impl Probed for Health {
         });
         let all = json!({"items": named.collect::<Vec<_>>()});
         Some(escape_json(&all.to_string()).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser as _;
+
+    /// U9: the literal reading of "wait ten minutes before evaluating any" is a setting.
+    #[test]
+    fn the_pace_of_queries_is_a_setting() {
+        for (more, want) in
+            [(&[][..], Pace::Batch), (&["--pace", "batch"], Pace::Batch), (&["--pace", "single"], Pace::Single)]
+        {
+            let line = [&["clearway", "operator", "--between-rounds", "7m"], more].concat();
+            let Command::Operator(options) = Arguments::parse_from(line).command else { panic!("another command") };
+            let rounds = settings(&options, true).unwrap().rounds;
+            assert_eq!((rounds.pace, rounds.between_rounds), (want, Duration::from_mins(7)));
+        }
     }
 }

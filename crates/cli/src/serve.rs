@@ -99,7 +99,7 @@ fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
         GraphData::Directory(graph_data.into())
     };
     let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
-    let registry = registry::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    let registry = registry::options(options.ca_file.clone(), &options.registries);
     let cache = match &options.cache {
         Some(cache) => Cache::directory(cache.join("registry"))
             .with_context(|| format!("cannot keep anything in {}", cache.display()))?,

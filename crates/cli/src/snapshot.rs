@@ -5,13 +5,13 @@ use clearway_advice::Plan;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, snapshot_objects};
-use clearway_sources::prometheus::{CollectLimits, windows};
+use clearway_sources::prometheus::{CollectLimits, Prometheus, windows};
 use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::assess::cluster::{CLUSTER, Connected};
-use crate::assess::{Planned, live, planned};
+use crate::assess::{Planned, planned};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 
@@ -28,10 +28,14 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     if options.to.exists() {
         bail!("{} is there already; name a new directory", options.to.display());
     }
-    if access.prometheus.is_none() && access.kubeconfig.is_none() && access.context.is_none() {
-        bail!("there is nobody to ask: name a Prometheus with --prometheus, a cluster with --kubeconfig, or both");
+    let connected = Connected::open(&access.connection)?;
+    let prometheus = access.prometheus.client(options.source.trust.ca_file.clone())?;
+    if prometheus.is_none() && connected.is_none() {
+        bail!(
+            "there is nothing to collect from: no cluster is configured (--kubeconfig, KUBECONFIG, ~/.kube/config or a \
+             pod's service account), and no --prometheus is named"
+        );
     }
-    let connected = Connected::open(access)?;
     let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
     let facts = ClusterFacts {
         id: access.cluster_id.clone().or(about.id.clone()),
@@ -49,8 +53,9 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         taken.sources.push(CLUSTER.to_owned());
         take_objects(&mut taken, &plan, connected);
     }
-    if let Some(url) = &access.prometheus {
-        take_series(&mut taken, &plan, url, options, id.as_deref())?;
+    if let Some(prometheus) = &prometheus {
+        let store_id = id.as_deref().filter(|_| access.shared_store);
+        take_series(&mut taken, &plan, prometheus, store_id)?;
     }
     if options.redact {
         // What rules name keeps its name, or they would not find it any more.
@@ -81,18 +86,11 @@ fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
     }
 }
 
-/// The samples that the queries of rules look at.
-fn take_series(
-    taken: &mut Snapshot,
-    plan: &Plan,
-    url: &str,
-    options: &SnapshotCollect,
-    id: Option<&str>,
-) -> Result<()> {
-    let prometheus = live::connect(url, &options.cluster, &options.source.trust)?;
+/// The samples that the queries of rules look at. `store_id` is the cluster's id in a store of many clusters.
+fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store_id: Option<&str>) -> Result<()> {
     let at = taken.taken_at.as_seconds().saturating_mul(1_000);
     // A snapshot is of one cluster, whoever kept its metrics: what is asked for is this cluster's.
-    let windows = match id.filter(|_| options.cluster.shared_store) {
+    let windows = match store_id {
         Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
         None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
     };

@@ -54,6 +54,8 @@ async fn a_prometheus_answers_as_a_file_does_and_nothing_is_recommended_when_it_
     }
     prometheus.process().kill();
     let away = assess(&["--prometheus", &url]);
+    assert_eq!(away.status.code(), Some(2), "a source that is needed is away: {away:?}");
+    assert!(String::from_utf8_lossy(&away.stderr).contains("cannot be reached: Connection refused"), "{away:?}");
     assert_eq!(answers(&away), list(&[("1.5.2", "Unknown"), ("1.5.0", "Unknown"), ("1.4.3", "True")]));
     let why = assess(&["--prometheus", &url, "--to", "1.5.0"]);
     assert_eq!(why.status.code(), Some(2), "{why:?}");
@@ -83,7 +85,7 @@ async fn a_snapshot_is_assessed_as_the_cluster_was() {
     .unwrap();
     prometheus.process().kill();
     let replay = || {
-        let arguments = ["assess", "--graph", GRAPH, "--snapshot", &kept];
+        let arguments = ["assess", "--graph", GRAPH, "--snapshot", &kept, "--as-of", "snapshot"];
         Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap()
     };
     let first = replay();
@@ -127,6 +129,14 @@ async fn a_rule_may_look_at_objects_of_the_cluster() {
     cluster.add_node(&name).await.unwrap();
     let there = run(&["--to", "1.1.0", "--kubeconfig", &kubeconfig]);
     assert_eq!(there.status.code(), Some(0), "the node is ready: {there:?}");
+    let proof = String::from_utf8(there.stdout).unwrap();
+    let check = proof.lines().find_map(|line| line.trim().strip_prefix("check    ")).unwrap();
+    assert_eq!(check, format!("kubectl --kubeconfig={kubeconfig} get Node --all-namespaces -o yaml"));
+    let shown = Command::new("sh").arg("-c").arg(check).output().unwrap();
+    // Where there is no kubectl, the command cannot be tried.
+    if shown.status.code() != Some(127) {
+        assert!(String::from_utf8_lossy(&shown.stdout).contains(&name), "{check}: {shown:?}");
+    }
     let away = run(&["--to", "1.1.0", "--kubeconfig", "/nowhere"]);
     assert_eq!(away.status.code(), Some(3), "{away:?}");
 }
@@ -167,6 +177,26 @@ async fn a_cluster_says_which_version_and_channel_it_is_at() {
     let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
     let said = (&assessment["cluster"]["version"], &assessment["cluster"]["id"]);
     assert_eq!(said, (&json!("1.4.2"), &version["spec"]["clusterID"]), "{assessment}");
+    found_as_kubectl_finds_it(&kubeconfig);
+}
+
+/// Without an option the cluster is that of `KUBECONFIG`.
+fn found_as_kubectl_finds_it(kubeconfig: &str) {
+    let place = tempfile::tempdir().unwrap();
+    let taken = place.path().join("taken").display().to_string();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+        command.args(arguments).env("KUBECONFIG", kubeconfig).env("HOME", place.path()).output().unwrap()
+    };
+    let assessed = run(&["assess", "--graph", GRAPH, "-o", "json"]);
+    let assessment: Value = serde_json::from_slice(&assessed.stdout).unwrap_or_else(|_| panic!("{assessed:?}"));
+    assert_eq!(assessment["cluster"]["version"], "1.4.2", "{assessment}");
+    let collected = run(&["snapshot", "collect", "--graph", GRAPH, "--to", &taken]);
+    assert_eq!(collected.status.code(), Some(0), "{collected:?}");
+    let shown = run(&["snapshot", "show", &taken, "-o", "json"]);
+    assert_eq!(serde_json::from_slice::<Value>(&shown.stdout).unwrap()["cluster"]["version"], "1.4.2", "{shown:?}");
+    let diff = run(&["install", "--diff"]);
+    assert!(matches!(diff.status.code(), Some(0 | 1)), "{diff:?}");
 }
 
 /// U22: graph-data is an artifact of a registry, and so may releases be.

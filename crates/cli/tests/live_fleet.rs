@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use clearway_testbed::prometheus;
+use clearway_testbed::images::{Family, Pusher, gzip, tar};
+use clearway_testbed::{prometheus, registry};
 use serde_json::{Value, json};
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
@@ -122,4 +123,56 @@ async fn what_fails_for_one_cluster_is_known_for_the_others() {
     assert_eq!(risk(1), json!({"name": "Matched", "match": 149, "noMatch": 150, "unknown": 1}));
     let odd = picture["clusters"].as_array().unwrap().iter().find(|row| row["name"] == "c-217").unwrap();
     assert_eq!(odd["unknown"], json!(["Absent", "Matched"]), "{odd}");
+}
+
+/// U22: a fleet is assessed with graph-data of a registry, and with releases that are images, as one cluster is.
+#[tokio::test]
+async fn the_graph_of_a_fleet_may_be_in_a_registry() {
+    let Some(registry) = registry().await else { return };
+    let host = registry.base_url().trim_start_matches("http://").to_owned();
+    let release = |version: &str, previous: &str| {
+        format!("- {{version: {version}, arch: amd64, payload: p, previous: [{previous}]}}\n")
+    };
+    let releases = release("1.0.0", "") + &release("1.1.0", "1.0.0");
+    let files: [(&str, &[u8]); 3] = [
+        ("data/version", b"1.1.0\n"),
+        ("data/channels/c.yaml", b"name: c\nversions: [1.0.0, 1.1.0]\n"),
+        ("data/releases/r.yaml", releases.as_bytes()),
+    ];
+    let push = Pusher::new(&registry.base_url(), "fleet/graph-data");
+    push.image(Family::Oci, Some("v1"), "amd64", vec![gzip(&tar(&files))]).await;
+    push.image(Family::Oci, Some("bare"), "amd64", vec![gzip(&tar(&files[..2]))]).await;
+    Pusher::new(&registry.base_url(), "fleet/releases").release("1.0.0", "1.0.0", "amd64").await;
+    let place = tempfile::tempdir().unwrap();
+    let snapshot = place.path().join("snapshot.json");
+    let manifest =
+        json!({"schema": "1.0", "takenAt": "2026-05-04T09:00:00Z", "cluster": {"version": "1.0.0", "channel": "c"}});
+    fs::write(snapshot, manifest.to_string()).unwrap();
+    let snapshots = ["--snapshots", place.path().to_str().unwrap(), "-o", "json"];
+    let image = |tag: &str| format!("oci://{host}/fleet/graph-data:{tag}");
+    let (v1, bare, repository) = (image("v1"), image("bare"), format!("{host}/fleet/releases"));
+    let whole = fleet(&[&["assess", "--graph", &v1], &snapshots[..]].concat());
+    assert_eq!(whole.status.code(), Some(0), "{whole:?}");
+    assert_eq!(json(&whole)["clusters"][0]["updates"]["recommended"], 1, "{whole:?}");
+    // Only one release is an image, so there is no update any more.
+    let images = fleet(&[&["assess", "--graph", &bare, "--registry", &repository], &snapshots[..]].concat());
+    assert_eq!(json(&images)["clusters"][0]["updates"]["recommended"], 0, "{images:?}");
+    let same = fleet(&[&["diff", "--graph", &v1, "--against", &v1], &snapshots[..]].concat());
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+}
+
+/// A store that goes away is said, and the exit code is that nothing is known for sure.
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_said() {
+    let Some(prometheus) = prometheus(METRICS).await else { return };
+    let url = prometheus.base_url();
+    prometheus.process().kill();
+    let place = tempfile::tempdir().unwrap();
+    let clusters = place.path().join("clusters.yaml");
+    fs::write(&clusters, "- {id: fine, version: 1.4.2, channel: stable-1.5}\n- {id: x, version: 9.9.9, channel: c}\n")
+        .unwrap();
+    let clusters = clusters.to_str().unwrap();
+    let away = fleet(&["assess", "--graph", GRAPH, "--prometheus", &url, "--clusters", clusters]);
+    assert_eq!(away.status.code(), Some(2), "{away:?}");
+    assert!(String::from_utf8_lossy(&away.stderr).contains("cannot be reached"), "{away:?}");
 }

@@ -170,7 +170,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     .await
     .unwrap();
     let manifest: Value = serde_json::from_slice(&fs::read(Path::new(&kept).join("snapshot.json")).unwrap()).unwrap();
-    let now = ["--now", manifest["takenAt"].as_str().unwrap()];
+    let now = ["--as-of", manifest["takenAt"].as_str().unwrap()];
     let live = |more: &[&str]| run(&[&["assess"], &graph[..], &access, &now, more].concat());
     let replayed = |more: &[&str]| run(&[&["assess", "--snapshot", &kept], &graph[..], &now, more].concat());
     let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();

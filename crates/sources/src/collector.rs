@@ -10,7 +10,6 @@ use std::fmt;
 use clearway_advice::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Observation, Record, Tally,
 };
-use clearway_advice::reproduce;
 use clearway_core::Timestamp;
 use serde_json::Value;
 
@@ -155,13 +154,13 @@ pub async fn object_answers<S: Store, B: Send + 'static>(
                 value,
                 observed_at,
                 source: source.to_owned(),
-                reproduce: Some(reproduce::kubectl(&kind)),
+                reproduce: store.show_command(&kind),
                 warnings: Vec::new(),
             }),
             Err(failure) => Record::Failed(Failure {
                 observed_at: Some(observed_at),
                 source: Some(source.to_owned()),
-                reproduce: Some(reproduce::kubectl(&kind)),
+                reproduce: store.show_command(&kind),
                 ..failure
             }),
         };

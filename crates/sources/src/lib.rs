@@ -3,8 +3,8 @@
 //! This is the edge: everything above decides on values, everything here fetches them. Start at [`files::inputs`] for
 //! what a person names on the command line, at [`kubernetes::Cluster`] for what lives in a cluster, at
 //! [`prometheus::Prometheus`] for what is measured there, at [`oci::releases`] for what is in a registry, and at
-//! [`release`] for what a release is made of. [`collector`] reads the objects that rules ask about. [`rounds`] asks a Prometheus again and again, no more often than it may be;
-//! [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`store`] is where objects are changed:
+//! [`release`] for what a release is made of. [`collector`] reads the objects that rules ask about. [`rounds`] asks the queries of a
+//! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`store`] is where objects are changed:
 //! in a cluster, or in a directory.
 
 mod archive;
@@ -16,6 +16,7 @@ pub mod files;
 pub mod graph_data;
 pub mod http;
 pub mod kubernetes;
+pub mod metrics_directory;
 pub mod oci;
 pub mod prometheus;
 pub mod release;

@@ -20,8 +20,8 @@ pub use request_url::RequestUrl;
 
 /// What follows the base in an address of a service, the longest first.
 const ENDPOINTS: [&str; 5] = ["/v1/graph", "/graph-data", "/v1/openapi", "/openapi", "/graph"];
-/// The path below which `clearway serve` and Cincinnati answer.
-const PREFIX: &str = "/api/upgrades_info";
+/// The paths below which `clearway serve` and Cincinnati answer, without the `/graph` behind them.
+const PREFIXES: [&str; 2] = ["/api/upgrades_info", "/api/upgrades_info/v1"];
 /// Bytes of the body of an error that are read: those of a service are one line.
 const ERROR_BYTES: u64 = 64 << 10;
 /// Letters of somebody else's explanation that are shown.
@@ -191,7 +191,7 @@ impl Service {
     pub fn as_written(address: &Address, options: &HttpOptions) -> Result<Self, ServiceError> {
         let mut service = Service::new(address, options)?;
         let written = Url::parse(address.expose()).map(|url| url.path().to_owned()).unwrap_or_default();
-        if !written.trim_end_matches('/').ends_with(PREFIX) {
+        if !PREFIXES.iter().any(|prefix| written.trim_end_matches('/').ends_with(prefix)) {
             let mut graph = service.base.expose().clone();
             graph.set_path(&written);
             service.graph = RequestUrl::new(graph);
@@ -202,6 +202,11 @@ impl Service {
     /// The base address, without credentials.
     pub fn base(&self) -> String {
         self.base.to_string().trim_end_matches('/').to_owned()
+    }
+
+    /// The address that answers are asked for at, without credentials.
+    pub fn graph_address(&self) -> String {
+        self.graph.to_string()
     }
 
     /// The channel that the address names.

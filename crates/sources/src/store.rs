@@ -14,6 +14,7 @@ mod object_files;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use clearway_advice::evidence::ObjectKind;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -200,6 +201,11 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// API groups of which [`Store::kinds`] may have missed some, because who serves them did not answer the last time.
     fn stale_groups(&self) -> BTreeSet<String> {
         BTreeSet::new()
+    }
+
+    /// The command that shows the objects of a kind, if there is one.
+    fn show_command(&self, _kind: &ObjectKind) -> Option<String> {
+        None
     }
 
     /// Creates an object that must not be there yet.

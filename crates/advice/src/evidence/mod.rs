@@ -67,11 +67,6 @@ pub trait Evidence {
     fn store_id(&self) -> Option<&str> {
         None
     }
-
-    /// Whether a metric is there.
-    fn presence(&self, _metric: &str) -> Presence {
-        Presence::NotTold
-    }
 }
 
 /// What evidence says to a question.
@@ -159,19 +154,6 @@ pub enum FailureClass {
     Absent,
 }
 
-/// Whether a metric is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// It is.
-    Present,
-    /// It is not, and was when somebody looked before.
-    Gone,
-    /// It is not, and nobody has ever seen it.
-    Absent,
-    /// Nobody looked.
-    NotTold,
-}
-
 /// A value without the labels and texts in it: rules ask for numbers and how many there are, and what else a cluster's
 /// metrics hold is not kept or shown.
 pub fn numbers_only(value: Value) -> Value {
@@ -226,6 +208,12 @@ impl Failure {
 }
 
 impl FailureClass {
+    /// Whether it is the source that cannot be reached, does not let us ask or does not answer in time: what was asked
+    /// is not at fault.
+    pub const fn is_of_source(self) -> bool {
+        matches!(self, FailureClass::Unreachable | FailureClass::Unauthorized | FailureClass::Timeout)
+    }
+
     /// The word for it, as in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {

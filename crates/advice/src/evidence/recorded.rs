@@ -2,12 +2,12 @@
 //!
 //! This is what a controller assesses from between two rounds, and what it keeps over a restart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
-use super::{Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Presence, Question, Reply};
+use super::{Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply};
 
 /// What came of a question: to a metrics store, or about objects.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +37,6 @@ pub struct Recorded {
     pub cluster_id: Option<String>,
     /// See [`Evidence::store_id`].
     pub store_id: Option<String>,
-    /// Metrics that were there once and are gone.
-    pub gone: BTreeSet<String>,
 }
 
 impl Recorded {
@@ -57,9 +55,6 @@ impl Recorded {
                 Reply::NotConfigured => continue,
             };
             recorded.queries.insert(question.text().to_owned(), record);
-            let metrics = question.query().metrics().into_iter();
-            let gone = metrics.filter(|metric| evidence.presence(metric) == Presence::Gone);
-            recorded.gone.extend(gone.map(str::to_owned));
         }
         recorded
     }
@@ -95,10 +90,6 @@ impl Evidence for Recorded {
 
     fn store_id(&self) -> Option<&str> {
         self.store_id.as_deref()
-    }
-
-    fn presence(&self, metric: &str) -> Presence {
-        if self.gone.contains(metric) { Presence::Gone } else { Presence::NotTold }
     }
 }
 

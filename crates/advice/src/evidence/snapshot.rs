@@ -1,14 +1,12 @@
 //! Evidence from series in memory, evaluated at the time they were taken.
 
-use std::collections::BTreeSet;
-
 use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Level, Value};
-use clearway_promql::{Code, Limits, Millis, Query, Series};
+use clearway_promql::{Code, Millis, Series};
 
 use super::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectName, ObjectQuestion, Objects, Observation,
-    Presence, Question, Reply,
+    Question, Reply,
 };
 use crate::reproduce;
 
@@ -19,16 +17,17 @@ pub struct Snapshot<'a> {
     pub series: Option<&'a Series>,
     /// When they were taken; queries are evaluated at this time.
     pub taken_at: Timestamp,
-    /// The file they stand in, for people and for the commands that show an answer again.
+    /// The file they stand in, for people and for the commands that show an answer again; `-` for standard input, which
+    /// no command can read again.
     pub name: &'a str,
+    /// The kind of that file, where it was named.
+    pub format: Option<&'a str>,
     /// Objects, if somebody looked.
     pub objects: Option<&'a Objects>,
     /// The cluster's id.
     pub cluster_id: Option<&'a str>,
     /// See [`Evidence::store_id`].
     pub store_id: Option<&'a str>,
-    /// The metrics that were seen when somebody looked before.
-    pub seen_before: Option<&'a BTreeSet<String>>,
     /// How queries are evaluated, and what they may cost.
     pub evaluation: eval::Settings<'a>,
 }
@@ -45,10 +44,10 @@ impl<'a> Snapshot<'a> {
             series: None,
             taken_at,
             name,
+            format: None,
             objects: None,
             cluster_id: None,
             store_id: None,
-            seen_before: None,
             evaluation: eval::Settings::default(),
         }
     }
@@ -71,7 +70,8 @@ fn warnings(count: usize) -> Vec<String> {
 impl Evidence for Snapshot<'_> {
     fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
         let Some(series) = self.series else { return Reply::NotConfigured };
-        let reproduce = Some(reproduce::promql(question.text(), self.name, self.taken_at));
+        let again = || reproduce::promql(question.text(), self.name, self.format, self.taken_at);
+        let reproduce = (self.name != "-").then(again);
         match eval::instant(question.query(), series, self.time(), &self.within(samples)) {
             Ok(answer) => {
                 let notable = answer.notes.iter().filter(|note| note.level == Level::Warning).count();
@@ -127,20 +127,5 @@ impl Evidence for Snapshot<'_> {
 
     fn store_id(&self) -> Option<&str> {
         self.store_id
-    }
-
-    fn presence(&self, metric: &str) -> Presence {
-        let (Some(series), Some(before)) = (self.series, self.seen_before) else { return Presence::NotTold };
-        // A series that ended is in the store, but no longer there: the evaluator knows the difference.
-        let quoted = metric.replace('\\', "\\\\").replace('"', "\\\"");
-        let there = Query::parse(&format!("{{__name__=\"{quoted}\"}}"), &Limits::default())
-            .ok()
-            .and_then(|query| eval::instant(&query, series, self.time(), &self.evaluation).ok())
-            .is_some_and(|answer| matches!(answer.value, Value::Vector(found) if !found.is_empty()));
-        match there {
-            true => Presence::Present,
-            false if before.contains(metric) => Presence::Gone,
-            false => Presence::Absent,
-        }
     }
 }

@@ -9,7 +9,7 @@ use clearway_promql::eval::Value;
 
 use super::tried::Missing;
 use super::{Case, Check, Finding, Told, Tried};
-use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Presence, Question, Reply};
+use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Question, Reply};
 use crate::settings::Settings;
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
@@ -108,15 +108,6 @@ fn ask(question: &Question, samples: u64, case: &Case<'_>) -> Tried {
         tried.warnings.push(format!(
             "{count} selector(s) of the query lack `_id=\"\"`, so the store answers them for all of its clusters."
         ));
-    }
-    if tried.finding == Finding::NoMatch {
-        let metrics = question.query().metrics();
-        let gone = metrics.into_iter().filter(|metric| case.evidence.presence(metric) == Presence::Gone);
-        tried.warnings.extend(
-            gone.map(|metric| {
-                format!("The metric `{metric}` was there before and is gone; the query says 0 without it.")
-            }),
-        );
     }
     tried
 }

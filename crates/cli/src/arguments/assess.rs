@@ -6,21 +6,28 @@ use std::time::Duration;
 use clap::Args;
 use clearway_core::{Timestamp, Version};
 
-use super::{AsData, GraphSource, OfArch, QueryLimits, SeriesFormat, parse_duration};
+use super::{
+    AsData, ClusterConnection, GraphSource, OfArch, PrometheusAccess, QueryLimits, SeriesFormat, parse_duration,
+};
 
 pub(crate) const ASSESS_EXAMPLES: &str = "\
 Examples:
+  clearway assess --graph graph-data --prometheus https://prometheus.example.com
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --series metrics.prom
   clearway assess --graph https://updates.example.com/api/upgrades_info --channel stable-1.5 --version 1.4.2 --to 1.5.0
   clearway assess --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus https://prometheus.example.com --why
   clearway assess --graph graph-data --snapshot snapshot --why
+  clearway assess --graph graph-data --snapshot snapshot --as-of snapshot
   clearway assess --graph oci://registry.example.com/graph-data --channel stable-1.5 --version 1.4.2 --to 1.6.0
+
+The cluster is found as kubectl finds it; with --snapshot or --series none is needed. Evidence is judged at the current
+time: what is older than --max-age is Unknown. --as-of snapshot replays a snapshot as of the time it was taken.
 
 A version that is several updates away (--to) is shown with the ways there: the shortest, and the one with the fewest
 risks. Only the first update starts from the cluster as it is; later ones are judged with today's evidence.
 
-Exit code 0: at least one update is recommended (with --to: this one, or every update of a way); 2: none is, but some
-cannot be told; 1: none is, or there is no way; 3: could not run.";
+Exit code 0: at least one update is recommended (with --to: this one, or every update of a way); 1: none is, or there is
+no way; 2: none is, but some cannot be told, or a source of evidence that is needed cannot be reached; 3: could not run.";
 
 /// Which cluster is meant, and how it is asked.
 #[derive(Debug, Args)]
@@ -33,24 +40,10 @@ pub(crate) struct ClusterAccess {
     /// The version the cluster runs [default: what the cluster says]
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<Version>,
-    /// The cluster's Prometheus, or whatever answers as one does (Thanos, Mimir, `VictoriaMetrics`)
-    #[arg(long, value_name = "URL")]
-    pub(crate) prometheus: Option<String>,
-    /// A file with the bearer token for it
-    #[arg(long, value_name = "FILE", requires = "prometheus")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// A certificate that proves to it who asks (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
-    pub(crate) client_certificate: Option<PathBuf>,
-    /// The key of that certificate (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
-    pub(crate) client_key: Option<PathBuf>,
-    /// The cluster, for its version and channel, and for rules that look at its objects: the kubeconfig file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The same: the context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusAccess,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
     /// The cluster's id, for rules that go by it [default: what the cluster says]
     #[arg(long, value_name = "ID")]
     pub(crate) cluster_id: Option<String>,
@@ -67,8 +60,8 @@ pub(crate) struct EvidenceSource {
     #[command(flatten)]
     pub(crate) cluster: ClusterAccess,
     /// The cluster's metrics: a file, or standard input (-); text exposition, `OpenMetrics`, an answer of Prometheus'
-    /// HTTP API, or a snapshot of series
-    #[arg(short, long, value_name = "FILE|-", conflicts_with = "prometheus")]
+    /// HTTP API, or a snapshot of series; or a directory with files *.prom. Samples without a time count as seen now
+    #[arg(short, long, value_name = "FILE|DIR|-", conflicts_with = "prometheus")]
     pub(crate) series: Option<PathBuf>,
     /// What kind of file it is
     #[arg(long, value_name = "FORMAT", default_value = "auto", requires = "series")]
@@ -76,12 +69,49 @@ pub(crate) struct EvidenceSource {
     /// What `clearway snapshot collect` wrote: a directory, or an archive of one
     #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["series", "prometheus", "kubeconfig", "context"])]
     pub(crate) snapshot: Option<PathBuf>,
-    /// How old evidence may be
+    /// How old evidence may be; what is older is Unknown
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
-    /// Assess as of this time (RFC 3339); by default that of the snapshot or the newest sample, or the present
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<Timestamp>,
+    /// Judge the evidence as of this time (RFC 3339), or `snapshot`: the time when the snapshot was taken, or that of the
+    /// newest sample of --series [default: now]
+    #[arg(long, value_name = "TIME|snapshot", value_parser = parse_as_of)]
+    pub(crate) as_of: Option<AsOf>,
+}
+
+/// The time that evidence is judged at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AsOf {
+    /// When it was captured.
+    Capture,
+    /// At this time.
+    Time(Timestamp),
+}
+
+impl AsOf {
+    /// The time, if the options name one that is the same for all evidence.
+    pub(crate) fn named(as_of: Option<Self>) -> Option<Timestamp> {
+        match as_of {
+            Some(AsOf::Time(time)) => Some(time),
+            Some(AsOf::Capture) | None => None,
+        }
+    }
+
+    /// The time that evidence which was captured at a time is judged at.
+    pub(crate) fn time(as_of: Option<Self>, captured: Timestamp, now: Timestamp) -> Timestamp {
+        match as_of {
+            Some(AsOf::Time(time)) => time,
+            Some(AsOf::Capture) => captured,
+            None => now,
+        }
+    }
+}
+
+pub(super) fn parse_as_of(text: &str) -> Result<AsOf, String> {
+    if text == "snapshot" {
+        return Ok(AsOf::Capture);
+    }
+    let help = || format!("`{text}` is neither `snapshot` nor a time such as 2026-05-04T09:00:00Z");
+    text.parse().map(AsOf::Time).map_err(|_| help())
 }
 
 /// Options of `clearway assess`.

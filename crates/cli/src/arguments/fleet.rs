@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use clearway_core::Timestamp;
 
-use super::{AsData, GraphName, GraphSource, OfArch, QueryLimits, parse_duration};
+use super::assess::parse_as_of;
+use super::{AsData, AsOf, GraphName, GraphSource, OfArch, PrometheusAccess, QueryLimits, parse_duration};
 
 /// What can be asked about many clusters.
 #[derive(Debug, Subcommand)]
@@ -21,12 +21,15 @@ Examples:
   clearway fleet assess --graph https://updates.example.com/api/upgrades_info --snapshots a b.tar.gz -o json
   clearway fleet assess --graph graph-data --channel stable-1.5 --prometheus https://thanos.example.com
 
+Snapshots are judged at the current time; --as-of snapshot judges each as of the time it was taken. --prometheus is a
+store with the metrics of many clusters: each distinct rule is asked once, for all of them.
 A cluster is `recommended` (an update is), `newest` (its channel holds no later version), `unknown` (no update is
 recommended, one might be), `stranded` (none is) or `absent` (its version or channel is not in the graph).
 A version is stranded if only a risk leads on from it; see `clearway graph stranded`.
 
 Exit code 0: every cluster is recommended an update or at the newest version; 1: some cluster is stranded or absent;
-2: none is, but some are unknown or their evidence could not be used; 3: could not run."
+2: none is, but some are unknown or their evidence could not be used, or the store could not be reached for some of it;
+3: could not run."
     )]
     Assess(Box<FleetAssess>),
     /// Show what a proposed graph does to clusters, beside the one that is published
@@ -44,7 +47,7 @@ unknown if it was recommended and is unknown now, newly recommended if it is now
 if it has no way on any more.
 
 Exit code 0: nothing gets worse; 1: some cluster is newly blocked or stranded; 2: none is, but some update is newly
-unknown or some evidence could not be used; 3: could not run."
+unknown or some evidence could not be used, or the store could not be reached for some of it; 3: could not run."
     )]
     Diff(Box<FleetDiff>),
 }
@@ -61,10 +64,8 @@ pub(crate) struct FleetEvidence {
     /// How many snapshots are read at one time [default: one per processor]
     #[arg(long, value_name = "NUMBER", requires = "snapshots")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// A store with the metrics of many clusters (Thanos, Mimir, a Prometheus): each distinct rule is asked once, for all
-    /// of them
-    #[arg(long, value_name = "URL")]
-    pub(crate) prometheus: Option<String>,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusAccess,
     /// The label that tells the clusters of the store apart; on every series, and nowhere else in queries than as `_id=""`
     #[arg(long, value_name = "LABEL", default_value = "_id", value_parser = label)]
     pub(crate) cluster_label: String,
@@ -76,26 +77,17 @@ pub(crate) struct FleetEvidence {
     /// A file that lists the clusters instead: YAML or JSON, a list of {id, version, channel, arch}
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub(crate) clusters: Option<PathBuf>,
-    /// A file with the bearer token for the store
-    #[arg(long, value_name = "FILE", requires = "prometheus")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// A certificate that proves to it who asks (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
-    pub(crate) client_certificate: Option<PathBuf>,
-    /// The key of that certificate (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
-    pub(crate) client_key: Option<PathBuf>,
     /// The channel of all clusters [default: what each says]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
     pub(crate) arch: OfArch,
-    /// How old evidence may be
+    /// How old evidence may be; what is older is Unknown
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
     pub(crate) max_age: Duration,
-    /// Assess as of this time (RFC 3339); by default that of each snapshot, or the present
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<Timestamp>,
+    /// Judge the evidence as of this time (RFC 3339), or `snapshot`: the time when each snapshot was taken [default: now]
+    #[arg(long, value_name = "TIME|snapshot", value_parser = parse_as_of)]
+    pub(crate) as_of: Option<AsOf>,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::{Arch, Version};
 
-use super::{DataFormat, FindingFormat, GraphName, QueryLimits};
+use super::{DataFormat, FindingFormat, GraphName, QueryLimits, RegistryAccess};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -108,12 +108,8 @@ pub(crate) struct Registries {
     /// A repository whose release images are releases of the graph besides those of the graph-data
     #[arg(long, value_name = "HOST/PATH")]
     pub(crate) registry: Vec<String>,
-    /// The logins for registries, as `docker login` and `podman login` write them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) registry_config: Option<PathBuf>,
-    /// Speak to every registry without TLS, not only to those on this machine
-    #[arg(long)]
-    pub(crate) plain_http: bool,
+    #[command(flatten)]
+    pub(crate) access: RegistryAccess,
 }
 
 /// Whom to believe to be the service of a URL.

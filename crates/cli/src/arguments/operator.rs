@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Arch;
 
-use super::{LogFormat, QueryLimits, parse_duration};
+use super::{ClusterConnection, LogFormat, PrometheusAccess, QueryLimits, RegistryAccess, parse_duration};
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
 Examples:
@@ -30,30 +30,16 @@ Exit code 0: ended on request; 3: could not start.";
 #[command(group = ArgGroup::new("carry_out").args(["apply_updates", "render"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
-    /// The kubeconfig file of the cluster [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
-    #[arg(long, value_name = "FILE", conflicts_with = "state")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME", conflicts_with = "state")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
     /// A directory in place of a cluster
-    #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE")]
+    #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) state: Option<PathBuf>,
     /// The update service to ask where spec.upstream names none
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
-    /// The cluster's Prometheus, or whatever answers as one does
-    #[arg(long, value_name = "URL")]
-    pub(crate) prometheus: Option<String>,
-    /// A file with the bearer token for it
-    #[arg(long, value_name = "FILE", requires = "prometheus")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// A certificate that proves to it who asks (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
-    pub(crate) client_certificate: Option<PathBuf>,
-    /// The key of that certificate (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
-    pub(crate) client_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusAccess,
     /// The metrics are of many clusters: the cluster's id takes the place of `_id=""` in queries
     #[arg(long, requires = "prometheus")]
     pub(crate) shared_store: bool,
@@ -78,12 +64,8 @@ pub(crate) struct Operator {
     /// Keep releases here, so that an update that was begun can go on without a registry
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// The logins for registries, as `docker login` and `podman login` write them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) registry_config: Option<PathBuf>,
-    /// Speak to every registry without TLS, not only to those on this machine
-    #[arg(long)]
-    pub(crate) plain_http: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryAccess,
     /// Let blocking findings of the preflight hold updates up, unless they are forced
     #[arg(long)]
     pub(crate) preflight_veto: bool,

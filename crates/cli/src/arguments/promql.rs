@@ -17,7 +17,9 @@ Examples:
   clearway promql query 'rate(requests_total[5m])' --series answer.json --time 2026-05-04T09:00:00Z -o json
   curl -s localhost:9090/metrics | clearway promql query up --series -
 
-A file may be text exposition, OpenMetrics, an answer of Prometheus' HTTP API, or a snapshot of series.
+A file may be text exposition, OpenMetrics, an answer of Prometheus' HTTP API, a snapshot of series, or an archive of what
+`clearway snapshot collect` wrote; a directory may be what it wrote, or have files *.prom in it. A query may begin with a
+minus (-up); options whose value is attached (-ojson) go behind it.
 
 Exit code 0: the query was evaluated; 1: the evaluation fails, as it does in Prometheus; 3: the query or a file cannot
 be read, or the query asks for what is not evaluated (native histograms).")]
@@ -53,14 +55,15 @@ Exit code 0: all passed (what is not supported is named); 1: at least one failed
 #[derive(Debug, Args)]
 pub(crate) struct PromqlQuery {
     /// The query
-    #[arg(value_name = "EXPR")]
+    // One may begin with a minus: `-up`.
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) query: String,
-    /// Series: a file, or standard input (-)
-    #[arg(short, long, value_name = "FILE|-", required = true)]
+    /// Series: a file, a directory, or standard input (-)
+    #[arg(short, long, value_name = "FILE|DIR|-", required = true)]
     pub(crate) series: PathBuf,
     /// What kind of file it is
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: SeriesFormat,
+    pub(crate) series_format: SeriesFormat,
     /// When to evaluate: seconds since 1970 or RFC 3339; by default the time of the newest sample
     #[arg(short, long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time: Option<i64>,
@@ -79,7 +82,7 @@ pub(crate) struct PromqlQuery {
 #[derive(Debug, Args)]
 pub(crate) struct PromqlCheck {
     /// The query, or - for standard input
-    #[arg(value_name = "EXPR|-")]
+    #[arg(value_name = "EXPR|-", allow_hyphen_values = true)]
     pub(crate) query: String,
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
@@ -115,6 +118,19 @@ pub(crate) enum SeriesFormat {
     Api,
     /// A snapshot of series
     Snapshot,
+}
+
+impl SeriesFormat {
+    /// The word for it on the command line, unless it is found out from the file.
+    pub(crate) fn named(self) -> Option<&'static str> {
+        match self {
+            SeriesFormat::Auto => None,
+            SeriesFormat::Text => Some("text"),
+            SeriesFormat::Openmetrics => Some("openmetrics"),
+            SeriesFormat::Api => Some("api"),
+            SeriesFormat::Snapshot => Some("snapshot"),
+        }
+    }
 }
 
 /// Reads seconds since 1970 or RFC 3339, as milliseconds.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clearway_core::{Arch, Digest, Version};
 
-use super::{AsData, FindingFormat};
+use super::{AsData, FindingFormat, RegistryAccess};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Release {
@@ -74,12 +74,8 @@ pub(crate) struct ReleaseSource {
 /// How registries are reached.
 #[derive(Debug, Args)]
 pub(crate) struct OfRegistry {
-    /// The logins for registries, as `docker login` and `podman login` write them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) registry_config: Option<PathBuf>,
-    /// Speak to every registry without TLS, not only to those on this machine
-    #[arg(long)]
-    pub(crate) plain_http: bool,
+    #[command(flatten)]
+    pub(crate) access: RegistryAccess,
     /// Certificates (PEM) that are trusted besides those of the system
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,

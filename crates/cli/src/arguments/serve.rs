@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use clearway_core::Address;
 use clearway_server::Scope;
 
-use super::parse_duration;
+use super::{RegistryAccess, parse_duration};
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -32,12 +32,8 @@ pub(crate) struct Serve {
     /// A repository whose release images are releases of the graph besides those of the graph-data
     #[arg(long, value_name = "HOST/PATH", requires = "graph_data")]
     pub(crate) registry: Vec<String>,
-    /// The logins for registries, as `docker login` and `podman login` write them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) registry_config: Option<PathBuf>,
-    /// Speak to every registry without TLS, not only to those on this machine
-    #[arg(long)]
-    pub(crate) plain_http: bool,
+    #[command(flatten)]
+    pub(crate) registries: RegistryAccess,
     /// An update service whose answers are handed on, for channels that the graph-data does not have
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<Address>,

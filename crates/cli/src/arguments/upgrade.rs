@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
-use super::{DataFormat, GraphName, OfArch, Registries, Trust, parse_duration};
+use super::{DataFormat, GraphName, OfArch, QueryLimits, Registries, Trust, parse_duration};
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
@@ -238,6 +238,8 @@ pub(crate) struct UpgradePlan {
     pub(crate) registries: Registries,
     #[command(flatten)]
     pub(crate) arch: OfArch,
+    #[command(flatten)]
+    pub(crate) queries: QueryLimits,
 }
 
 #[cfg(test)]

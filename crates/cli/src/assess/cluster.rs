@@ -1,13 +1,13 @@
-//! The cluster that is assessed, if one is named, and what it says about itself: its `ClusterVersion`, where it has one.
+//! The cluster that is assessed, found as `kubectl` finds it, and what it says about itself: its `ClusterVersion`, where it has one.
 
 use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Version};
-use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_sources::store::ClusterStore;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::arguments::ClusterAccess;
+use crate::arguments::ClusterConnection;
 
 /// What a live cluster goes by in proofs and snapshots.
 pub(crate) const CLUSTER: &str = "the cluster";
@@ -31,16 +31,12 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// The cluster that the options name, if they do.
-    pub(crate) fn open(options: &ClusterAccess) -> Result<Option<Self>> {
-        if options.kubeconfig.is_none() && options.context.is_none() {
+    /// The cluster that the options name, or that `kubectl` would talk to; nothing if no cluster is configured.
+    pub(crate) fn open(options: &ClusterConnection) -> Result<Option<Self>> {
+        let connection = options.connection();
+        if !connection.is_configured() {
             return Ok(None);
         }
-        let connection = Connection {
-            kubeconfig: options.kubeconfig.clone(),
-            context: options.context.clone(),
-            ..Connection::default()
-        };
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
         let (cluster, catalog) = runtime.block_on(async {
             let cluster = Cluster::connect(&connection).await?;

@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
-use clearway_advice::Plan;
-use clearway_advice::evidence::{Evidence, ObjectAnswer, ObjectQuestion, Question, Record, Recorded, Reply, Snapshot};
-use clearway_core::Timestamp;
+use anyhow::{Result, bail};
+use clearway_advice::evidence::{
+    Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Question, Record, Recorded, Reply, Snapshot,
+};
+use clearway_advice::{Plan, RiskProof, Verdict};
+use clearway_core::{Timestamp, humanize};
+use clearway_promql::Series;
 use clearway_promql::eval::Value;
-use clearway_promql::{Millis, Series};
 use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, object_answers};
+use clearway_sources::kubernetes::ClusterError;
 
 use super::cluster::{About, CLUSTER, Connected};
 use super::kept::{self, Kept};
 use super::live;
-use crate::arguments::{EvidenceSource, Trust};
+use crate::arguments::{AsOf, EvidenceSource, Trust};
 use crate::output;
 use crate::promql::series;
 
@@ -24,14 +27,42 @@ pub(crate) struct Given<'o> {
     trust: &'o Trust,
     kept: Option<Kept>,
     connected: Option<Connected>,
+    /// Why the cluster cannot be reached, where the rest can be assessed without it.
+    unreachable_cluster: Option<String>,
 }
 
 impl<'o> Given<'o> {
-    /// Opens what the options name.
+    /// Opens what the options name, and finds the cluster as `kubectl` does unless a file takes its place.
     pub(crate) fn open(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+        let is_file = options.snapshot.is_some() || options.series.is_some();
+        Given::connected(options, trust, !is_file || options.cluster.connection.is_named())
+    }
+
+    /// Opens what the options name, and nothing else.
+    pub(crate) fn named(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+        Given::connected(options, trust, options.cluster.connection.is_named())
+    }
+
+    fn connected(options: &'o EvidenceSource, trust: &'o Trust, needs_cluster: bool) -> Result<Self> {
         let access = &options.cluster;
+        if options.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
+            bail!("--as-of snapshot needs --snapshot or --series: a live cluster was not captured at any time");
+        }
         let kept = options.snapshot.as_deref().map(|path| kept::read(path, access.shared_store)).transpose()?;
-        Ok(Given { options, trust, kept, connected: Connected::open(access)? })
+        let mut given = Given { options, trust, kept, connected: None, unreachable_cluster: None };
+        if needs_cluster {
+            match Connected::open(&access.connection) {
+                Ok(connected) => given.connected = connected,
+                // Without the cluster only its objects are not known, if its version was named.
+                Err(error) if access.version.is_some() && is_unreachable(&error) => {
+                    let sentence = format!("{error}.");
+                    output::print_note!("{}", output::printable(&sentence));
+                    given.unreachable_cluster = Some(sentence);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(given)
     }
 
     /// The same evidence, with the values of objects that the user owns in proofs; those of a live cluster are never shown.
@@ -44,8 +75,9 @@ impl<'o> Given<'o> {
         let EvidenceSource { cluster, series, .. } = self.options;
         self.kept.is_some()
             || self.connected.is_some()
+            || self.unreachable_cluster.is_some()
             || series.is_some()
-            || cluster.prometheus.is_some()
+            || cluster.prometheus.url.is_some()
             || cluster.cluster_id.is_some()
     }
 
@@ -65,27 +97,76 @@ impl<'o> Given<'o> {
         id: Option<&str>,
         work: impl FnOnce(&dyn Evidence, Timestamp) -> T,
     ) -> Result<T> {
-        let options = self.options;
+        let (options, access) = (self.options, &self.options.cluster);
         if let Some(kept) = &self.kept {
-            return Ok(work(kept, options.now.unwrap_or(kept.taken_at())));
+            let now = self.time(kept.taken_at(), clock::now());
+            return Ok(work(kept, now));
         }
-        let objects = self.connected.as_ref().map(|connected| look(plan, connected));
-        if let Some(url) = &options.cluster.prometheus {
-            let evidence = Recorded { objects, ..live::ask(plan, url, options, self.trust, id)? };
-            return Ok(work(&evidence, options.now.unwrap_or_else(clock::now)));
+        let objects = self.objects(plan);
+        let store_id = id.filter(|_| access.shared_store);
+        if let Some(prometheus) = access.prometheus.client(self.trust.ca_file.clone())? {
+            let at = AsOf::named(options.as_of);
+            let evidence = Recorded { objects, ..live::ask(plan, &prometheus, at, id, store_id)? };
+            return Ok(work(&evidence, at.unwrap_or_else(clock::now)));
         }
         let metrics = Metrics::read(options)?;
-        // What is kept is assessed as of then, unless a cluster that lives now has a say.
-        let present = if objects.is_some() { clock::now() } else { metrics.taken_at };
         let series = Snapshot {
             series: metrics.series.as_ref(),
             cluster_id: id,
-            store_id: id.filter(|_| options.cluster.shared_store),
+            store_id,
+            format: options.series_format.named(),
             ..Snapshot::empty(metrics.taken_at, &metrics.name)
         };
         let objects = Recorded { objects, ..Recorded::default() };
-        Ok(work(&FileAndCluster { series, objects }, options.now.unwrap_or(present)))
+        let now = self.time(metrics.taken_at, clock::now());
+        Ok(work(&FileAndCluster { series, objects }, now))
     }
+
+    /// The time that evidence of a time is judged at. Where that makes it too old, it is said how to replay it.
+    fn time(&self, captured: Timestamp, now: Timestamp) -> Timestamp {
+        let (as_of, max_age) = (self.options.as_of, self.options.max_age);
+        let time = AsOf::time(as_of, captured, now);
+        if as_of.is_none() && time.since(captured) > max_age {
+            output::print_note!(
+                "the evidence is {} old, and at most {} is believed (--max-age); --as-of snapshot judges it as of {captured}",
+                humanize(time.since(captured)),
+                humanize(max_age),
+            );
+        }
+        time
+    }
+
+    /// What the objects of the cluster say, if there is one.
+    fn objects(&self, plan: &Plan) -> Option<BTreeMap<String, Record<ObjectAnswer>>> {
+        if let Some(connected) = &self.connected {
+            return Some(look(plan, connected));
+        }
+        let why = self.unreachable_cluster.as_ref()?;
+        let questions = plan.object_questions().into_iter();
+        let failed = |text: &str| (text.to_owned(), Record::failed(FailureClass::Unreachable, why));
+        Some(questions.map(|(question, _)| failed(question.text())).collect())
+    }
+
+    /// Says on standard error which sources could not be reached, and why. True if a risk is not known because of that.
+    pub(crate) fn report_unreachable<'p>(&self, risks: impl IntoIterator<Item = &'p RiskProof>) -> bool {
+        let (mut sentences, mut is_needed) = (BTreeSet::new(), false);
+        for risk in risks {
+            for rule in risk.unreachable() {
+                is_needed |= risk.verdict == Verdict::Unknown;
+                sentences.extend(rule.why.as_deref());
+            }
+        }
+        // That of the cluster was said when it was connected to.
+        for sentence in sentences.into_iter().filter(|said| Some(*said) != self.unreachable_cluster.as_deref()) {
+            output::print_note!("{}", output::printable(sentence));
+        }
+        is_needed
+    }
+}
+
+/// Whether a cluster is configured that does not answer.
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ClusterError::Unreachable { .. }))
 }
 
 /// Metrics of a file beside the objects of a live cluster.
@@ -112,20 +193,12 @@ impl Evidence for FileAndCluster<'_> {
     }
 }
 
-/// What the objects of a live cluster say. Why some could not be read is said on standard error too.
+/// What the objects of a live cluster say.
 fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAnswer>> {
     let questions = plan.object_questions();
     let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
     let (store, limits) = (connected.store(), ObjectLimits::default());
-    let answers = connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()));
-    let failures = answers.values().filter_map(|record| match record {
-        Record::Failed(failure) => Some(failure.message.as_str()),
-        _ => None,
-    });
-    for message in failures.collect::<BTreeSet<_>>() {
-        output::print_note!("{}", output::printable(message));
-    }
-    answers
+    connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()))
 }
 
 /// The metrics that were given, if any were.
@@ -138,15 +211,12 @@ struct Metrics {
 
 impl Metrics {
     fn read(options: &EvidenceSource) -> Result<Self> {
-        let now = options.now.unwrap_or_else(clock::now);
+        let now = AsOf::named(options.as_of).unwrap_or_else(clock::now);
         let Some(path) = &options.series else {
             return Ok(Metrics { series: None, taken_at: now, name: String::new() });
         };
         let name = path.display().to_string();
-        let bytes = series::input(path)?;
-        let at = Millis(now.as_seconds().saturating_mul(1_000));
-        let series =
-            series::read(&bytes, options.series_format, at).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let series = series::open(path, options.series_format, now)?;
         let newest = series.iter().filter_map(|(_, samples)| samples.times.last().copied()).max();
         let taken_at = newest.and_then(|millis| Timestamp::from_seconds(millis.div_euclid(1_000)).ok()).unwrap_or(now);
         Ok(Metrics { series: Some(series), taken_at, name })

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clearway_advice::evidence::Evidence;
-use clearway_advice::{PathAssessment, Settings, Status, assess_path, render};
+use clearway_advice::{PathAssessment, RiskProof, Settings, Status, assess_path, render};
 use clearway_core::{Arch, Timestamp, Version};
 use clearway_graph::{Explanation, NoPath, Paths, Said, Verdict, paths};
 use serde::Serialize;
@@ -45,6 +45,12 @@ impl Ways {
         let status = [Status::True, Status::Unknown].into_iter().find(|status| says(*status)).unwrap_or(Status::False);
         let (from, to) = (first.from.clone(), last.to.clone());
         Some(Ways { from, to, status, shortest, fewest_risks, exact: found.fewest_risks.exact })
+    }
+
+    /// The risks of every update of the ways.
+    pub(super) fn risks(&self) -> impl Iterator<Item = &RiskProof> {
+        let hops = [Some(&self.shortest), self.fewest_risks.as_ref()].into_iter().flatten().flat_map(|path| &path.hops);
+        hops.flat_map(|hop| &hop.risks).map(AsRef::as_ref)
     }
 
     pub(super) fn tell(&self, format: DataFormat) -> Result<Exit> {

@@ -69,7 +69,8 @@ impl Product {
     pub(super) fn command(&self, kept_in: Option<&Path>) -> String {
         let place = kept_in.unwrap_or(Path::new(self.home));
         let word = |name: &str| quoted(&place.join(name).display().to_string());
-        format!("clearway assess --graph {} --snapshot {}", word("graph-data"), word("cluster"))
+        // The samples are of one morning, and are judged as of then.
+        format!("clearway assess --graph {} --snapshot {} --as-of snapshot", word("graph-data"), word("cluster"))
     }
 
     /// The time the snapshot was taken.

@@ -22,8 +22,8 @@ use futures::StreamExt as _;
 use super::Assembled;
 use super::grounds::{Grounds, Known};
 use super::members::{self, Members};
-use crate::arguments::{FleetEvidence, GraphSource};
-use crate::assess::live::{AT_ONCE, connect_as};
+use crate::arguments::{AsOf, FleetEvidence};
+use crate::assess::live::AT_ONCE;
 use crate::output::LiveLine;
 
 /// Clusters that a question is asked for at most once it has failed for all of them: their names stand in the query.
@@ -33,13 +33,10 @@ const MORE: usize = 250;
 
 /// Assesses every cluster of the store.
 pub(super) fn assembled<const GRAPHS: usize>(
-    url: &str,
-    source: &GraphSource,
+    prometheus: Prometheus,
     options: &FleetEvidence,
     grounds: &[Grounds; GRAPHS],
 ) -> Result<Assembled<GRAPHS>> {
-    let identity = options.client_certificate.as_deref().zip(options.client_key.as_deref());
-    let prometheus = connect_as(url, options.token_file.as_deref(), identity, &source.trust)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let Members { clusters, refused } = runtime.block_on(members::of(&prometheus, options))?;
@@ -57,9 +54,9 @@ pub(super) fn assembled<const GRAPHS: usize>(
         known.push(<[Known; GRAPHS]>::try_from(under).unwrap_or_else(|_| unreachable!("there is one for each graph")));
     }
     let ids: Vec<&str> = clusters.iter().map(|member| member.name.as_str()).collect();
-    let store = Store { prometheus, label: &options.cluster_label, at: options.now };
+    let store = Store { prometheus, label: &options.cluster_label, at: AsOf::named(options.as_of) };
     let answers = runtime.block_on(store.ask_all(&questions, &ids));
-    let now = options.now.unwrap_or_else(clock::now);
+    let now = store.at.unwrap_or_else(clock::now);
     let standings = known.into_iter().zip(&ids).map(|(known, id)| {
         let evidence = OfCluster { answers: &answers, id };
         known.map(|known| match known {
@@ -68,7 +65,10 @@ pub(super) fn assembled<const GRAPHS: usize>(
         })
     });
     let standings: Vec<[Standing; GRAPHS]> = standings.collect();
-    Ok(Assembled { clusters: clusters.into_iter().zip(standings).collect(), refused })
+    let failures = answers.values().filter_map(|asked| asked.for_all.as_ref());
+    let unreachable = failures.filter(|failure| failure.class.is_of_source()).map(|failure| failure.message.clone());
+    let unreachable = unreachable.collect();
+    Ok(Assembled { clusters: clusters.into_iter().zip(standings).collect(), refused, unreachable })
 }
 
 /// A store of many clusters.

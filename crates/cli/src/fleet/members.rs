@@ -10,7 +10,7 @@ use clearway_promql::eval::Value;
 use clearway_sources::prometheus::Prometheus;
 use serde::Deserialize;
 
-use crate::arguments::FleetEvidence;
+use crate::arguments::{AsOf, FleetEvidence};
 use crate::promql::series;
 
 /// The clusters of a store, and those of which too little is known.
@@ -51,7 +51,8 @@ pub(super) async fn of(prometheus: &Prometheus, options: &FleetEvidence) -> Resu
             .with_context(|| format!("{name} is no list of clusters: {{id, version, channel, arch}} each"))?
     } else {
         let query = options.clusters_query.clone().unwrap_or_else(|| query(label));
-        let answer = prometheus.instant(&query, options.now).await.context("the clusters cannot be listed")?;
+        let answer =
+            prometheus.instant(&query, AsOf::named(options.as_of)).await.context("the clusters cannot be listed")?;
         let Value::Vector(samples) = answer.value else {
             bail!("the query that lists the clusters gives no instant vector: {query}");
         };

@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::fleet::{Member, Refused, Standing};
-use clearway_core::Diagnostic;
+use clearway_core::{Diagnostic, Timestamp, humanize};
+use clearway_sources::clock;
+use clearway_sources::snapshot::MANIFEST;
 
 use super::Assembled;
 use super::grounds::Grounds;
-use crate::arguments::FleetEvidence;
+use crate::arguments::{AsOf, FleetEvidence};
 use crate::assess::kept;
 use crate::output::{self, LiveLine};
 
-/// The file that makes a directory a snapshot.
-const MANIFEST: &str = "snapshot.json";
 /// How archives of snapshots are named.
 const ARCHIVES: [&str; 3] = [".tar", ".tar.gz", ".tgz"];
 /// How often progress is shown.
@@ -31,6 +32,8 @@ struct Read<const GRAPHS: usize> {
     name: String,
     outcome: Result<(Member, [Standing; GRAPHS]), String>,
     remarks: Vec<Diagnostic>,
+    /// How old the evidence is that is too old to be believed.
+    stale: Option<Duration>,
 }
 
 /// Assesses every snapshot.
@@ -44,8 +47,10 @@ pub(super) fn assembled<const GRAPHS: usize>(
     }
     paths.sort();
     paths.dedup();
-    let mut assembled = Assembled { clusters: Vec::with_capacity(paths.len()), refused: Vec::new() };
-    for read in each(&paths, threads(options), |path| one(path, options, grounds))? {
+    let mut assembled = Assembled::default();
+    let (now, mut stale) = (clock::now(), Vec::new());
+    for read in each(&paths, threads(options), |path| one(path, options, grounds, now))? {
+        stale.extend(read.stale);
         for remark in read.remarks {
             output::print_note!("{}: {}", output::printable(&read.name), output::printable(&remark.message));
         }
@@ -53,6 +58,16 @@ pub(super) fn assembled<const GRAPHS: usize>(
             Ok(cluster) => assembled.clusters.push(cluster),
             Err(why) => assembled.refused.push(Refused { name: read.name, why }),
         }
+    }
+    if let Some(oldest) = stale.iter().max() {
+        output::print_note!(
+            "{} of {} snapshots are too old (the oldest: {}), and at most {} is believed (--max-age); --as-of snapshot \
+             judges each as of the time it was taken",
+            stale.len(),
+            paths.len(),
+            humanize(*oldest),
+            humanize(options.max_age),
+        );
     }
     Ok(assembled)
 }
@@ -124,21 +139,26 @@ fn each<T: Send>(paths: &[PathBuf], threads: usize, work: impl Fn(&Path) -> Resu
 }
 
 /// Reads one snapshot and assesses it under every graph.
-fn one<const GRAPHS: usize>(path: &Path, options: &FleetEvidence, grounds: &[Grounds; GRAPHS]) -> Result<Read<GRAPHS>> {
+fn one<const GRAPHS: usize>(
+    path: &Path,
+    options: &FleetEvidence,
+    grounds: &[Grounds; GRAPHS],
+    now: Timestamp,
+) -> Result<Read<GRAPHS>> {
     let name = path.display().to_string();
+    let refused =
+        |why: String, remarks| Read { name: path.display().to_string(), outcome: Err(why), remarks, stale: None };
     // A pipe that nobody writes to would be waited for.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        let why = "it is neither a directory nor a file".to_owned();
-        return Ok(Read { name, outcome: Err(why), remarks: Vec::new() });
+        return Ok(refused("it is neither a directory nor a file".to_owned(), Vec::new()));
     }
     let (kept, remarks) = match kept::open(path, options.shared_store) {
         Ok(opened) => opened,
-        Err(error) => return Ok(Read { name, outcome: Err(error.to_string()), remarks: Vec::new() }),
+        Err(error) => return Ok(refused(error.to_string(), Vec::new())),
     };
     let about = kept.about();
     let Some(version) = about.version else {
-        let why = "the snapshot does not say which version the cluster runs".to_owned();
-        return Ok(Read { name, outcome: Err(why), remarks });
+        return Ok(refused("the snapshot does not say which version the cluster runs".to_owned(), remarks));
     };
     let member = Member {
         name: name.clone(),
@@ -147,17 +167,19 @@ fn one<const GRAPHS: usize>(path: &Path, options: &FleetEvidence, grounds: &[Gro
         channel: options.channel.clone().or(about.channel),
         arch: options.arch.arch.clone().or(about.arch),
     };
-    let now = options.now.unwrap_or(kept.taken_at());
+    let time = AsOf::time(options.as_of, kept.taken_at(), now);
+    let age = time.since(kept.taken_at());
+    let stale = Some(age).filter(|age| options.as_of.is_none() && *age > options.max_age);
     let mut standings = Vec::with_capacity(GRAPHS);
     for ground in grounds {
         standings.push(match ground.prepared(&member)? {
             Err(why) => Standing::Absent { why },
-            Ok(prepared) => prepared.stance.meet(&kept.with_needs(&prepared.needs), now),
+            Ok(prepared) => prepared.stance.meet(&kept.with_needs(&prepared.needs), time),
         });
     }
     let outcome = match <[Standing; GRAPHS]>::try_from(standings) {
         Ok(standings) => Ok((member, standings)),
         Err(_) => unreachable!("there is one standing for each graph"),
     };
-    Ok(Read { name, outcome, remarks })
+    Ok(Read { name, outcome, remarks, stale })
 }

@@ -30,25 +30,22 @@ impl Channels {
         }
         let side = match source::service(graph)? {
             Some(service) => Side::Service(service),
-            None => Side::given(source::local(graph.graph.as_path(), graph.rev.as_deref())?)?,
+            None => Side::given(source::given(graph)?)?,
         };
         Ok(Channels { side, name })
     }
 
-    /// What a name beside `--graph` stands for: a service, a file or directory if there is one, else a git revision of
-    /// the directory that `--graph` names.
+    /// What a name beside `--graph` stands for: a service, an image, a file or directory if there is one, else a git
+    /// revision of the directory that `--graph` names. Releases of `--registry` are added to both.
     pub(crate) fn beside(graph: &GraphSource, name: &GraphName) -> Result<Self> {
         if let Some(address) = name.address() {
             let service = source::connect(&address, &graph.trust)?;
             return Ok(Channels { side: Side::Service(service), name: name.to_string() });
         }
-        let (path, shown) = (name.as_path(), name.to_string());
-        if shown == "-" || path.exists() {
-            let side = Side::given(source::local(path, None)?)?;
-            return Ok(Channels { side, name: shown });
-        }
-        let side = Side::given(source::local(graph.graph.as_path(), Some(&shown))?)?;
-        Ok(Channels { side, name: format!("{} at {name}", graph.graph) })
+        let is_graph = name.image().is_some() || name.to_string() == "-" || name.as_path().exists();
+        let (named, rev) = if is_graph { (name, None) } else { (&graph.graph, Some(name.to_string())) };
+        let (trust, registries) = (graph.trust.clone(), graph.registries.clone());
+        Channels::open(&GraphSource { graph: named.clone(), rev, trust, registries })
     }
 
     /// The revision, of files.

@@ -10,15 +10,15 @@ use clearway_sources::oci::{
     self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
 };
 
-use crate::arguments::{Registries, Trust};
+use crate::arguments::{Registries, RegistryAccess, Trust};
 use crate::output::LiveLine;
 
 /// How registries are spoken to.
-pub(crate) fn options(ca_file: Option<PathBuf>, config: Option<PathBuf>, plain_http: bool) -> RegistryOptions {
+pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> RegistryOptions {
     RegistryOptions {
         ca_file,
-        plain_http: if plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
-        credentials: config.map_or(Credentials::Anonymous, Credentials::DockerConfig),
+        plain_http: if access.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
+        credentials: access.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
         ..RegistryOptions::default()
     }
 }
@@ -61,8 +61,7 @@ pub(super) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: 
 }
 
 fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
-    let Registries { registry_config, plain_http, .. } = registries;
-    Ok(Registry::new(options(trust.ca_file.clone(), registry_config.clone(), *plain_http))?)
+    Ok(Registry::new(options(trust.ca_file.clone(), &registries.access))?)
 }
 
 fn tell(repository: &Repository, left: &LeftOut) {

@@ -14,7 +14,7 @@ use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service, ServiceError};
 
 use super::registry;
-use crate::arguments::{GraphSource, Trust};
+use crate::arguments::{GraphSource, Registries, Trust};
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
@@ -102,20 +102,29 @@ pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
     if source.rev.is_some() {
         bail!("--rev is of a directory in git, and a service has none");
     }
-    if !source.registries.registry.is_empty() {
+    refuse_registries(&source.registries)?;
+    connect(&address, &source.trust).map(Some)
+}
+
+/// Refuses `--registry` beside a service.
+pub(crate) fn refuse_registries(registries: &Registries) -> Result<()> {
+    if !registries.registry.is_empty() {
         bail!("--registry adds releases to graph-data; a service has added those it knows already");
     }
-    connect(&address, &source.trust).map(Some)
+    Ok(())
 }
 
 /// The service at an address; nothing is sent yet.
 pub(super) fn connect(address: &Address, trust: &Trust) -> Result<Service> {
-    let options = HttpOptions {
+    Ok(Service::new(address, &http_options(trust))?)
+}
+
+fn http_options(trust: &Trust) -> HttpOptions {
+    HttpOptions {
         ca_file: trust.ca_file.clone(),
         redirect_hosts: trust.allow_redirects_to.clone(),
         ..HttpOptions::default()
-    };
-    Ok(Service::new(address, &options)?)
+    }
 }
 
 /// The architecture that is meant for a service.
@@ -132,7 +141,7 @@ pub(super) fn answer(service: &Service, channel: &str, arch: &Arch) -> Result<An
     let Answer::Body { bytes, .. } = wait(service.answer(channel, arch, None))?? else {
         bail!("{}: the service says that nothing changed, although nothing was known", service.base());
     };
-    let name = format!("{}/graph?channel={channel}&arch={arch}", service.base());
+    let name = format!("{}?channel={channel}&arch={arch}", service.graph_address());
     let answer = Answered::read(&name, Some(channel), &bytes)?;
     // One whose nodes cannot be read is not empty, and its diagnostics say so.
     if answer.graph.nodes().is_empty() && answer.diagnostics.is_empty() {
@@ -255,15 +264,24 @@ pub(crate) fn view_for(
         let Some(channel) = channel.or(service.channel()) else {
             bail!("name a channel: {} answers for one at a time", service.base());
         };
-        let arch = arch_of(&service, arch)?;
-        let answer = answer(&service, channel, &arch)?.told();
-        let Answered { graph, diagnostics, .. } = answer;
-        return Ok(View { graph, revision: None, name: channel.to_owned(), arch: Some(arch), diagnostics });
+        return of_service(&service, channel, arch);
     }
     match given(source)? {
         Given::Files(inputs) => of_files(&inputs, channel, arch),
         Given::Answer(answer) => of_answer(answer, channel, named),
     }
+}
+
+/// One channel of the upstream of a `ClusterVersion`, whose address is taken as it is written, as the operator takes it.
+pub(crate) fn view_of_upstream(upstream: &Address, trust: &Trust, channel: &str, arch: Option<&Arch>) -> Result<View> {
+    of_service(&Service::as_written(upstream, &http_options(trust))?, channel, arch)
+}
+
+/// One channel of a service.
+fn of_service(service: &Service, channel: &str, arch: Option<&Arch>) -> Result<View> {
+    let arch = arch_of(service, arch)?;
+    let Answered { graph, diagnostics, .. } = answer(service, channel, &arch)?.told();
+    Ok(View { graph, revision: None, name: channel.to_owned(), arch: Some(arch), diagnostics })
 }
 
 /// One channel of graph-data.

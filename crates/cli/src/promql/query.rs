@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Answer, Explained, Level, Settings, Value};
 use clearway_promql::{Code, Error, Limits, Millis, Query};
 use serde_json::{Value as Json, json};
@@ -21,10 +22,8 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
             return Ok(Exit::CouldNotRun);
         }
     };
-    let bytes = series::input(&options.series)?;
-    let now = Millis(options.time.unwrap_or_default());
-    let name = options.series.display().to_string();
-    let series = series::read(&bytes, options.format, now).map_err(|error| anyhow!("{name}: {error}"))?;
+    let now = Timestamp::from_seconds(options.time.unwrap_or_default().div_euclid(1_000)).unwrap_or(Timestamp::EPOCH);
+    let series = series::open(&options.series, options.series_format, now)?;
     let newest = series.iter().filter_map(|(_, samples)| samples.times.last().copied()).max();
     let time = Millis(options.time.or(newest).unwrap_or_default());
     let lookback = Millis(i64::try_from(options.lookback.as_millis()).unwrap_or(i64::MAX));

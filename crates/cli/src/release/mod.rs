@@ -62,7 +62,7 @@ impl Named {
 }
 
 fn registry(options: &OfRegistry) -> Result<Registry> {
-    let access = registries::options(options.ca_file.clone(), options.registry_config.clone(), options.plain_http);
+    let access = registries::options(options.ca_file.clone(), &options.access);
     Ok(Registry::new(access)?)
 }
 

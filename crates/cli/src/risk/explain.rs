@@ -48,12 +48,13 @@ const FILES: usize = 8;
 
 /// Runs the command. The exit code is that of the explanation, or of the proof if there is evidence.
 pub(super) fn run(options: &RiskExplain) -> Result<Exit> {
-    let given = Given::open(&options.evidence, &options.source.trust)?.showing_values();
+    let given = Given::named(&options.evidence, &options.source.trust)?.showing_values();
     let found = found(options)?;
     let mut explained = Vec::new();
     for one in found {
         explained.push(explain(options, &given, one)?);
     }
+    given.report_unreachable(explained.iter().filter_map(|one| one.proof.as_ref()));
     output::print_data(options.output.format, &explained, || {
         explained.iter().map(text).collect::<Vec<_>>().join("\n")
     })?;

@@ -4,7 +4,6 @@
 //! update from here is taken over word for word, and where it settles whether a risk applies, that holds for the later
 //! hops too, as far as the cluster does not change until then. The rest is Unknown, and `clearway assess` can tell more.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -12,7 +11,7 @@ use clearway_advice::evidence::Recorded;
 use clearway_advice::recommend::reasons;
 use clearway_advice::{HopAssessment, Settings, Verdict, assess_path};
 use clearway_conditions::Status as Word;
-use clearway_core::{Arch, Version};
+use clearway_core::{Address, Arch, Version};
 use clearway_graph::{NoPath, Path as Way, Risk, paths};
 use clearway_operator::api::{ConditionalUpdateRisk, MULTI, RECOMMENDED, Status};
 use clearway_sources::clock;
@@ -21,9 +20,9 @@ use serde::Serialize;
 use super::object::{Found, Subject};
 use super::updates::known;
 use super::words::{Statement, clean, indented};
-use crate::arguments::{DataFormat, GraphName, GraphSource, UpgradePlan};
+use crate::arguments::{DataFormat, GraphSource, UpgradePlan};
 use crate::exit::Exit;
-use crate::graph::source;
+use crate::graph::source::{self, View};
 use crate::output::{self, printable};
 
 /// What is printed as JSON; the form is documented at the head of the module above.
@@ -79,12 +78,8 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
     let (from, to) = (from.without_build(), options.to.without_build());
     let channel = options.channel.as_deref().or(spec.channel.as_deref());
     let channel = channel.with_context(|| format!("{} has no channel: name one with --channel", subject.key()))?;
-    let graph =
-        options.graph.clone().or_else(|| spec.upstream.as_ref().map(|url| GraphName::from(OsString::from(url))));
-    let graph = graph.with_context(|| format!("{} has no upstream: name the graph with --graph", subject.key()))?;
-    let arch = options.arch.arch.clone().or_else(|| multi(status, &graph));
-    let source = GraphSource { graph, rev: None, trust: options.trust.clone(), registries: options.registries.clone() };
-    let view = source::view(&source, Some(channel), arch.as_ref())?;
+    let view = view(options, subject, found, channel)?;
+    let settings = Settings { fence: options.queries.fence()?, ..Settings::default() };
     let found_ways = match paths(&view.graph, &from, &to) {
         Ok(found) => found,
         Err(why) if matches!(*why, NoPath::Unreachable { .. }) => {
@@ -93,7 +88,7 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
         }
         Err(why) => bail!("{why}; the channel is {}", printable(channel)),
     };
-    let told = Told { status };
+    let told = Told { status, settings };
     let mut ways = vec![told.planned("shortest", &found_ways.shortest, spec)];
     if found_ways.fewest_risks.path != found_ways.shortest {
         ways.push(told.planned("fewestRisks", &found_ways.fewest_risks.path, spec));
@@ -113,22 +108,39 @@ pub(super) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
     })
 }
 
-/// The architecture that the object says, where the graph can be asked for one.
-fn multi(status: &Status, graph: &GraphName) -> Option<Arch> {
-    let is_service = graph.address().is_some() || graph.image().is_some();
-    (status.desired.architecture.as_deref() == Some(MULTI) && is_service).then(|| "multi".parse().ok()).flatten()
+/// The channel, of the graph that was named, or of the upstream of the object.
+fn view(options: &UpgradePlan, subject: &Subject, found: &Found, channel: &str) -> Result<View> {
+    let (named, multi) = (options.arch.arch.clone(), || multi(&found.status));
+    if let Some(graph) = options.graph.clone() {
+        // A directory or a file is not asked for an architecture that only the object names.
+        let is_asked = graph.address().is_some() || graph.image().is_some();
+        let arch = named.or_else(|| multi().filter(|_| is_asked));
+        let (trust, registries) = (options.trust.clone(), options.registries.clone());
+        return source::view(&GraphSource { graph, rev: None, trust, registries }, Some(channel), arch.as_ref());
+    }
+    let upstream = found.object.spec.upstream.as_deref().map(Address::from);
+    let upstream =
+        upstream.with_context(|| format!("{} has no upstream: name the graph with --graph", subject.key()))?;
+    source::refuse_registries(&options.registries)?;
+    source::view_of_upstream(&upstream, &options.trust, channel, named.or_else(multi).as_ref())
+}
+
+/// The architecture that the object says, if it is that of releases for several.
+fn multi(status: &Status) -> Option<Arch> {
+    (status.desired.architecture.as_deref() == Some(MULTI)).then(|| "multi".parse().ok()).flatten()
 }
 
 /// What the object says about risks.
 struct Told<'s> {
     status: &'s Status,
+    settings: Settings,
 }
 
 impl Told<'_> {
     fn planned(&self, name: &'static str, way: &Way, spec: &clearway_operator::api::Spec) -> Planned {
         let cluster_id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
         let nobody = Recorded { cluster_id, ..Recorded::default() };
-        let assessed = assess_path(way, &nobody, clock::now(), &Settings::default());
+        let assessed = assess_path(way, &nobody, clock::now(), &self.settings);
         let hops: Vec<Hop> =
             way.hops.iter().zip(assessed.hops).map(|(hop, assessed)| self.hop(&hop.risks, assessed)).collect();
         let says = |status: Word| hops.iter().any(|hop| hop.recommended.status == status);

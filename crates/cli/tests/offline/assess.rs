@@ -16,7 +16,10 @@ fn assess(place: &Place, more: &[&str]) -> Answer {
     place.run(&[&always[..], more].concat())
 }
 
-const METRICS: [&str; 2] = ["--series", "kept/cluster/series.snap"];
+const SERIES: &str = "kept/cluster/series.snap";
+
+/// The metrics, judged as of the morning they are of.
+const METRICS: [&str; 4] = ["--series", SERIES, "--as-of", "snapshot"];
 
 #[test]
 fn every_update_gets_an_answer_and_the_exit_code_sums_them_up() {
@@ -52,7 +55,7 @@ fn the_proof_is_shown_and_its_commands_work() {
 #[test]
 fn without_evidence_and_with_old_evidence_nothing_conditional_is_recommended() {
     let place = place();
-    for more in [&[][..], &["--series", METRICS[1], "--now", "2026-05-04T12:00:00Z"]] {
+    for more in [&[][..], &["--series", SERIES, "--as-of", "2026-05-04T12:00:00Z"], &["--series", SERIES]] {
         let answer = assess(&place, more);
         for line in answer.out.lines().filter(|line| line.starts_with("1.5")) {
             assert!(line.contains("Unknown"), "{line}");
@@ -158,9 +161,10 @@ fn an_answer_does_not_say_of_which_architecture_it_is_and_a_cluster_may() {
     let cluster = r#"{"version": "1.4.2", "arch": "multi", "channel": "stable-1.5"}"#;
     let manifest = format!(r#"{{"schema": "1.0", "takenAt": "2026-05-04T09:00:00Z", "cluster": {cluster}}}"#);
     place.write("snapshot/snapshot.json", manifest);
-    let said = place.run(&["assess", "--graph", "stable.json", "--snapshot", "snapshot"]);
+    let replay = ["assess", "--graph", "stable.json", "--snapshot", "snapshot", "--as-of", "snapshot"];
+    let said = place.run(&replay);
     assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    let named = place.run(&["assess", "--graph", "stable.json", "--snapshot", "snapshot", "--arch", "multi"]);
+    let named = place.run(&[&replay[..], &["--arch", "multi"]].concat());
     assert!(named.code == 3 && named.err.contains("leave --arch out"), "{named:?}");
 }
 

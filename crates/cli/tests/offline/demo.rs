@@ -171,7 +171,9 @@ fn the_story_is_told_in_its_own_words() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "it leaves nothing behind");
     // The one that is recommended although it carries a risk, and how the conditions of all are worded.
     assert_eq!(place.run(&["demo", "story", "--keep", "kept"]).code, 0);
-    let json = place.run(&["assess", "--graph", "kept/graph-data", "--snapshot", "kept/cluster", "-o", "json"]).json();
+    let json =
+        ["assess", "--graph", "kept/graph-data", "--snapshot", "kept/cluster", "--as-of", "snapshot", "-o", "json"];
+    let json = place.run(&json).json();
     let updates = json["updates"].as_array().unwrap();
     let update = |version: &str| updates.iter().find(|update| update["version"] == version).unwrap();
     assert_eq!(

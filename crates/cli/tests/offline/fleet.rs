@@ -40,9 +40,28 @@ fn place() -> Place {
 }
 
 const GRAPH: [&str; 2] = ["--graph", "kept/graph-data"];
+/// The snapshots are of one morning, and are judged as of then.
+const THEN: [&str; 2] = ["--as-of", "snapshot"];
 
 fn assess(place: &Place, more: &[&str]) -> Answer {
-    place.run(&[&["fleet", "assess"], &GRAPH[..], more].concat())
+    place.run(&[&["fleet", "assess"], &GRAPH[..], &THEN, more].concat())
+}
+
+/// U16.
+#[test]
+fn snapshots_are_judged_at_the_current_time_unless_it_is_said_otherwise() {
+    let place = place();
+    let now = place.run(&[&["fleet", "assess"], &GRAPH[..], &["--snapshots", "fleet"]].concat());
+    assert!(now.err.contains("4 of 5 snapshots are too old (the oldest: "), "{now:?}");
+    assert!(now.err.contains("--as-of snapshot judges each"), "{now:?}");
+    let count = |answer: &Answer| answer.json()["clusters"][0]["updates"].clone();
+    let json = ["fleet", "assess", "--snapshots", "fleet", "-o", "json"];
+    let now = place.run(&[&json[..], &GRAPH].concat());
+    assert_eq!(count(&now), json!({"recommended": 1, "notRecommended": 0, "unknown": 2}), "{now:?}");
+    let then = place.run(&[&json[..], &GRAPH, &THEN].concat());
+    assert_eq!(count(&then), json!({"recommended": 3, "notRecommended": 0, "unknown": 0}), "{then:?}");
+    let live = assess(&place, &["--prometheus", "http://127.0.0.1:1"]);
+    assert!(live.code == 3 && live.err.contains("--as-of snapshot needs --snapshots"), "{live:?}");
 }
 
 #[test]
@@ -99,7 +118,8 @@ fn a_change_is_shown_from_the_published_to_the_proposed_graph() {
     let place = place();
     stricter(&place);
     let diff = |graph: &str, against: &str, more: &[&str]| {
-        let always = ["fleet", "diff", "--graph", graph, "--against", against, "--snapshots", "fleet"];
+        let always =
+            ["fleet", "diff", "--graph", graph, "--against", against, "--snapshots", "fleet", "--as-of", "snapshot"];
         place.run(&[&always[..], more].concat())
     };
     let worse = diff("proposed", "kept/graph-data", &[]);
@@ -132,7 +152,7 @@ fn what_cannot_be_run_is_said() {
         (&["--prometheus", "http://127.0.0.1:1", "--cluster-label", "a-b"], "`a-b` is no label"),
         (&["--prometheus", "http://127.0.0.1:1"], "the clusters cannot be listed"),
     ] {
-        let answer = assess(&place, arguments);
+        let answer = place.run(&[&["fleet", "assess"], &GRAPH[..], arguments].concat());
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{arguments:?}: {answer:?}");
         assert!(answer.err.contains(said), "{arguments:?}: {answer:?}");
     }

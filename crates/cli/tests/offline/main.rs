@@ -5,6 +5,7 @@ mod bad_input;
 mod cel;
 mod demo;
 mod demo_running;
+mod evidence;
 mod explain;
 mod fleet;
 mod graph;

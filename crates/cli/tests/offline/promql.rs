@@ -53,6 +53,28 @@ fn what_fails_says_where_and_the_exit_code_says_how() {
 }
 
 #[test]
+fn a_query_may_begin_with_a_minus_and_options_are_still_options() {
+    for (expression, want) in [("-up", "{job=\"web\"}  -0"), ("-1", "-1"), ("-sum(up)", "-1"), ("--1", "1")] {
+        let negative = query(expression, &[]);
+        assert!(negative.code == 0 && negative.out.contains(want), "{expression}: {negative:?}");
+    }
+    let place = Place::new();
+    place.write("metrics.txt", METRICS);
+    let run = |arguments: &[&str]| place.run(&[&["promql", "query"], arguments].concat());
+    let usual = run(&["-up", "--series", "metrics.txt", "-o", "json"]);
+    for same in [
+        &["-s", "metrics.txt", "-o", "json", "-up"][..],
+        &["--series=metrics.txt", "-up", "-ojson"],
+        &["-o", "json", "--series", "metrics.txt", "--", "-up"],
+    ] {
+        assert_eq!(run(same), usual, "{same:?}");
+    }
+    assert!(run(&["-up", "--nothing", "-s", "metrics.txt"]).err.contains("--nothing"));
+    let checked = place.run(&["promql", "check", "-max(up) or 0", "-o", "json"]);
+    assert!(checked.code != 3, "{checked:?}");
+}
+
+#[test]
 fn every_format_of_series_is_known_by_its_look() {
     let place = Place::new();
     place.write("open.txt", "up 1 60\n# EOF\n");
@@ -128,7 +150,7 @@ fn limits_on_queries_are_settings_of_every_command() {
     place.write("answer.json", answer.to_string());
     place.write("metrics.prom", "up 0\n");
     let commands = [
-        "assess --graph answer.json --version 1.0.0 --series metrics.prom --now 2026-11-16T00:00:00Z --why",
+        "assess --graph answer.json --version 1.0.0 --series metrics.prom --as-of 2026-11-16T00:00:00Z --why",
         "risk explain R --graph answer.json",
         "graph lint --graph answer.json",
         "promql check max(up)",
@@ -148,8 +170,61 @@ fn limits_on_queries_are_settings_of_every_command() {
         let wrong = run(&["--deny-metrics", "("]);
         assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is no regular expression"), "{wrong:?}");
     }
-    for command in ["operator", "fleet assess", "risk test", "snapshot collect"] {
+    for command in ["operator", "fleet assess", "fleet diff", "risk test", "snapshot collect", "upgrade plan"] {
         let help = place.run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>());
-        assert!(help.out.contains("Limits on queries of risks:") && help.out.contains("--deny-metrics"), "{command}");
+        assert!(help.out.contains("Limits on queries of risks:"), "{command}");
+        for option in LIMITS {
+            assert!(help.out.contains(option.0), "{command} {option:?}");
+        }
     }
+    // It is used, and not only taken: the option reaches the fence.
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
+    for command in [
+        "operator --state state --status-listen 127.0.0.1:0",
+        "fleet assess --graph answer.json --snapshots .",
+        "fleet diff --graph answer.json --against answer.json --snapshots .",
+        "snapshot collect --graph answer.json --version 1.0.0 --to x --prometheus http://127.0.0.1:1",
+        &format!("risk test --graph {sample}"),
+    ] {
+        let line: Vec<&str> = command.split(' ').chain(["--deny-metrics", "("]).collect();
+        let wrong = place.run(&line);
+        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is no regular expression"), "{wrong:?}");
+    }
+}
+
+/// The options of the fence that have a value, with one that is too little for [`WIDE`].
+const LIMITS: [(&str, &str, &str); 10] = [
+    ("--max-query-bytes", "20", "bytes"),
+    ("--max-query-depth", "2", "levels"),
+    ("--max-query-nodes", "4", "nodes"),
+    ("--max-query-selectors", "1", "selectors"),
+    ("--max-query-regexes", "1", "regular expressions"),
+    ("--max-query-regex-bytes", "10", "larger than the 10 bytes"),
+    ("--max-query-range", "1m", "range"),
+    ("--max-query-offset", "1m", "offset"),
+    ("--max-query-subquery", "1m", "subquery reaches back"),
+    ("--max-query-steps", "3", "evaluates"),
+];
+const WIDE: &str = "max(max_over_time(up{a=~\"b+\",c=~\"d+\"}[5m:1m]) + rate(up[5m] offset 5m))";
+
+/// U18: every limit of the fence is an option.
+#[test]
+fn every_limit_on_queries_can_be_set() {
+    let place = Place::new();
+    let check = |query: &str, more: &[&str]| place.run(&[&["promql", "check", query, "-o", "json"], more].concat());
+    let is_refused = |answer: &Answer| answer.out.contains("PQ030") || answer.out.contains("let through");
+    assert!(!is_refused(&check(WIDE, &[])), "{:?}", check(WIDE, &[]));
+    for (option, value, said) in LIMITS {
+        let refused = check(WIDE, &[option, value]);
+        assert!(is_refused(&refused) && refused.out.contains(said), "{option}: {refused:?}");
+    }
+    let unnamed = "max({a=\"b\"})";
+    assert!(is_refused(&check(unnamed, &[])) && !is_refused(&check(unnamed, &["--allow-unnamed-metrics"])));
+    let experimental = "max(sort_by_label(up, \"a\"))";
+    assert!(is_refused(&check(experimental, &[])));
+    assert!(!is_refused(&check(experimental, &["--allow-experimental-functions"])));
+    // A subquery that names no step is evaluated at the one that is assumed.
+    let stepless = "max(max_over_time(up[10m:]))";
+    assert!(!is_refused(&check(stepless, &["--max-query-steps", "20"])));
+    assert!(is_refused(&check(stepless, &["--max-query-steps", "20", "--default-query-step", "10s"])));
 }

@@ -286,10 +286,8 @@ fn a_plan_goes_hop_by_hop() {
     assert!(nowhere.code == 3 && nowhere.err.contains("has no upstream: name the graph with --graph"), "{nowhere:?}");
 }
 
-/// The graph is asked for where the object says, for its channel.
-#[test]
-fn a_plan_asks_the_upstream_of_the_object() {
-    let state = State::component();
+/// What the upstream of an object, whose address ends like this, is asked for by a plan that comes to what is expected.
+fn asked_for(state: &State, path: &str) -> String {
     let built = state.place.run(&["graph", "build", "--graph", GRAPH, "--channel", "stable-1.5"]);
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
@@ -302,12 +300,30 @@ fn a_plan_asks_the_upstream_of_the_object() {
         asked
     });
     let mut object = state.stored();
-    object["spec"]["upstream"] = format!("http://{address}/api/upgrades_info/graph").into();
+    object["spec"]["upstream"] = format!("http://{address}{path}").into();
     fs::write(&state.object, object.to_string()).unwrap();
     let plan = state.run(&["plan", "--component", "platform", "--to", "1.5.0"]);
     assert_data_eq!(&plan.out, file!["golden/upgrade-plan.txt"].raw());
-    let asked = service.join().unwrap();
+    service.join().unwrap()
+}
+
+/// The graph is asked for where the object says, for its channel.
+#[test]
+fn a_plan_asks_the_upstream_of_the_object() {
+    let state = State::component();
+    let asked = asked_for(&state, "/api/upgrades_info/graph");
     assert!(asked.starts_with("GET /api/upgrades_info/graph?") && asked.contains("channel=stable-1.5"), "{asked}");
+    let fenced =
+        state.run(&["plan", "--component", "platform", "--to", "1.5.0", "--graph", GRAPH, "--deny-metrics", "("]);
+    assert!(fenced.code == 3 && fenced.err.contains("--deny-metrics is no regular expression"), "{fenced:?}");
+    // An address is taken as it is written, unless it is the base of a service.
+    for (upstream, asked) in [
+        ("/graph.json", "GET /graph.json?channel="),
+        ("/api/upgrades_info/v1", "GET /api/upgrades_info/v1/graph?channel="),
+        ("/own/api/upgrades_info/", "GET /own/api/upgrades_info/graph?channel="),
+    ] {
+        assert!(asked_for(&state, upstream).starts_with(asked), "{upstream}");
+    }
     let away = state.run(&["plan", "--component", "platform", "--to", "1.5.0"]);
     assert!(away.code == 3 && away.err.contains("cannot be reached"), "{away:?}");
 }

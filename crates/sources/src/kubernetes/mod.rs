@@ -139,10 +139,40 @@ pub struct Connection {
     pub impersonate: Option<ServiceAccountName>,
 }
 
+impl Connection {
+    /// Whether there is a cluster to talk to: one is named, or `kubectl` would find one. It need not answer.
+    pub fn is_configured(&self) -> bool {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let default_file =
+            || std::env::var_os("HOME").is_some_and(|home| PathBuf::from(home).join(".kube/config").exists());
+        self.kubeconfig.is_some()
+            || self.context.is_some()
+            || is_set("KUBECONFIG")
+            || default_file()
+            || is_set("KUBERNETES_SERVICE_HOST")
+    }
+
+    /// The options by which `kubectl` talks to the same cluster with the same rights.
+    pub fn kubectl_options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        if let Some(path) = &self.kubeconfig {
+            options.push(format!("--kubeconfig={}", path.display()));
+        }
+        if let Some(context) = &self.context {
+            options.push(format!("--context={context}"));
+        }
+        if let Some(account) = &self.impersonate {
+            options.push(format!("--as={}", account.user()));
+        }
+        options
+    }
+}
+
 /// A connection to a cluster.
 #[derive(Clone)]
 pub struct Cluster {
     client: kube::Client,
+    connection: Connection,
     server: String,
     namespace: String,
 }
@@ -180,12 +210,17 @@ impl Cluster {
         config.read_timeout = Some(Duration::from_secs(330));
         let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|error| why(&error))?;
-        Ok(Cluster { client, server, namespace })
+        Ok(Cluster { client, connection: connection.clone(), server, namespace })
     }
 
     /// The client underneath, for what goes by other rules than objects: events, leases.
     pub(crate) fn client(&self) -> kube::Client {
         self.client.clone()
+    }
+
+    /// How it was connected to.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// The namespace that is meant when none is named.

@@ -121,23 +121,6 @@ impl PrometheusError {
             PrometheusError::PartialResponse { .. } => "partial_response",
         }
     }
-
-    /// Whether the same question may be answered later without anybody changing it: an outage, not a mistake (U9).
-    pub fn is_outage(&self) -> bool {
-        match self {
-            PrometheusError::Unreachable { .. }
-            | PrometheusError::Timeout { .. }
-            | PrometheusError::NotAnAnswer { .. }
-            | PrometheusError::PartialResponse { .. }
-            // A token that is being replaced is there again in a moment.
-            | PrometheusError::Credentials { .. } => true,
-            PrometheusError::Refused { status, error_type, .. } => {
-                // The API answers 503 to a query that is too slow, and 422 to one that cannot be evaluated.
-                matches!(status, 408 | 429 | 500..) || matches!(error_type.as_str(), "timeout" | "canceled")
-            }
-            PrometheusError::Address { .. } | PrometheusError::Http(_) | PrometheusError::TooLarge { .. } => false,
-        }
-    }
 }
 
 fn explained(error_type: &str, why: &str) -> String {

@@ -3,14 +3,15 @@
 //! The query is a stranger's and the metrics are the cluster's, so neither labels nor texts of Prometheus become evidence:
 //! numbers, how many series there are, and the class of an error do.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clearway_advice::evidence::{Failure, FailureClass, Observation, numbers_only};
-use clearway_advice::reproduce;
+use clearway_advice::reproduce::{self, HttpAccess};
 use clearway_core::{Timestamp, humanize};
 use clearway_promql::eval::Value;
 
-use super::{Answered, Prometheus, PrometheusError, QUERY};
+use super::{Answered, Prometheus, PrometheusError, PrometheusOptions, QUERY};
 
 impl Prometheus {
     /// Asks for the value of a query at a time, or as of the moment it is answered, which is told by the clock.
@@ -65,7 +66,16 @@ impl Prometheus {
     /// The command that asks again. Times are whole seconds, so that of a moment ago would be before the newest sample.
     fn curl(&self, query: &str, at: Option<Timestamp>, observed_at: Timestamp) -> String {
         let time = at.unwrap_or_else(|| observed_at.plus(Duration::from_secs(1)));
-        reproduce::curl(query, &self.base(), time)
+        let shown = |path: &PathBuf| path.display().to_string();
+        let PrometheusOptions { token_file, ca_file, identity, .. } = &self.options;
+        let is_tls = self.url.scheme() == "https";
+        let access = HttpAccess {
+            token_file: token_file.as_ref().map(shown),
+            ca_file: ca_file.as_ref().filter(|_| is_tls).map(shown),
+            identity: identity.as_ref().filter(|_| is_tls).map(|files| (shown(&files.certificate), shown(&files.key))),
+            hides_parts: self.url.query().is_some() || (self.user.is_some() && token_file.is_none()),
+        };
+        reproduce::curl(query, &self.base(), time, &access)
     }
 }
 

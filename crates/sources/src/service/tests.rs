@@ -117,6 +117,9 @@ fn an_address_that_an_administrator_wrote_is_asked_as_it_is() {
         ("https://h/api/upgrades_info/v1/graph", "https://h/api/upgrades_info/v1/graph"),
         ("https://h/api/upgrades_info", "https://h/api/upgrades_info/graph"),
         ("https://h/own/api/upgrades_info/", "https://h/own/api/upgrades_info/graph"),
+        ("https://h/api/upgrades_info/v1", "https://h/api/upgrades_info/v1/graph"),
+        ("https://h/own/api/upgrades_info/v1/", "https://h/own/api/upgrades_info/v1/graph"),
+        ("https://h/v1", "https://h/v1"),
     ] {
         let service = Service::as_written(&Address::from(url), &HttpOptions::default()).unwrap();
         assert_eq!(service.graph.to_string(), graph, "{url}");

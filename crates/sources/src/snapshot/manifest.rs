@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{ClusterFacts, GroupKind, Omission, SCHEMA, Selection, SnapshotError};
 use crate::prometheus::Window;
 
-pub(super) const MANIFEST: &str = "snapshot.json";
+/// The file that makes a directory a snapshot.
+pub const MANIFEST: &str = "snapshot.json";
 pub(super) const SERIES: &str = "series.snap";
 pub(super) const CRDS: &str = "crds.json";
 pub(super) const OBJECTS: &str = "objects";

@@ -50,6 +50,7 @@ use serde_json::Value;
 
 pub use collect::crds;
 pub use evidence::object_evidence;
+pub use manifest::MANIFEST;
 pub use read::{Files, Loaded, assemble, read, read_archive, read_below};
 pub use redact::{RedactOptions, redact};
 pub use strip::strip;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use clearway_advice::evidence::ObjectKind;
+use clearway_advice::reproduce;
 use kube::runtime::events::{EventType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -134,6 +136,10 @@ impl Store for ClusterStore {
     async fn page(&self, kind: &Kind, namespace: Option<&str>, token: Option<&str>) -> Result<Page, StoreError> {
         let resource = self.resource(kind).await?;
         self.cluster.list(&resource, namespace, None, token).await.map_err(|error| named(error, kind))
+    }
+
+    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+        Some(reproduce::kubectl(kind, &self.cluster.connection().kubectl_options()))
     }
 
     fn stale_groups(&self) -> BTreeSet<String> {

@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clearway_advice::evidence::ObjectKind;
+use clearway_advice::reproduce;
 use clearway_core::{Diagnostic, Digest, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -177,6 +179,10 @@ impl StateDirectory {
 }
 
 impl Store for StateDirectory {
+    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+        Some(reproduce::object_files(kind, &self.root.join(OBJECTS).display().to_string()))
+    }
+
     async fn get(&self, key: &Key) -> Result<Option<Value>, StoreError> {
         self.read(key)
     }

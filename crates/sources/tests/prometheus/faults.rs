@@ -1,5 +1,6 @@
 //! What goes wrong, each as an error of its own kind, with the address and without a secret.
 
+use clearway_advice::evidence::FailureClass;
 use clearway_promql::eval::Value;
 use clearway_sources::prometheus::{CollectLimits, Measure, Prometheus, PrometheusError, PrometheusOptions, Window};
 
@@ -9,56 +10,56 @@ use crate::{at, patient, quick, refused};
 #[tokio::test]
 async fn every_fault_has_its_kind_and_says_where() {
     type Script = fn(&Asked) -> Answer;
-    let cases: [(Script, &str, bool, &str); 16] = [
-        (|_| Answer::Stall, "timeout", true, "no complete answer within 300ms"),
-        (|_| Answer::Hang, "timeout", true, "no complete answer within 300ms"),
-        (|_| Answer::Endless, "too_large", false, "more than 100000 bytes; ask for less"),
-        (|_| say(200, "<html>\nlog in"), "not_an_answer", true, "a page for a browser"),
-        (|_| say(200, ""), "not_an_answer", true, "the answer is empty"),
-        (|_| say(200, "{\"nodes\":[]}"), "not_an_answer", true, "missing field `status`"),
+    let cases: [(Script, &str, FailureClass, &str); 16] = [
+        (|_| Answer::Stall, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
+        (|_| Answer::Hang, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
+        (|_| Answer::Endless, "too_large", FailureClass::Budget, "more than 100000 bytes; ask for less"),
+        (|_| say(200, "<html>\nlog in"), "not_an_answer", FailureClass::Unreachable, "a page for a browser"),
+        (|_| say(200, ""), "not_an_answer", FailureClass::Unreachable, "the answer is empty"),
+        (|_| say(200, "{\"nodes\":[]}"), "not_an_answer", FailureClass::Unreachable, "missing field `status`"),
         (
             |_| say(200, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{}"),
             "not_an_answer",
-            true,
+            FailureClass::Unreachable,
             "EOF",
         ),
         (
             |_| say(200, "{\"status\":\"success\",\"data\":{\"resultType\":\"streams\",\"result\":[]}}"),
             "not_an_answer",
-            true,
+            FailureClass::Unreachable,
             "`streams`",
         ),
-        (|_| say(503, "<html>busy</html>"), "refused", true, "/api/v1/query answers 503"),
+        (|_| say(503, "<html>busy</html>"), "refused", FailureClass::Unreachable, "/api/v1/query answers 503"),
         (
             |_| say(503, "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too\\nslow\"}"),
             "refused",
-            true,
+            FailureClass::Timeout,
             "answers 503 (timeout): too slow",
         ),
         (
             |_| say(422, "{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"many-to-many\"}"),
             "refused",
-            false,
+            FailureClass::Evaluation,
             "answers 422 (execution): many-to-many",
         ),
         (
             |_| say(400, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"what?\"}"),
             "refused",
-            false,
+            FailureClass::Evaluation,
             "answers 400 (bad_data): what?",
         ),
         (
             |_| say(200, "{\"status\":\"error\",\"errorType\":\"canceled\",\"error\":\"\"}"),
             "refused",
-            true,
+            FailureClass::Unreachable,
             "answers 200 (canceled)",
         ),
-        (|_| say(401, "Unauthorized\n"), "refused", false, "answers 401: Unauthorized"),
+        (|_| say(401, "Unauthorized\n"), "refused", FailureClass::Unauthorized, "answers 401: Unauthorized"),
         // A body of the API does not make a success of another status.
         (
             |_| say(206, "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}}"),
             "refused",
-            false,
+            FailureClass::Unreachable,
             "answers 206",
         ),
         (
@@ -69,18 +70,18 @@ async fn every_fault_has_its_kind_and_says_where() {
                 )
             },
             "partial_response",
-            true,
+            FailureClass::Partial,
             "may be partial: store 1 is gone; 2 too",
         ),
     ];
-    for (script, kind, outage, words) in cases {
+    for (script, kind, class, words) in cases {
         let server = Server::start(script).await;
         let url = format!("http://me:hunter2@{}/?key=hunter2", server.host);
         let options = if words.contains("within 300ms") { quick() } else { patient() };
         let error =
             refused(&Prometheus::new(&url, &PrometheusOptions { body_bytes: 100_000, ..options }).unwrap()).await;
         let text = error.to_string();
-        assert_eq!((error.kind(), error.is_outage()), (kind, outage), "{text}");
+        assert_eq!((error.kind(), error.class()), (kind, class), "{text}");
         assert!(text.contains(&format!("http://{}/api/v1/query", server.host)) && text.contains(words), "{text}");
         assert!(!format!("{error:?}").contains("hunter2") && !text.contains('\n'), "{error:?}");
     }
@@ -97,7 +98,7 @@ async fn nobody_there_is_said_so() {
     drop(listener);
     for url in [gone, closed] {
         let error = refused(&at(&url)).await;
-        assert!(error.kind() == "unreachable" && error.is_outage(), "{error}");
+        assert!(error.kind() == "unreachable" && error.class() == FailureClass::Unreachable, "{error}");
     }
 }
 

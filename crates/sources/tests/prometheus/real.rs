@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use clearway_advice::evidence::FailureClass;
 use clearway_promql::eval::{self, Value};
 use clearway_promql::{Limits, Millis, Query};
 use clearway_sources::prometheus::{CollectLimits, Measure, PrometheusError, windows};
@@ -31,7 +32,8 @@ async fn values_and_errors_come_as_they_are() {
     for (query, code, kind) in [("a +", 400, "bad_data"), ("a * on (z) {__name__=~\"a|b\"}", 422, "execution")] {
         let error = client.instant(query, None).await.unwrap_err();
         let PrometheusError::Refused { status, error_type, why, .. } = &error else { panic!("{error}") };
-        assert!((*status, error_type.as_str()) == (code, kind) && !why.is_empty() && !error.is_outage(), "{error}");
+        assert!((*status, error_type.as_str()) == (code, kind) && !why.is_empty(), "{error}");
+        assert_eq!(error.class(), FailureClass::Evaluation);
     }
     let then = clearway_core::Timestamp::from_seconds(1_000).unwrap();
     assert_eq!(client.instant("a", Some(then)).await.unwrap().value, Value::Vector(vec![]));
@@ -40,7 +42,7 @@ async fn values_and_errors_come_as_they_are() {
 
     real.process().kill();
     let error = client.instant("a", None).await.unwrap_err();
-    assert!(error.kind() == "unreachable" && error.is_outage(), "{error}");
+    assert!(error.kind() == "unreachable" && error.class() == FailureClass::Unreachable, "{error}");
 }
 
 #[tokio::test]

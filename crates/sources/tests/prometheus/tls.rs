@@ -56,3 +56,40 @@ async fn both_sides_prove_who_they_are() {
         assert_eq!(error.kind(), "unreachable", "{error}");
     }
 }
+
+/// The command of a proof proves who asks as the program did, and does not show the token.
+#[tokio::test]
+async fn the_printed_command_works_with_the_same_files() {
+    let authority = Authority::new("ours").unwrap();
+    let server = Server::start_with(Some(acceptor(&authority)), |_| one()).await;
+    let root = tempfile::tempdir().unwrap();
+    let (ca_file, token_file) = (root.path().join("ca.crt"), root.path().join("it's a token"));
+    std::fs::write(&ca_file, authority.certificate()).unwrap();
+    std::fs::write(&token_file, "hunter2\n").unwrap();
+    let identity = written(root.path(), "known", &authority.client("me", None).unwrap());
+    let options = PrometheusOptions {
+        ca_file: Some(ca_file),
+        token_file: Some(token_file),
+        identity: Some(identity),
+        ..PrometheusOptions::default()
+    };
+    let prometheus = Prometheus::new(&format!("https://{}", server.host), &options).unwrap();
+    // The answer is of the time five, and so is the question.
+    let time = clearway_core::Timestamp::from_seconds(5).unwrap();
+    let seen = prometheus.observe("max(up)", Some(time), || time).await.unwrap();
+    let command = seen.reproduce.unwrap();
+    assert!(!command.contains("hunter2"), "{command}");
+    let asked = server.take();
+    let shown = tokio::process::Command::new("sh").arg("-c").arg(&command).output().await.unwrap();
+    // Where there is no curl, the command cannot be tried.
+    if shown.status.code() != Some(127) {
+        assert!(String::from_utf8_lossy(&shown.stdout).contains("\"success\""), "{command}: {shown:?}");
+        let again = server.take();
+        assert_eq!(again[0].header("authorization"), "Bearer hunter2");
+        assert_eq!(again[0].header("authorization"), asked[0].header("authorization"));
+        assert!(again[0].line.contains("query=max%28up%29") && again[0].line.contains("time=5"), "{again:?}");
+    }
+    let secret = Prometheus::new(&format!("https://me:hunter2@{}/?key=hunter2", server.host), &options).unwrap();
+    let command = secret.observe("up", Some(time), || time).await.unwrap().reproduce.unwrap();
+    assert!(!command.contains("hunter2") && command.contains("# add the user, password and parameters"), "{command}");
+}
