@@ -457,15 +457,14 @@ impl Reconciler {
             Wish::GoOn(order) | Wish::Begin(order) => Some(order),
             Wish::Invalid(why) => {
                 invalid.push(why);
-                // What is being done was asked for before, and goes on.
-                self.engaged.clone()
+                self.under_way(&status)
             }
             Wish::Unresolved { order, why } => {
                 unresolved = Some(match why {
                     None => Work::Preparing { order, step: Step::Retrieve },
                     Some(why) => Work::NotAccepted { order, step: Step::Retrieve, why },
                 });
-                self.engaged.clone()
+                self.under_way(&status)
             }
         };
         if self.settings.carry_out == CarryOut::Never {
@@ -491,7 +490,7 @@ impl Reconciler {
             (Some(_), None) => {
                 // Done and stored, or taken back before anything was written.
                 effects.push(Effect::Stop);
-                (self.engaged, self.work) = (None, Work::Idle);
+                (self.engaged, self.work) = (None, unresolved.unwrap_or_default());
             }
             (engaged, Some(order)) => {
                 if engaged.is_some() {
@@ -521,6 +520,12 @@ impl Reconciler {
             }
         }
         invalid
+    }
+
+    /// What is being done was asked for before, and goes on until it is done and stored.
+    fn under_way(&self, status: &Status) -> Option<Order> {
+        let done = matches!(self.work, Work::Done { .. }) && !is_moving(status);
+        self.engaged.clone().filter(|_| !done)
     }
 
     /// What the update service says of the present version as a multi-architecture release.

@@ -89,3 +89,33 @@ fn nothing_named_is_bad_usage_and_no_question_of_clusters() {
     assert_eq!(answer.code, 3);
     assert!(answer.err.starts_with("error: no cluster to talk to") && answer.err.contains("-f"), "{answer:?}");
 }
+
+/// A release that is half applied is not Current, whatever else its object says; one that fails has failed (K3).
+#[test]
+fn an_object_whose_release_is_half_applied_is_not_current() {
+    let place = Place::new();
+    for (kind, status, reason, want, code) in [
+        ("config.openshift.io/v1, kind: ClusterVersion", "Unknown", "Updating", "InProgress", 2),
+        ("config.openshift.io/v1, kind: ClusterVersion", "\"False\"", "TakesTooLong", "Failed", 1),
+        ("clearway.dev/v1alpha1, kind: ComponentVersion", "\"False\"", "PodsFailed", "Failed", 1),
+        ("clearway.dev/v1alpha1, kind: ComponentVersion", "\"True\"", "AsExpected", "Current", 0),
+    ] {
+        let condition = |name: &str, status: &str| {
+            format!(
+                "{{type: {name}, status: {status}, reason: {reason}, message: it says, lastTransitionTime: {MORNING}}}"
+            )
+        };
+        let conditions = [
+            condition("Ready", status),
+            condition("Available", "\"True\""),
+            condition("clearway.dev/ReleaseApplied", status),
+        ];
+        let object = format!(
+            "{{apiVersion: {kind}, metadata: {{name: version, generation: 1}}, status: {{observedGeneration: 1, conditions: [{}]}}}}",
+            conditions.join(", ")
+        );
+        place.write("object.yaml", &object);
+        let shown = show(&place, "object.yaml", &["-o", "json"]);
+        assert_eq!((shown.code, &shown.json()[0]["state"]), (code, &Value::from(want)), "{object}");
+    }
+}

@@ -36,7 +36,7 @@ pub struct Status {
     pub capabilities: Option<CapabilitiesStatus>,
 
     /// conditions are the latest observations, at most one of each type. Ready sums them up; Available, ReleaseAccepted,
-    /// RetrievedUpdates, Progressing and Failing are always there.
+    /// clearway.dev/ReleaseApplied, RetrievedUpdates, Progressing and Failing are always there.
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Conditions,

@@ -70,12 +70,18 @@ pub(super) async fn hand_over<S: Store>(
             Item { manifest, id, health: None, trouble: None, carried }
         })
         .collect();
-    let mut looks = 0;
+    let (mut looks, mut trouble) = (0, None);
     loop {
         let left = orphans(store, &task.owner, &stays, Appliers::Anybody, settings.side_by_side).await;
-        let left =
-            left.map(|left| left.iter().filter_map(|object| Some(identity_of(&Key::of(object).ok()?))).collect());
-        let mut seen = vec![write(directory, payload, task, &left)];
+        let mut seen = vec![match left {
+            Ok(left) => {
+                trouble = None;
+                let left: Vec<ObjectId> =
+                    left.iter().filter_map(|object| Some(identity_of(&Key::of(object).ok()?))).collect();
+                write(directory, payload, task, &left)
+            }
+            Err((_, error)) => cannot_prune(&mut trouble, &error, settings),
+        }];
         let total = items.len();
         let looks_at = items.iter_mut().map(|item| look(store, settings, task, payload, item).boxed());
         let objects = side_by_side(settings.side_by_side, looks_at).await;
@@ -107,26 +113,24 @@ pub(super) async fn hand_over<S: Store>(
 }
 
 /// Writes the files, and the list of what is to go.
-fn write(
-    directory: &Path,
-    payload: &Payload,
-    task: &Task,
-    left: &Result<Vec<ObjectId>, (Option<clearway_sources::store::Kind>, StoreError)>,
-) -> Seen {
-    let failed = |reason: &str, message: String| Seen::Failed(Failure { reason: reason.to_owned(), message });
-    let left = match left {
-        Ok(left) => left,
-        Err((_, error)) => {
-            return failed("CannotPrune", format!("cannot look for what is no longer in the release: {error}"));
-        }
-    };
+fn write(directory: &Path, payload: &Payload, task: &Task, left: &[ObjectId]) -> Seen {
     let written = render(payload, &task.owner, &task.unmanaged)
         .and_then(|rendered| write_rendered(directory, &rendered, Some(left)));
     match (written, left.first()) {
-        (Err(error), _) => failed("CannotRender", error.to_string()),
+        (Err(error), _) => Seen::Failed(Failure { reason: "CannotRender".to_owned(), message: error.to_string() }),
         (Ok(()), Some(first)) => Seen::Waiting(format!("{first} to go")),
         (Ok(()), None) => Seen::Done,
     }
+}
+
+/// What is no longer in the release cannot be looked for; that is reported if it does not end soon.
+fn cannot_prune(trouble: &mut Option<Trouble>, error: &StoreError, settings: &Settings) -> Seen {
+    let (message, now) = (format!("cannot look for what is no longer in the release: {error}"), settings.clock.now());
+    let failure = Failure { reason: "CannotPrune".to_owned(), message };
+    let after = Trouble::after(trouble.take(), failure, error.is_passing(), now);
+    let reported = after.reported(&settings.pace, now);
+    *trouble = Some(after);
+    reported.map_or_else(|| Seen::Waiting("what is no longer in the release".to_owned()), Seen::Failed)
 }
 
 async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, item: &mut Item<'_>) -> Seen {

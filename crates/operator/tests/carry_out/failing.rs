@@ -96,11 +96,23 @@ async fn handed_over(world: &World, settings: Settings, path: &Path, time: Durat
     worker.apply(task, prepared);
     let end = tokio::time::Instant::now() + time;
     let (mut last, mut changes) = (Vec::new(), 0);
+    let away = world.clone();
+    // The API server is away for a moment, again and again; that is no failure of the release.
+    let outages = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_mins(1)).await;
+            away.change(|inner| inner.away = true);
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            away.change(|inner| inner.away = false);
+        }
+    });
     while tokio::time::timeout_at(end, heard.changed()).await.is_ok() {
         let now = failures(&heard.borrow_and_update()).map(|progress| progress.failures.clone()).unwrap_or_default();
         changes += usize::from(now != last);
         last = now;
     }
+    outages.abort();
+    world.change(|inner| inner.away = false);
     let work = heard.borrow().clone();
     (work, changes)
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use clearway_operator::reconciler::Input;
+use clearway_operator::work::Work;
 use serde_json::{Value, json};
 
 use crate::world::{Service, World, graph, risk};
@@ -91,4 +93,22 @@ fn while_the_service_does_not_answer_the_change_is_pending() {
     world.pass(Duration::from_secs(5));
     assert_eq!(world.condition("ReleaseAccepted").0, "Unknown");
     assert!(!is_invalid(&world));
+}
+
+/// What is under way goes on; then the change that cannot be made is said.
+#[test]
+fn a_change_asked_for_during_an_update_is_not_forgotten() {
+    let mut world = world();
+    world.prepared.as_mut().unwrap().version = "1.0.1".into();
+    world.applies = false;
+    world.ask_for(json!({"version": "1.0.1"}));
+    world.pass(Duration::from_secs(2));
+    world.service = Service::Away;
+    world.ask_for(json!({"version": "1.0.1", "architecture": "Multi"}));
+    world.pass(Duration::from_secs(5));
+    let Work::Applying { order, prepared, .. } = world.reconciler.work().clone() else { panic!("it goes on") };
+    world.input(Input::Work(Work::Done { order, prepared, at: world.now }));
+    world.pass(Duration::from_mins(5));
+    assert_eq!(world.object["status"]["history"][0]["state"], "Completed");
+    assert_eq!(world.condition("ReleaseAccepted").0, "False");
 }
