@@ -113,7 +113,7 @@ fn answers_for_a_mirror_and_commands() {
         stranger.says(move |_| said.clone());
         let url = format!("{upstream}?channel=c&arch=amd64");
         let shown = show(&url);
-        let series = ["--series", "feed.prom", "--now", "2026-11-16T00:00:00Z"];
+        let series = ["--series", "feed.prom", "--as-of", "2026-11-16T00:00:00Z"];
         let assessed = run(
             place.path(),
             &[&["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", &url][..], &series]

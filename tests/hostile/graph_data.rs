@@ -126,7 +126,7 @@ async fn graph_data_for_commands() {
 
 /// The commands on one source.
 fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&str]) {
-    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--now", "2026-11-16T00:00:00Z"];
+    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--as-of", "2026-11-16T00:00:00Z"];
     let lint = run(place, &[&["graph", "lint"][..], graph].concat());
     let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
     let assessed = run(place, &[&assess[..], &["--series", "feed.prom"], graph].concat());

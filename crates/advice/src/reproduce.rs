@@ -58,13 +58,16 @@ pub fn curl(query: &str, url: &str, time: Timestamp, access: &HttpAccess) -> Str
 
 /// Shows the objects of a kind. `options` say which cluster is meant.
 pub fn kubectl(kind: &ObjectKind, options: &[String]) -> String {
-    let options: String = options.iter().map(|option| format!(" {}", quoted(option))).collect();
+    let mut command = "kubectl".to_owned();
+    for option in options {
+        let _ = write!(command, " {}", quoted(option));
+    }
     let kind = quoted(&kind.to_string());
     // The kind is a stranger's text, and must not become an option.
     if is_like_option(&kind) {
-        return format!("kubectl{options} get --all-namespaces -o yaml -- {kind}");
+        return format!("{command} get --all-namespaces -o yaml -- {kind}");
     }
-    format!("kubectl{options} get {kind} --all-namespaces -o yaml")
+    format!("{command} get {kind} --all-namespaces -o yaml")
 }
 
 /// Shows the files of a state directory with the objects of a kind; `directory` is the one with all objects.

@@ -101,7 +101,7 @@ fn graph_data(name: &str, data: &Path, scratch: &Path, report: &mut Report) -> O
     for (command, arguments) in [
         ("show", &["graph", "show", "--graph", graph, "c"][..]),
         ("lint", &["graph", "lint", "--graph", graph]),
-        ("build", &["graph", "build", "--graph", graph, "--dir", answers]),
+        ("build", &["graph", "build", "--graph", graph, "--output-dir", answers]),
     ] {
         report.add(name, command, COMMAND, peak(Command::new(program()).args(arguments))?);
     }

@@ -113,11 +113,11 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write all of them into a directory
-    #[command(after_help = "Example:\n  clearway man --dir ~/.local/share/man/man1")]
+    #[command(after_help = "Example:\n  clearway man --output-dir ~/.local/share/man/man1")]
     Man {
         /// Write one page per command here
         #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
+        output_dir: Option<PathBuf>,
     },
 }
 

@@ -66,18 +66,14 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
         return ways.tell(format);
     }
     let assessment = given.judge(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
-    match to.and_then(|to| assessment.update(&to)) {
-        Some(update) => {
-            given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
-            output::print_data(format, update, || render::update(update))?;
-            Ok(exit(update.recommended.status))
-        }
-        None => {
-            let risks = assessment.updates.iter().flat_map(|update| &update.risks);
-            let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
-            all(options, &assessment, is_incomplete)
-        }
+    if let Some(update) = to.and_then(|to| assessment.update(&to)) {
+        given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
+        output::print_data(format, update, || render::update(update))?;
+        return Ok(exit(update.recommended.status));
     }
+    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
+    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
+    all(options, &assessment, is_incomplete)
 }
 
 /// What there is to find out about a cluster, and its id: by what was named, and else by what the cluster says.

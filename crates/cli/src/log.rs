@@ -6,11 +6,12 @@ use anyhow::{Context as _, Result};
 use clearway_core::terminal_text::{escape, escape_json};
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::LogFormat;
+use crate::arguments::{LogFormat, Logging};
 
 /// Writes the log from now on.
-pub(crate) fn start(format: LogFormat, filter: &str) -> Result<()> {
-    let filter = EnvFilter::try_new(filter).with_context(|| format!("`{filter}` is no filter for the log"))?;
+pub(crate) fn start(options: &Logging) -> Result<()> {
+    let filter =
+        EnvFilter::try_new(&options.log).with_context(|| format!("`{}` is no filter for the log", options.log))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| Escaped)
@@ -18,7 +19,7 @@ pub(crate) fn start(format: LogFormat, filter: &str) -> Result<()> {
         // Styles could not be told from those that foreign text brings along.
         .with_ansi(false);
     // The demo may have started one; then it goes on with that.
-    let _ = match format {
+    let _ = match options.log_format {
         LogFormat::Text => log.compact().try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Command::Uninstall(options) => install::uninstall(&options),
         Command::Upgrade(options) => upgrade::run(&options),
         Command::Completions { shell } => manual::completions(shell),
-        Command::Man { dir } => manual::pages(dir.as_deref()),
+        Command::Man { output_dir } => manual::pages(output_dir.as_deref()),
     };
     exit::code(outcome)
 }

@@ -55,7 +55,7 @@ const BLOCKING_THREADS: usize = 4;
 /// Two runtimes share the work: one thread renews the lease and waits for signals, and never computes; objects are
 /// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
-    log::start(options.log_format, &options.log)?;
+    log::start(&options.logging)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     runtime.block_on(async {

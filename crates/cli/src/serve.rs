@@ -18,7 +18,7 @@ use crate::{log, signals};
 
 /// Serves until it is told to stop.
 pub(crate) fn run(options: &Serve) -> Result<Exit> {
-    log::start(options.log_format, &options.log)?;
+    log::start(&options.logging)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // This one only reads sources; requests have threads of their own.
         .worker_threads(1)

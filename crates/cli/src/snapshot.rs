@@ -25,8 +25,8 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
 
 fn collect(options: &SnapshotCollect) -> Result<Exit> {
     let access = &options.cluster;
-    if options.to.exists() {
-        bail!("{} is there already; name a new directory", options.to.display());
+    if options.output_dir.exists() {
+        bail!("{} is there already; name a new directory", options.output_dir.display());
     }
     let connected = Connected::open(&access.connection)?;
     let prometheus = access.prometheus.client(options.source.trust.ca_file.clone())?;
@@ -44,7 +44,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         channel: access.channel.clone().or(about.channel.clone()),
     };
     let mut planned = planned(&options.source, access, about, std::time::Duration::MAX)?;
-    if let Some(target) = &options.target {
+    if let Some(target) = &options.to {
         planned = planned.toward(&target.without_build())?;
     }
     let Planned { plan, id, .. } = planned;
@@ -62,11 +62,11 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         let keep_names = plan.words().into_iter().map(str::to_owned).collect();
         taken = snapshot::redact(&taken, &RedactOptions { keep_names, ..RedactOptions::default() })?;
     }
-    snapshot::write(&taken, &options.to)?;
+    snapshot::write(&taken, &options.output_dir)?;
     for omission in &taken.left_out {
         output::print_note!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
     }
-    output::print_line!("the snapshot is in {}", options.to.display());
+    output::print_line!("the snapshot is in {}", options.output_dir.display());
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 

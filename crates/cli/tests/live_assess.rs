@@ -73,7 +73,7 @@ async fn a_snapshot_is_assessed_as_the_cluster_was() {
     let version = ["--channel", "stable-1.5", "--version", "1.4.2", "--prometheus", &url];
     wait_until(clearway_testbed::IN_TIME, "a snapshot holds the samples", async || {
         let _ = fs::remove_dir_all(&kept);
-        let arguments = ["snapshot", "collect", "--graph", GRAPH, "--to", &kept];
+        let arguments = ["snapshot", "collect", "--graph", GRAPH, "--output-dir", &kept];
         let output = Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).args(version).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let shown =
@@ -191,7 +191,7 @@ fn found_as_kubectl_finds_it(kubeconfig: &str) {
     let assessed = run(&["assess", "--graph", GRAPH, "-o", "json"]);
     let assessment: Value = serde_json::from_slice(&assessed.stdout).unwrap_or_else(|_| panic!("{assessed:?}"));
     assert_eq!(assessment["cluster"]["version"], "1.4.2", "{assessment}");
-    let collected = run(&["snapshot", "collect", "--graph", GRAPH, "--to", &taken]);
+    let collected = run(&["snapshot", "collect", "--graph", GRAPH, "--output-dir", &taken]);
     assert_eq!(collected.status.code(), Some(0), "{collected:?}");
     let shown = run(&["snapshot", "show", &taken, "-o", "json"]);
     assert_eq!(serde_json::from_slice::<Value>(&shown.stdout).unwrap()["cluster"]["version"], "1.4.2", "{shown:?}");

@@ -158,7 +158,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     // The samples have to be older than the second in which the snapshot is taken.
     wait_until(clearway_testbed::IN_TIME, "a snapshot holds the samples", async || {
         let _ = fs::remove_dir_all(&kept);
-        let taken = run(&[&["snapshot", "collect", "--to", &kept], &graph[..], &access].concat());
+        let taken = run(&[&["snapshot", "collect", "--output-dir", &kept], &graph[..], &access].concat());
         // Not all ConfigMaps are taken, and the snapshot says so.
         assert!(matches!(taken.status.code(), Some(0 | 2)), "{taken:?}");
         let shown = run(&["snapshot", "show", &kept, "-o", "json"]);
@@ -193,7 +193,8 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     let way = |snapshot: &str| run(&[&["assess", "--snapshot", snapshot, "--to", "1.3.0"], &graph[..]].concat());
     assert_eq!(way(&kept).status.code(), Some(2), "{:?}", way(&kept));
     assert!(String::from_utf8_lossy(&way(&kept).stdout).contains("taken without `unaffected`"), "{:?}", way(&kept));
-    let taken = run(&[&["snapshot", "collect", "--target", "1.3.0", "--to", &toward], &graph[..], &access].concat());
+    let taken =
+        run(&[&["snapshot", "collect", "--to", "1.3.0", "--output-dir", &toward], &graph[..], &access].concat());
     assert!(matches!(taken.status.code(), Some(0 | 2)), "{taken:?}");
     assert_eq!(way(&toward).status.code(), Some(0), "{:?}", way(&toward));
 
@@ -201,7 +202,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     let maps = fs::read_to_string(Path::new(&kept).join("objects/ConfigMap.json")).unwrap();
     assert!(maps.contains("slow") && !maps.contains("hunter2") && !maps.contains("private"), "{maps}");
     // With names replaced the rules say the same, but for those that go by the cluster's id.
-    let taken = run(&[&["snapshot", "collect", "--redact", "--to", &redacted], &graph[..], &access].concat());
+    let taken = run(&[&["snapshot", "collect", "--redact", "--output-dir", &redacted], &graph[..], &access].concat());
     assert!(matches!(taken.status.code(), Some(0 | 2)), "{taken:?}");
     let hidden = run(&[&["assess", "--snapshot", &redacted, "-o", "json"], &graph[..]].concat());
     want.iter_mut().filter(|(name, _)| *name == "Staged").for_each(|(_, verdict)| *verdict = "unknown");

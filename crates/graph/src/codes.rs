@@ -183,7 +183,7 @@ codes! {
     RULE_PARAMETERS "GD135" Warning "A rule `Always` with parameters"
         "`Always` applies to every cluster, whatever else stands beside it. A condition under it has no effect."
     DECLARED_ONLY "GD136" Warning "A declared risk without its blocks"
-        "Services that do not know `risks/` read only `blocked-edges/`, and offer the update without a warning. `clearway graph convert --to blocks --keep --dir DIR` writes the blocks beside the declarations."
+        "Services that do not know `risks/` read only `blocked-edges/`, and offer the update without a warning. `clearway graph convert --to blocks --keep --output-dir DIR` writes the blocks beside the declarations."
     CHANNEL_REPEATED "GD140" Warning "A version that a channel lists twice"
         "It is served once. Whoever takes it out of the channel has to find both entries."
     CHANNEL_ORDER "GD141" Info "A channel that is not in the order of versions"

@@ -13,7 +13,7 @@ pub(crate) enum Graph {
     #[command(after_help = "\
 Examples:
   clearway graph build --graph graph-data --channel stable-4.16 > stable.json
-  clearway graph build --graph graph-data --dir answers
+  clearway graph build --graph graph-data --output-dir answers
   clearway graph build --graph https://example.com/api/upgrades_info --channel stable-4.16 > stable.json")]
     Build(GraphBuild),
     /// List the releases of a channel and where each may go
@@ -78,9 +78,9 @@ Examples:
     /// Declare each risk once in place of its many copies, or write the copies again
     #[command(after_help = "\
 Examples:
-  clearway graph convert --to risks --graph graph-data              only say what would become of the files
-  clearway graph convert --to blocks --graph graph-data --dir out   for services that do not read risks/
-  clearway graph convert --to blocks --keep --dir graph-data        for both kinds of services
+  clearway graph convert --to risks --graph graph-data                     only say what would become of the files
+  clearway graph convert --to blocks --graph graph-data --output-dir out   for services that do not read risks/
+  clearway graph convert --to blocks --keep --output-dir graph-data        for both kinds of services
 
 Nothing is written unless every answer stays the same, byte for byte.")]
     Convert(GraphConvert),
@@ -151,7 +151,7 @@ pub(crate) struct GraphBuild {
     pub(crate) arch: OfArch,
     /// Write a file `CHANNEL_ARCH.json` for every channel and architecture here
     #[arg(long, value_name = "DIR", conflicts_with = "channel")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) output_dir: Option<PathBuf>,
 }
 
 /// Options of `clearway graph show`.
@@ -326,7 +326,7 @@ pub(crate) struct GraphConvert {
     pub(crate) to: ConvertTo,
     /// Write the whole converted graph-data here
     #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) output_dir: Option<PathBuf>,
     /// Keep the declared risks beside their blocks, for services that read them
     #[arg(long)]
     pub(crate) keep: bool,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Arch;
 
-use super::{ClusterConnection, LogFormat, PrometheusAccess, QueryLimits, RegistryAccess, parse_duration};
+use super::{ClusterConnection, Logging, PrometheusAccess, QueryLimits, RegistryAccess, parse_duration};
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
 Examples:
@@ -94,12 +94,8 @@ pub(crate) struct Operator {
     pub(crate) rounds: OperatorPace,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
-    /// How the log is written
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogFormat,
-    /// What is logged: error, warn, info, debug, or a filter such as `info,clearway_operator=debug`
-    #[arg(long, value_name = "FILTER", default_value = "info")]
-    pub(crate) log: String,
+    #[command(flatten)]
+    pub(crate) logging: Logging,
 }
 
 /// How often the operator asks the update service and the metrics store (U9).

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clearway_core::{Arch, Digest, Version};
 
-use super::{AsData, FindingFormat, RegistryAccess};
+use super::{AsData, ClusterConnection, FindingFormat, RegistryAccess};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Release {
@@ -14,8 +14,8 @@ pub(crate) enum Release {
         disable_version_flag = true,
         after_help = "\
 Examples:
-  clearway release pack manifests --version 1.5.0 --previous 1.4.2,1.4.3 -o releases/1.5.0
-  helm template shop charts/shop | clearway release pack - --version 1.5.0 -o releases/1.5.0
+  clearway release pack manifests --version 1.5.0 --previous 1.4.2,1.4.3 --output-dir releases/1.5.0
+  helm template shop charts/shop | clearway release pack - --version 1.5.0 --output-dir releases/1.5.0
   clearway release pack manifests --version 1.5.0 --push oci://registry.example.com/platform --sign-key key.pem
 
 Every object gets a file of its own at run level 50, namespaces and definitions first. The annotations
@@ -45,8 +45,8 @@ Exit code 0: clean (there may be notes); 1: findings, refused, or not signed by 
     /// Write the objects of a release as files, for something else to apply
     #[command(after_help = "\
 Examples:
-  clearway release render releases/1.5.0 --output deploy/platform
-  clearway release render oci://registry.example.com/platform:1.5.0 --output deploy/platform --prune
+  clearway release render releases/1.5.0 --output-dir deploy/platform
+  clearway release render oci://registry.example.com/platform:1.5.0 --output-dir deploy/platform --prune
 
 One file for each object, in the order in which an update applies them, with the label that says whose they are. The same
 release gives the same files. Those of an earlier release go; a directory with anything else in it is not touched.
@@ -107,8 +107,8 @@ pub(crate) struct ReleasePack {
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub(crate) component: String,
     /// Write a directory, which must not be there
-    #[arg(short, long, value_name = "DIR", conflicts_with = "push", required_unless_present = "push")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", conflicts_with = "push", required_unless_present = "push")]
+    pub(crate) output_dir: Option<PathBuf>,
     /// Push an image
     #[arg(long, value_name = "oci://IMAGE")]
     pub(crate) push: Option<String>,
@@ -156,8 +156,8 @@ pub(crate) struct ReleaseRender {
     #[command(flatten)]
     pub(crate) source: ReleaseSource,
     /// The directory of the files: empty, not there, or rendered before
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) output: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: PathBuf,
     /// Whose release it is
     #[arg(long, value_name = "KIND.NAME", default_value = "ClusterVersion.version", value_parser = parse_owner)]
     pub(crate) owner: (String, String),
@@ -165,14 +165,10 @@ pub(crate) struct ReleaseRender {
     #[arg(long)]
     pub(crate) prune: bool,
     /// Look at this state directory, in place of a cluster
-    #[arg(long, value_name = "DIR", requires = "prune")]
+    #[arg(long, value_name = "DIR", requires = "prune", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) state: Option<PathBuf>,
-    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
-    #[arg(long, value_name = "FILE", requires = "prune")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME", requires = "prune")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
 }
 
 /// Reads `Kind.name`.

@@ -76,6 +76,13 @@ pub(crate) struct Serve {
     /// How long requests that were begun may take to end when the service stops
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
     pub(crate) drain: Duration,
+    #[command(flatten)]
+    pub(crate) logging: Logging,
+}
+
+/// What a process that runs for long logs, and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Logging {
     /// How the log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,

@@ -14,9 +14,11 @@ pub(crate) enum Snapshot {
         disable_version_flag = true,
         after_help = "\
 Examples:
-  clearway snapshot collect --graph graph-data --kubeconfig ~/.kube/config --prometheus https://prometheus.example.com --to snapshot
-  clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --to snapshot
+  clearway snapshot collect --graph graph-data --prometheus https://prometheus.example.com --output-dir snapshot
+  clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --output-dir snapshot
   clearway assess --graph graph-data --snapshot snapshot
+
+The cluster is found as kubectl finds it.
 
 Secrets and tokens are never taken, and of ConfigMaps only those that a rule names, without what looks like a secret in
 them; --redact also replaces names of objects and namespaces by hashes.
@@ -39,10 +41,10 @@ pub(crate) struct SnapshotCollect {
     pub(crate) cluster: ClusterAccess,
     /// The directory to write, which must not be there yet
     #[arg(long, value_name = "DIR")]
-    pub(crate) to: PathBuf,
+    pub(crate) output_dir: PathBuf,
     /// Also what the ways to this version need to know, if it is several updates away
     #[arg(long, value_name = "VERSION")]
-    pub(crate) target: Option<Version>,
+    pub(crate) to: Option<Version>,
     /// Replace names by hashes
     #[arg(long)]
     pub(crate) redact: bool,

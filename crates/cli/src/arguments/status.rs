@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use clearway_conditions::lint::Profile;
 use clearway_core::Timestamp;
 
-use super::{DataFormat, FindingFormat, parse_bytes, parse_duration};
+use super::{ClusterConnection, DataFormat, FindingFormat, parse_bytes, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Status {
@@ -74,12 +74,8 @@ pub(crate) struct Selection {
     /// Only live objects with these labels
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files")]
     pub(crate) selector: Option<String>,
-    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
     /// Refuse files above this size
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_bytes)]
     pub(crate) max_file_size: u64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
-use super::{DataFormat, GraphName, OfArch, QueryLimits, Registries, Trust, parse_duration};
+use super::{ClusterConnection, DataFormat, GraphName, OfArch, QueryLimits, Registries, Trust, parse_duration};
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
@@ -85,7 +85,7 @@ Examples:
 The graph is that of the ClusterVersion's upstream. Whether a risk applies is taken from what the ClusterVersion says about
 the next update; `clearway assess --to V` evaluates the risks of every hop.
 Exit code 0: there is a way that is recommended; 1: there is none; 2: it cannot be told; 3: could not look.")]
-    Plan(UpgradePlan),
+    Plan(Box<UpgradePlan>),
 }
 
 /// Which object is meant, where it is, and how to print.
@@ -97,12 +97,8 @@ pub(crate) struct UpgradeAccess {
     /// Work on this state directory, in place of a cluster
     #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE", global = true)]
     pub(crate) state: Option<PathBuf>,
-    /// The kubeconfig file; by default KUBECONFIG, ~/.kube/config, or the service account of the pod
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME", global = true)]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
     /// How to print
     #[arg(short = 'o', long = "output", value_name = "FORMAT", default_value = "table", global = true)]
     pub(crate) format: DataFormat,

@@ -12,12 +12,12 @@ use super::source::{self, Given};
 use crate::arguments::GraphBuild;
 use crate::exit::Exit;
 
-const NEITHER: &str = "name one answer with --channel, or a directory for all of them with --dir";
+const NEITHER: &str = "name one answer with --channel, or a directory for all of them with --output-dir";
 
 /// Runs the command.
 pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
-    if let Some(directory) = &options.dir {
-        let inputs = source::files(&options.source, "which is built already: leave --dir out to print it")?;
+    if let Some(directory) = &options.output_dir {
+        let inputs = source::files(&options.source, "which is built already: leave --output-dir out to print it")?;
         return all(&super::revision(&inputs)?, directory);
     }
     let named = options.channel.is_some();

@@ -35,7 +35,7 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
         conversion.files.iter().map(|(path, text)| Ok((path, yaml(text)?))).collect::<Result<_>>()?;
     prove(&inputs, &revision, &conversion, &files)?;
     let written = files.len();
-    if let Some(directory) = &options.dir {
+    if let Some(directory) = &options.output_dir {
         for (path, text) in inputs.iter().filter(|(path, _)| !conversion.replaced.contains(*path)) {
             write(&directory.join(path), text)?;
         }

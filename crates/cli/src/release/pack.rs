@@ -113,7 +113,7 @@ async fn push(
 }
 
 fn write(options: &ReleasePack, packed: &Packed, key: Option<&SigningKey>) -> Result<(String, Digest)> {
-    let Some(path) = &options.output else { bail!("name a directory with -o, or an image with --push") };
+    let Some(path) = &options.output_dir else { bail!("name a directory with --output-dir, or an image with --push") };
     let digest = clearway_release::digest(&packed.files);
     let signatures = match key {
         Some(key) => Some(key.sign_directory(&digest)?),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clearway_conditions::ObjectId;
 use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
-use clearway_sources::kubernetes::{Cluster, Connection};
+use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::{ClusterStore, Key, StateDirectory, Store};
 
 use super::{Named, wait};
@@ -18,6 +18,9 @@ const SIDE_BY_SIDE: usize = 8;
 
 /// Runs the command. Exit code 0: written; 1: it is no release; 3: could not run.
 pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
+    if options.connection.is_named() && !options.prune {
+        bail!("--kubeconfig and --context need --prune: nothing else is asked of the cluster");
+    }
     let named = Named::new(&options.source)?;
     let fetched = wait(named.fetch(None))?;
     let payload = fetched.and_then(|fetched| fetched.payload(&Selection::default(), &ReleaseLimits::default()));
@@ -32,8 +35,8 @@ pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     let owner = Owner::new(&options.owner.0, &options.owner.1);
     let rendered = render(&payload, &owner, &BTreeSet::new())?;
     let gone = if options.prune { Some(wait(gone(options, &owner, &payload))??) } else { None };
-    write_rendered(&options.output, &rendered, gone.as_deref())?;
-    let (count, version, place) = (rendered.files.len(), payload.version(), options.output.display());
+    write_rendered(&options.output_dir, &rendered, gone.as_deref())?;
+    let (count, version, place) = (rendered.files.len(), payload.version(), options.output_dir.display());
     crate::output::print_note!("{count} objects of release {version} are in {place}");
     Ok(Exit::Yes)
 }
@@ -43,12 +46,12 @@ async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Resu
     if let Some(directory) = &options.state {
         return found(&StateDirectory::open(directory)?, owner, payload).await;
     }
-    let connection = Connection {
-        kubeconfig: options.kubeconfig.clone(),
-        context: options.context.clone(),
-        ..Connection::default()
-    };
-    found(&ClusterStore::new(Cluster::connect(&connection).await?, "clearway-release"), owner, payload).await
+    found(
+        &ClusterStore::new(Cluster::connect(&options.connection.connection()).await?, "clearway-release"),
+        owner,
+        payload,
+    )
+    .await
 }
 
 async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {

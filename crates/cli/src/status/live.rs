@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
-use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection, Resource};
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Resource};
 use serde_json::Value;
 
 use super::family::{Family, Schemas};
@@ -42,12 +42,7 @@ pub(super) enum Fetched {
 impl Live {
     /// Connects and asks for the kinds.
     pub(super) async fn open(selection: &Selection) -> Result<Self> {
-        let connection = Connection {
-            kubeconfig: selection.kubeconfig.clone(),
-            context: selection.context.clone(),
-            ..Connection::default()
-        };
-        let cluster = Cluster::connect(&connection).await?;
+        let cluster = Cluster::connect(&selection.connection.connection()).await?;
         let catalog = cluster.catalog().await?;
         Ok(Live { cluster, catalog })
     }

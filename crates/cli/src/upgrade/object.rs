@@ -40,8 +40,8 @@ impl Subject {
         let options = [
             ("component", access.component.clone()),
             ("state", access.state.as_ref().map(path)),
-            ("kubeconfig", access.kubeconfig.as_ref().map(path)),
-            ("context", access.context.clone()),
+            ("kubeconfig", access.connection.kubeconfig.as_ref().map(path)),
+            ("context", access.connection.context.clone()),
         ];
         for (option, value) in options {
             if let Some(value) = value {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use clearway_sources::kubernetes::{Cluster, ClusterError, Connection};
+use clearway_sources::kubernetes::{Cluster, ClusterError};
 use clearway_sources::store::{ClusterStore, StateDirectory};
 
 use crate::arguments::UpgradeAccess;
@@ -18,7 +18,7 @@ pub(super) enum Place {
 /// Opens what the options name.
 pub(super) async fn open(access: &UpgradeAccess) -> Result<Place> {
     if let Some(path) = &access.state {
-        if access.kubeconfig.is_some() || access.context.is_some() {
+        if access.connection.is_named() {
             bail!(
                 "--state (or CLEARWAY_STATE) names the directory {}, and --kubeconfig or --context a cluster: name one of them",
                 path.display()
@@ -26,9 +26,7 @@ pub(super) async fn open(access: &UpgradeAccess) -> Result<Place> {
         }
         return directory(path);
     }
-    let connection =
-        Connection { kubeconfig: access.kubeconfig.clone(), context: access.context.clone(), ..Connection::default() };
-    match Cluster::connect(&connection).await {
+    match Cluster::connect(&access.connection.connection()).await {
         Ok(cluster) => Ok(Place::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
         Err(ClusterError::Config { why }) => bail!(
             "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"

@@ -192,7 +192,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     // A snapshot is of a whole second, and the first samples may be younger.
     wait_until(SOON, "a snapshot holds the samples", async || {
         let _ = fs::remove_dir_all(&kept);
-        let from = ["snapshot", "collect", "--to", &kept, "--kubeconfig", &reader, "--prometheus", &url];
+        let from = ["snapshot", "collect", "--output-dir", &kept, "--kubeconfig", &reader, "--prometheus", &url];
         run(&[&from, &access[..]].concat());
         let shown: Value = serde_json::from_str(&run(&["snapshot", "show", &kept, "-o", "json"])).unwrap();
         shown["series"]["series"].as_u64() >= Some(3)

@@ -125,7 +125,9 @@ fn the_cluster_is_that_of_kubectl() {
     place.write("config", &kubeconfig);
     let with = |variable: Option<&str>, arguments: &[&str]| {
         let mut command = place.command(&[&["assess", "--graph", "data", "--channel", "c"], arguments].concat());
-        variable.into_iter().for_each(|path| _ = command.env("KUBECONFIG", path));
+        if let Some(path) = variable {
+            command.env("KUBECONFIG", path);
+        }
         super::answer(command.output().unwrap())
     };
     let unreachable = |answer: &Answer| answer.err.contains("http://127.0.0.1:1");
@@ -139,7 +141,7 @@ fn the_cluster_is_that_of_kubectl() {
     place.write(".kube/config", &kubeconfig);
     let default = with(None, &["--version", "1.0.0"]);
     assert_eq!(default, named, "the default file is found as well");
-    let collect = place.run(&["snapshot", "collect", "--graph", "data", "--channel", "c", "--to", "taken"]);
+    let collect = place.run(&["snapshot", "collect", "--graph", "data", "--channel", "c", "--output-dir", "taken"]);
     assert!(collect.code == 3 && unreachable(&collect), "{collect:?}");
     // Files need no cluster.
     place.write("metrics.prom", "up 1\n");

@@ -49,7 +49,7 @@ fn a_channel_is_built_as_an_update_service_answers() {
         (Some(2), Some("SlowDisks"))
     );
 
-    let all = run(&place, "graph build --graph data --dir out");
+    let all = run(&place, "graph build --graph data --output-dir out");
     assert_eq!((all.code, all.out.as_str()), (0, ""));
     let written = fs::read_to_string(place.path().join("out/stable_amd64.json")).unwrap();
     assert_eq!(written, answer.out.trim_end());
@@ -65,7 +65,10 @@ fn what_is_not_there_is_refused_by_name_and_never_an_empty_answer() {
         ("graph explain 1.0.0 soon --graph data", "is not a version"),
         ("graph show stable --graph nowhere", "nowhere: No such file"),
         ("graph show stable --graph .", "no graph-data"),
-        ("graph build --graph data", "name one answer with --channel, or a directory for all of them with --dir"),
+        (
+            "graph build --graph data",
+            "name one answer with --channel, or a directory for all of them with --output-dir",
+        ),
     ] {
         let answer = run(&place, line);
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{line}");
@@ -131,10 +134,10 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
 #[test]
 fn risks_are_declared_once_and_written_out_again_with_the_same_answers() {
     let place = graph_data();
-    let there = run(&place, "graph convert --to risks --graph data --dir declared");
+    let there = run(&place, "graph convert --to risks --graph data --output-dir declared");
     assert_eq!((there.code, there.out.as_str()), (0, "1 files become 1; every answer stays the same, byte for byte\n"));
     assert!(!place.path().join("declared/blocked-edges/1.1.0-SlowDisks.yaml").exists());
-    let back = run(&place, "graph convert --to blocks --graph declared --dir again");
+    let back = run(&place, "graph convert --to blocks --graph declared --output-dir again");
     assert_eq!(back.code, 0, "{back:?}");
     let build = |graph: &str| run(&place, &format!("graph build --graph {graph} --channel stable")).out;
     assert_eq!(build("declared"), build("data"));

@@ -182,7 +182,7 @@ fn everything_is_the_same_from_a_directory_an_archive_and_a_service() {
             assert_eq!(product.run(&format!("{line} --graph {graph}")), want, "{line} --graph {graph}");
         }
     }
-    let built = product.run("graph build --graph SERVICE/full --dir out");
+    let built = product.run("graph build --graph SERVICE/full --output-dir out");
     assert_eq!(built.code, 0, "{built:?}");
     let written = fs::read_to_string(product.place.path().join("out/stable-1.5_amd64.json")).unwrap();
     assert_eq!(product.run("graph build --graph stable.answer").out.trim_end(), written);
@@ -226,7 +226,7 @@ fn what_cannot_be_told_from_a_source_is_refused_in_one_sentence() {
     product.place.write("cut.archive", &archive[..archive.len() / 2]);
     let told = product.transcript(&[
         "graph convert --to risks --graph stable.answer",
-        "graph build --graph stable.answer --dir out",
+        "graph build --graph stable.answer --output-dir out",
         "graph build --graph SERVICE/full",
         "graph show --graph data",
         "graph show --graph SERVICE/full",

@@ -183,7 +183,7 @@ fn limits_on_queries_are_settings_of_every_command() {
         "operator --state state --status-listen 127.0.0.1:0",
         "fleet assess --graph answer.json --snapshots .",
         "fleet diff --graph answer.json --against answer.json --snapshots .",
-        "snapshot collect --graph answer.json --version 1.0.0 --to x --prometheus http://127.0.0.1:1",
+        "snapshot collect --graph answer.json --version 1.0.0 --output-dir x --prometheus http://127.0.0.1:1",
         &format!("risk test --graph {sample}"),
     ] {
         let line: Vec<&str> = command.split(' ').chain(["--deny-metrics", "("]).collect();

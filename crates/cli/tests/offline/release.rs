@@ -35,7 +35,7 @@ fn the_sample_releases_are_clean_and_what_packing_makes_of_them() {
         assert_eq!(shown["version"], version);
         let previous: Vec<&str> = shown["previous"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
         let line = format!(
-            "release pack {release}/release-manifests --version {version} --previous {} --url {} -o {version}",
+            "release pack {release}/release-manifests --version {version} --previous {} --url {} --output-dir {version}",
             previous.join(","),
             shown["metadata"]["url"].as_str().unwrap()
         );
@@ -57,10 +57,10 @@ fn the_sample_releases_are_clean_and_what_packing_makes_of_them() {
 fn a_release_is_packed_from_files_and_from_standard_input_alike() {
     let place = Place::new();
     place.write("in/all.yaml", OBJECTS);
-    let from_files = run(&place, "release pack in --version 1.0.0 -o out");
+    let from_files = run(&place, "release pack in --version 1.0.0 --output-dir out");
     assert_eq!(from_files.code, 0, "{from_files:?}");
     assert_eq!(from_files.err, "2 objects of 1.0.0 are in out\n");
-    let piped = place.run_with(OBJECTS, &["release", "pack", "-", "--version", "1.0.0", "-o", "piped"]);
+    let piped = place.run_with(OBJECTS, &["release", "pack", "-", "--version", "1.0.0", "--output-dir", "piped"]);
     assert_eq!((piped.code, &piped.out), (0, &from_files.out));
     let digest = run(&place, "release show out --digest");
     assert_eq!(digest, Answer { code: 0, out: from_files.out.clone(), err: String::new() });
@@ -73,7 +73,7 @@ fn a_release_is_packed_from_files_and_from_standard_input_alike() {
         assert!(table.contains(line), "{line} in {table}");
     }
     // Not over what is there.
-    let again = run(&place, "release pack in --version 1.0.0 -o out");
+    let again = run(&place, "release pack in --version 1.0.0 --output-dir out");
     assert_eq!(again.code, 3);
     assert!(again.err.contains("it is there already"), "{again:?}");
 }
@@ -83,17 +83,17 @@ fn what_cannot_be_packed_is_shown_with_its_line_and_nothing_is_written() {
     let place = Place::new();
     place.write("in/a.yaml", OBJECTS);
     place.write("in/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {a: b}\n");
-    let answer = run(&place, "release pack in --version 1.0.0 -o out");
+    let answer = run(&place, "release pack in --version 1.0.0 --output-dir out");
     assert_eq!((answer.code, answer.out.as_str()), (1, ""));
     assert!(answer.err.contains("in/b.yaml:4:3") && answer.err.contains("has no metadata.name"), "{}", answer.err);
     assert!(!place.path().join("out").exists());
     for (line, want) in [
-        ("release pack nowhere --version 1.0.0 -o out", "nowhere: cannot be read"),
-        ("release pack in --version one -o out", "`one` is not a version"),
-        ("release pack in --version 1.0.0", "--output"),
-        ("release pack in --version 1.0.0 -o out --component a_b", "--component a_b is none"),
+        ("release pack nowhere --version 1.0.0 --output-dir out", "nowhere: cannot be read"),
+        ("release pack in --version one --output-dir out", "`one` is not a version"),
+        ("release pack in --version 1.0.0", "--output-dir"),
+        ("release pack in --version 1.0.0 --output-dir out --component a_b", "--component a_b is none"),
         ("release pack in --version 1.0.0 --push oci://h.io/a@sha256:0", "what follows the `@` is not a digest"),
-        ("release pack in --version 1.0.0 -o out --sign-key in/a.yaml", "no private key in it"),
+        ("release pack in --version 1.0.0 --output-dir out --sign-key in/a.yaml", "no private key in it"),
         ("release show in", "no release: there is no directory release-manifests in it"),
         ("release show gone", "gone: No such file"),
         ("release verify in --key in/a.yaml", "there is no public key in it"),
@@ -108,7 +108,7 @@ fn what_cannot_be_packed_is_shown_with_its_line_and_nothing_is_written() {
 fn findings_are_told_by_place_and_a_changed_release_is_refused() {
     let place = Place::new();
     place.write("in/a.yaml", OBJECTS);
-    let digest = run(&place, "release pack in --version 1.0.0 -o out").out.trim().to_owned();
+    let digest = run(&place, "release pack in --version 1.0.0 --output-dir out").out.trim().to_owned();
     assert_eq!(run(&place, &format!("release verify out --digest {digest}")).code, 0);
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: 'h.io/a:1'}]}\n";
     place.write("out/release-manifests/0000_50_x.yaml", pod);
@@ -145,8 +145,8 @@ fn a_signed_directory_is_verified_with_its_key_only() {
     let place = Place::new();
     place.write("in/a.yaml", OBJECTS);
     let Some(()) = keys(place.path()) else { return };
-    assert_eq!(run(&place, "release pack in --version 1.0.0 -o plain").code, 0);
-    assert_eq!(run(&place, "release pack in --version 1.0.0 -o out --sign-key mine.key").code, 0);
+    assert_eq!(run(&place, "release pack in --version 1.0.0 --output-dir plain").code, 0);
+    assert_eq!(run(&place, "release pack in --version 1.0.0 --output-dir out --sign-key mine.key").code, 0);
     for (line, code, want) in [
         ("release verify out --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub --key mine.pub", 0, "signed by mine.pub"),
@@ -179,22 +179,22 @@ fn a_release_is_rendered_for_something_else_to_apply() {
         names.sort();
         names
     };
-    let newer = run(&place, &format!("release render {}/1.5.2 --output out", examples()));
+    let newer = run(&place, &format!("release render {}/1.5.2 --output-dir out", examples()));
     assert_eq!((newer.code, newer.out.as_str()), (0, ""), "{newer:?}");
     let count = names().len();
     assert!(newer.err.starts_with(&format!("{count} objects of release 1.5.2 are in out")), "{newer:?}");
     let first = fs::read_to_string(place.path().join("out").join(&names()[0])).unwrap();
     assert!(first.contains("clearway.dev/owner: ClusterVersion.version"), "{first}");
-    let again = run(&place, &format!("release render {}/1.4.2 --output out --prune --state state", examples()));
+    let again = run(&place, &format!("release render {}/1.4.2 --output-dir out --prune --state state", examples()));
     assert_eq!(again.code, 0, "{again:?}");
     assert!(names().contains(&"prune.txt".to_owned()) && names() != Vec::<String>::new());
 
     place.write("busy/mine", "mine");
-    let busy = run(&place, &format!("release render {}/1.5.2 --output busy", examples()));
+    let busy = run(&place, &format!("release render {}/1.5.2 --output-dir busy", examples()));
     assert!(busy.code == 3 && busy.err.contains("not rendered here"), "{busy:?}");
-    let none = run(&place, "release render busy --output out");
+    let none = run(&place, "release render busy --output-dir out");
     assert!(none.code == 1 && none.err.contains("no release"), "{none:?}");
-    let owner = run(&place, &format!("release render {}/1.5.2 --output out --owner nobody", examples()));
+    let owner = run(&place, &format!("release render {}/1.5.2 --output-dir out --owner nobody", examples()));
     assert!(owner.code == 3 && owner.err.contains("ComponentVersion.NAME"), "{owner:?}");
 }
 
@@ -202,7 +202,7 @@ fn a_release_is_rendered_for_something_else_to_apply() {
 fn errors_that_are_not_printed_count() {
     let place = Place::new();
     place.write("in/a.yaml", OBJECTS);
-    assert_eq!(run(&place, "release pack in --version 1.0.0 -o out").code, 0);
+    assert_eq!(run(&place, "release pack in --version 1.0.0 --output-dir out").code, 0);
     let put = |name: &str, text: &str| drop(place.write(&format!("out/release-manifests/{name}"), text));
     for number in 0..1001 {
         put(&format!("0000-note-{number:04}.txt"), "x");

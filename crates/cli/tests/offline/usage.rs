@@ -156,7 +156,7 @@ fn every_shell_has_completions() {
 #[test]
 fn every_command_has_a_manual_page() {
     let place = Place::new();
-    let answer = place.run(&["man", "--dir", "share/man1"]);
+    let answer = place.run(&["man", "--output-dir", "share/man1"]);
     assert_eq!((answer.code, answer.out.as_str(), answer.err.as_str()), (0, "", ""));
     let written: BTreeSet<String> = fs::read_dir(place.path().join("share/man1"))
         .unwrap()
@@ -178,7 +178,7 @@ fn every_command_has_a_manual_page() {
 fn a_directory_that_cannot_be_made_is_named() {
     let place = Place::new();
     place.write("taken", "");
-    for arguments in [&["man", "--dir", "taken/below"][..], &["demo", "--keep", "taken/below"]] {
+    for arguments in [&["man", "--output-dir", "taken/below"][..], &["demo", "--keep", "taken/below"]] {
         let answer = place.run(arguments);
         assert_eq!(answer.code, 3);
         assert!(answer.err.starts_with("error: cannot make taken/below"), "{answer:?}");

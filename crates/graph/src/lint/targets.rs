@@ -38,14 +38,17 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     }
 }
 
+/// Names of risks, each with its file.
+type RiskFiles<'a> = BTreeSet<(&'a str, &'a str)>;
+
 /// Reports blocks that remove edges which another file puts a risk on: the risk is then shown to nobody.
 fn hidden_risks(index: &Index<'_>, drafts: &mut Drafts) {
     let revision = index.revision;
     if index.own_blocks().all(|block| block.effect != Effect::Remove) {
         return;
     }
-    // The target of each file that removes edges, and the risks it hides with the files they stand in.
-    let mut hidden: BTreeMap<&str, (&Version, BTreeSet<(&str, &str)>)> = BTreeMap::new();
+    // The target of each file that removes edges, and the names of the risks it hides with their files.
+    let mut hidden: BTreeMap<&str, (&Version, RiskFiles<'_>)> = BTreeMap::new();
     for row in 0..revision.table.rows.len() {
         let blocks = || revision.judged.hits.of(row).iter().filter_map(|block| revision.blocks().get(*block as usize));
         for removing in blocks().filter(|block| is_own(block) && block.effect == Effect::Remove) {

@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::arguments::{DataFormat, UpgradeAccess};
+use crate::arguments::{ClusterConnection, DataFormat, UpgradeAccess};
 
 fn subject() -> Subject {
     Subject::of(&UpgradeAccess {
         component: None,
         state: None,
-        kubeconfig: None,
-        context: None,
+        connection: ClusterConnection::default(),
         format: DataFormat::Table,
     })
 }
