@@ -35,7 +35,7 @@ pub(crate) enum ObjectTest {
         status: Status,
     },
     /// Whether a CEL expression is true.
-    Expression(Expression),
+    Expression(Box<Expression>),
 }
 
 /// Counts what objects say to a question.

@@ -29,5 +29,5 @@ pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure>
     let parameters = Parameters::of(rule)?;
     let objects = Selected::read(&parameters)?;
     let expression = Expression::new(parameters.required("expression")?)?;
-    Ok(Box::new(ObjectRule::new(rule, objects, ObjectTest::Expression(expression))))
+    Ok(Box::new(ObjectRule::new(rule, objects, ObjectTest::Expression(Box::new(expression)))))
 }

@@ -125,8 +125,8 @@ impl<'a> Context<'_, 'a> {
                 let values: Vec<V<'a>> = list.iter(self.reader).collect();
                 let (reader, by_specification) = (self.reader, self.by_specification);
                 let mut formatter = Formatter { meter: self.meter, reader, by_specification, unknown: false };
-                let made = formatter.format(text, &values);
-                if formatter.unknown { Ok(V::Unknown) } else { self.made(made?) }
+                let written = formatter.format(text, &values);
+                if formatter.unknown { Ok(V::Unknown) } else { self.made(written?) }
             }
             (Op::Base64Encode, [V::Bytes(bytes)]) => {
                 self.meter.memory(bytes.len().saturating_mul(2))?;

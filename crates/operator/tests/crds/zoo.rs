@@ -63,7 +63,7 @@ fn crd() -> Value {
             {"rule": "self.level == oldSelf.level || true"},
         ],
     });
-    spec["properties"].as_object_mut().unwrap().extend(object(rules::properties()));
+    spec["properties"].as_object_mut().unwrap().extend(object(&rules::properties()));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -80,7 +80,7 @@ fn crd() -> Value {
     })
 }
 
-fn object(value: Value) -> Map<String, Value> {
+fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
@@ -110,7 +110,7 @@ fn animal() -> Value {
         "with-dash": "abc",
         "ruled": [{"n": 1}, {"n": 2}, {"n": 4}],
     });
-    animal.as_object_mut().unwrap().extend(object(rules::values()));
+    animal.as_object_mut().unwrap().extend(object(&rules::values()));
     animal
 }
 

@@ -162,16 +162,13 @@ impl Evaluator<'_> {
 
     /// Takes a cost from the limit for the whole object.
     fn spend(&mut self, cost: u64, path: &str) -> Result<(), Stop> {
-        match self.cost_left.checked_sub(cost) {
-            Some(left) => self.cost_left = left,
-            None => {
-                let message =
-                    "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.violation(path, message.to_owned());
-                return Err(Stop);
-            }
+        if let Some(left) = self.cost_left.checked_sub(cost) {
+            self.cost_left = left;
+            return Ok(());
         }
-        Ok(())
+        let message = "validation failed due to running out of cost budget, no further validation rules will be run";
+        self.violation(path, message.to_owned());
+        Err(Stop)
     }
 
     /// A limit of our own says nothing about what the API server does.
