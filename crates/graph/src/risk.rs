@@ -32,11 +32,15 @@ impl Rule {
     pub const ALWAYS: &'static str = "Always";
     /// The type that asks a metrics store.
     pub const PROMQL: &'static str = "PromQL";
+    /// The type that asks whether an expression is true of objects.
+    pub const RESOURCE: &'static str = "Resource";
+    /// The type that asks for a condition of objects.
+    pub const CONDITION: &'static str = "Condition";
     /// Stands for rules that could not be read: no cluster knows this type, so none is recommended the update.
     pub const UNREADABLE: &'static str = "Unreadable";
     /// The types that Clearway evaluates.
     pub const KNOWN: &'static [&'static str] =
-        &[Self::ALWAYS, Self::PROMQL, "Resource", "Condition", "Bundle", "Policy", "Rollout"];
+        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, "Bundle", "Policy", "Rollout"];
 
     /// A rule without parameters.
     pub fn of_kind(kind: &str) -> Self {
@@ -61,6 +65,13 @@ impl Rule {
         };
         let outer = self.parameters.get(&under(&self.parameters)?)?.as_object()?;
         outer.get(&under(outer)?)?.as_str()
+    }
+
+    /// What tells rules about objects of a cluster apart; nothing for other rules.
+    pub(crate) fn object_question(&self) -> Option<String> {
+        let mut text = String::new();
+        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION).then(|| self.render(&mut text))?;
+        Some(text)
     }
 
     fn render(&self, out: &mut String) {
