@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use clearway_advice::Settings;
 use clearway_advice::evidence::{
@@ -13,6 +14,8 @@ use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Millis, Series};
 use clearway_sources::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Prometheus;
+
+use crate::heartbeat::Heartbeat;
 
 /// Bytes of all files of the feed.
 const FEED_BYTES: u64 = 64 << 20;
@@ -33,6 +36,7 @@ impl MetricsStore {
         query: &str,
         settings: &Settings,
         clock: impl Fn() -> Timestamp,
+        heartbeat: &Heartbeat,
     ) -> Result<Observation<Value>, Failure> {
         match self {
             MetricsStore::Prometheus(prometheus) => prometheus.observe(query, None, clock).await,
@@ -40,8 +44,12 @@ impl MetricsStore {
                 let now = clock();
                 let question = Question::new(query, settings)?;
                 let (directory, samples) = (directory.clone(), settings.budget.samples.rule);
-                let answer = tokio::task::spawn_blocking(move || evaluate(&directory, &question, samples, now)).await;
-                answer.unwrap_or_else(|_| Err(Failure::of_evaluation(FailureClass::Evaluation)))
+                let heartbeat = heartbeat.clone();
+                let answer = tokio::task::spawn_blocking(move || {
+                    let _beat = heartbeat.begin("the evaluation of a query", Instant::now());
+                    evaluate(&directory, &question, samples, now)
+                });
+                answer.await.unwrap_or_else(|_| Err(Failure::of_evaluation(FailureClass::Evaluation)))
             }
         }
     }
