@@ -67,3 +67,36 @@ fn all_queries_share_the_budget_of_the_assessment() {
     let spent = verdicts(risks(), with(10));
     assert!(spent.iter().all(|(_, _, failure)| *failure == Some(FailureClass::Budget)), "{spent:?}");
 }
+
+/// Objects that a rule only looks at to find those it means, and conditions that it only reads, cost something too.
+#[test]
+fn selecting_objects_and_reading_conditions_is_part_of_the_budget() {
+    let steps = Budget { rule: 20_000, risk: 20_000, assessment: 1_000_000 };
+    let labels: serde_json::Map<String, Value> = (0..100).map(|at| (format!("l{at}"), "x".into())).collect();
+    let condition = |more: Value| {
+        let mut parameters =
+            json!({"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True", "whenAbsent": "NoMatch"});
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([{"type": "Condition", "condition": parameters}])
+    };
+    let risks = vec![
+        risk("Cheap", condition(json!({}))),
+        risk("Choosy", condition(json!({"labelSelector": {"matchLabels": labels}}))),
+        risk("Narrow", condition(json!({"name": "n1"}))),
+    ];
+    let found = verdicts(risks, EvaluationBudget { steps, ..EvaluationBudget::default() });
+    assert_eq!(
+        found,
+        [
+            ("Cheap".to_owned(), Verdict::NoMatch, None),
+            ("Choosy".to_owned(), Verdict::Unknown, Some(FailureClass::Budget)),
+            ("Narrow".to_owned(), Verdict::NoMatch, None),
+        ]
+    );
+    let steps = Budget { rule: 5_000, ..steps };
+    let found = verdicts(
+        vec![risk("Conditions", condition(json!({})))],
+        EvaluationBudget { steps, ..EvaluationBudget::default() },
+    );
+    assert_eq!(found, [("Conditions".to_owned(), Verdict::Unknown, Some(FailureClass::Budget))]);
+}

@@ -256,7 +256,11 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
     for (more, verdict, why) in [
         (json!({"namespace": "s", "name": "there"}), Verdict::Match, ""),
         (json!({"namespace": "s", "name": "nowhere", "whenAbsent": "NoMatch"}), Verdict::NoMatch, ""),
-        (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
+        (
+            json!({"name": "there", "whenAbsent": "NoMatch"}),
+            Verdict::Unknown,
+            "Rules can read only ConfigMaps that they name: `namespace` is missing.",
+        ),
         (json!({"namespace": "s", "name": "other", "whenAbsent": "NoMatch"}), Verdict::Unknown, only),
         (
             json!({"whenAbsent": "NoMatch"}),
@@ -269,15 +273,23 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
     let hidden = Redacted(objects(&[map("r-1234")]));
     let may_be = "Names were replaced in the snapshot, so a ConfigMap that the rule selects may exist.";
     for (more, verdict, why) in [
-        (json!({"name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
-        (json!({"name": "r-1234"}), Verdict::Match, ""),
+        (json!({"namespace": "s", "name": "there", "whenAbsent": "NoMatch"}), Verdict::Unknown, may_be),
+        (json!({"namespace": "s", "name": "r-1234"}), Verdict::Match, ""),
     ] {
         assert_eq!(told(&proof(rule(more.clone()), &hidden)), (verdict, why.to_owned()), "{more}");
     }
     let mut away = Objects::new(now(), "nobody");
     away.fail(ObjectKind::new("v1", "ConfigMap"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
     let evidence = ObjectEvidence(away);
-    assert_eq!(told(&proof(rule(json!({"name": "a"})), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
+    let named = json!({"namespace": "s", "name": "a"});
+    assert_eq!(told(&proof(rule(named.clone()), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
+    // What could not be read by one name takes nothing from another.
+    let mut partly = Objects::new(now(), "kept");
+    partly.found(wanted(Some("s"), "there"), vec![map("there")]);
+    partly.fail_request(wanted(Some("s"), "a"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
+    let evidence = ObjectEvidence(partly);
+    assert_eq!(told(&proof(rule(named), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
+    assert_eq!(proof(rule(json!({"namespace": "s", "name": "there"})), &evidence).verdict, Verdict::Match);
 }
 
 /// Credentials are never read, whatever rights the process has: the rule is unsupported when it is loaded.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
-use clearway_core::terminal_text::{escape, escape_json};
+use clearway_core::terminal_text::{escape_json, escape_record};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{LogFormat, Logging};
@@ -26,14 +26,14 @@ pub(crate) fn start(options: &Logging) -> Result<()> {
     Ok(())
 }
 
-/// Standard error, on which foreign text cannot drive a terminal. The subscriber writes whole lines.
+/// Standard error, on which foreign text can neither drive a terminal nor begin a record. The subscriber writes whole records.
 struct Escaped;
 
 impl Write for Escaped {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         // In a log that is JSON all controls are escaped already, and what is left stands in strings.
-        let escaped = if text.starts_with('{') { escape_json(&text) } else { escape(&text) };
+        let escaped = if text.starts_with('{') { escape_json(&text) } else { escape_record(&text).into() };
         io::stderr().write_all(escaped.as_bytes())?;
         Ok(line.len())
     }

@@ -73,17 +73,23 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
 /// The objects that rules look at, and the custom resource definitions. What may not be listed is left out, and said
 /// to be.
 fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
-    let Connected { runtime, cluster, catalog } = connected;
+    let Connected { runtime, .. } = connected;
     taken.objects =
         runtime.block_on(snapshot_objects(&connected.store(), &plan.object_requests(), &ObjectLimits::default()));
     for (kind, part) in &taken.objects {
-        if let Part::NotCollected { why } = part {
-            taken.left_out.push(snapshot::Omission { what: kind.to_string(), why: why.clone() });
+        match part {
+            Part::NotCollected { why } => {
+                taken.left_out.push(snapshot::Omission { what: kind.to_string(), why: why.clone() });
+            }
+            Part::Collected(found) => {
+                taken.left_out.extend(found.selection.not_read.iter().map(|unread| snapshot::Omission {
+                    what: format!("{kind} {}", unread.name),
+                    why: unread.why.clone(),
+                }));
+            }
         }
     }
-    if let Some(resource) = catalog.of("apiextensions.k8s.io", "CustomResourceDefinition") {
-        taken.crds = runtime.block_on(snapshot::crds(cluster, resource, &ObjectLimits::default()));
-    }
+    taken.crds = runtime.block_on(snapshot::crds(&connected.store(), &ObjectLimits::default()));
 }
 
 /// The samples that the queries of rules look at. `store_id` is the cluster's id in a store of many clusters.

@@ -20,6 +20,20 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// A record of a log, with its line break at the end: foreign text cannot begin another one.
+pub fn escape_record(record: &str) -> String {
+    let (text, end) = record.strip_suffix('\n').map_or((record, ""), |text| (text, "\n"));
+    let text = replace(
+        text,
+        |letter| letter != '\t' && is_unsafe(letter),
+        |out, letter| match letter {
+            '\n' => out.push_str("\\n"),
+            other => push_escape(out, other),
+        },
+    );
+    format!("{text}{end}")
+}
+
 /// JSON that says the same: such characters stand in its strings only, where they can be written as `\u202e`.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     replace(
@@ -68,6 +82,13 @@ fn replace(text: &str, unsafe_here: impl Fn(char) -> bool, push: impl Fn(&mut St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_of_a_log_is_one_line() {
+        let forged = "INFO a risk\n2026-11-16T00:00:00Z ERROR all is lost\r\n\u{1b}[2Jx\ty\n";
+        assert_eq!(escape_record(forged), "INFO a risk\\n2026-11-16T00:00:00Z ERROR all is lost\\r\\n\\x1b[2Jx\ty\n");
+        assert_eq!(escape_record("plain"), "plain");
+    }
 
     #[test]
     fn what_could_deceive_is_shown_as_an_escape() {

@@ -34,6 +34,8 @@ impl Rule {
     pub const PROMQL: &'static str = "PromQL";
     /// The type that evaluates an expression over objects.
     pub const RESOURCE: &'static str = "Resource";
+    /// The type that asks for a condition of objects.
+    pub const CONDITION: &'static str = "Condition";
     /// The keys that lead to the query of a `PromQL` rule.
     pub(crate) const QUERY_KEYS: [&'static str; 2] = ["promql", "promql"];
     /// The keys that lead to the expression of a `Resource` rule.
@@ -42,7 +44,7 @@ impl Rule {
     pub const UNREADABLE: &'static str = "Unreadable";
     /// The types that Clearway evaluates.
     pub const KNOWN: &'static [&'static str] =
-        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, "Condition", "Bundle", "Policy", "Rollout"];
+        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, "Bundle", "Policy", "Rollout"];
 
     /// A rule without parameters.
     pub fn of_kind(kind: &str) -> Self {
@@ -76,6 +78,13 @@ impl Rule {
         };
         let outer = self.parameters.get(&find(&self.parameters, outer)?)?.as_object()?;
         outer.get(&find(outer, inner)?)?.as_str()
+    }
+
+    /// What tells rules about objects of a cluster apart; nothing for other rules.
+    pub(crate) fn object_question(&self) -> Option<String> {
+        let mut text = String::new();
+        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION).then(|| self.render(&mut text))?;
+        Some(text)
     }
 
     fn render(&self, out: &mut String) {

@@ -40,6 +40,7 @@ pub(crate) struct RiskTable {
     bytes: usize,
     rules: usize,
     queries: BTreeSet<String>,
+    object_questions: BTreeSet<String>,
 }
 
 impl RiskTable {
@@ -55,11 +56,13 @@ impl RiskTable {
                 self.queries.insert(query.to_owned());
             }
         }
+        self.object_questions.extend(risk.rules().iter().filter_map(Rule::object_question));
         let above = Exceeded::first([
             ("risks", self.risks.len() + 1, caps.risks, "different risks"),
             ("risks_bytes", self.bytes, caps.risks_bytes, "bytes in all different risks"),
             ("rules_in_all", self.rules, caps.rules_in_all, "matching rules in all different risks"),
             ("queries", self.queries.len(), caps.queries, "different queries"),
+            ("object_questions", self.object_questions.len(), caps.object_questions, "different rules about objects"),
         ]);
         if let Some(above) = above {
             return Err(above);
@@ -97,5 +100,16 @@ mod tests {
         let mut table = RiskTable::default();
         table.share(risk("A", "up"), "one", &caps).unwrap();
         assert_eq!(table.share(risk("A", "down"), "two", &caps).unwrap_err().cap, "queries");
+
+        let caps = GraphLimits { object_questions: 1, ..GraphLimits::default() };
+        let about = |name: &str, kind: &str, expression: &str| {
+            let rule = serde_json::json!({"type": kind, "resource": {"kind": "Node", "expression": expression}});
+            Arc::new(Risk::new(name, "u", "m", vec![Rule::from_json(&rule).unwrap()]))
+        };
+        let mut table = RiskTable::default();
+        table.share(about("A", "Resource", "true"), "one", &caps).unwrap();
+        table.share(about("B", "Resource", "true"), "two", &caps).unwrap();
+        table.share(about("C", "Future", "false"), "three", &caps).unwrap();
+        assert_eq!(table.share(about("D", "Condition", "true"), "four", &caps).unwrap_err().cap, "object_questions");
     }
 }

@@ -47,7 +47,7 @@ fn inputs() -> Inputs {
         (
             "risks/C.yaml",
             "to: [1.0.3, 1.0.3]\nfrom: [1.0.x, 1.0.0]\nname: C\nurl: https://example.com\nmessage: m\n".to_owned()
-                + "matchingRules: [{type: Always}]\n",
+                + "matchingRules: [{type: Resource, resource: {kind: Node}}, {type: Condition, condition: {kind: Node}}]\n",
         ),
         (
             "raw/metadata.json",

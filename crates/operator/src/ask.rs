@@ -1,7 +1,7 @@
 //! What the update service is asked, and what comes of it, in the words of `RetrievedUpdates`.
 
 use clearway_conditions::{Reason, reason};
-use clearway_core::{Address, Arch, Digest, Version, redacted};
+use clearway_core::{Address, Arch, Digest, Timestamp, Version, redacted};
 use clearway_sources::service::ServiceError;
 
 use crate::api::{Spec, Status};
@@ -98,6 +98,14 @@ impl Trouble {
     pub fn of_set_aside(digest: &Digest) -> Self {
         let message = format!(
             "Unable to use the available updates: the answer {digest} is set aside, because the operator ended twice while assessing it. Change the annotation {RE_EVALUATE} to try it again."
+        );
+        Trouble { reason: reason!("RevisionSetAside"), message, passing: true }
+    }
+
+    /// Processes ended while they assessed new answers, so the next one waits.
+    pub fn of_wait(digest: &Digest, until: Timestamp, ended: usize) -> Self {
+        let message = format!(
+            "Unable to use the available updates: the answer {digest} is set aside until {until}, because the operator ended {ended} times while assessing new answers. Change the annotation {RE_EVALUATE} to try it now."
         );
         Trouble { reason: reason!("RevisionSetAside"), message, passing: true }
     }

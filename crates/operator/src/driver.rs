@@ -2,6 +2,7 @@
 //!
 //! One task owns the state machine; everything that waits is a task of its own that reports back. Nothing here decides.
 
+mod attempts;
 mod crash_guard;
 mod effects;
 
@@ -185,13 +186,22 @@ impl<S: Store> Driver<S> {
 
     /// What was kept by an earlier process; nothing if there is nothing, or if it cannot be had.
     async fn recall(&self) -> Option<Kept> {
-        match self.tools.store.get(&self.kept_key()).await {
-            Ok(object) => object.as_ref().and_then(Kept::of_object),
+        let key = self.kept_key();
+        let object = match self.tools.store.get(&key).await {
+            Ok(object) => object?,
             Err(error) => {
                 tracing::warn!(%error, "what was kept cannot be read; it is found out anew");
-                None
+                return None;
             }
+        };
+        let kept = Kept::of_object(&object)?;
+        let (digest, now) = (kept.digest(), (self.tools.clock)());
+        // What objects or metrics say may have changed since it was assessed, and end the process now.
+        if crash_guard::begin_cached(&self.tools.store, &key, &object, &digest, now).await {
+            return Some(kept);
         }
+        tracing::error!(%digest, "the cached graph is not used: the operator ended twice while assessing it");
+        None
     }
 
     /// The shape of the installed CRD. Where there is none, as in a directory, everything is kept.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clearway_advice::evidence::{Observation, kept};
-use clearway_core::{Address, Digest, Timestamp};
+use clearway_core::{Digest, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::service::Validator;
 use clearway_sources::store::Key;
@@ -37,7 +37,8 @@ pub(crate) fn object_name(kind: Kind, name: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
-    upstream: String,
+    /// Of the address of the service, which may have credentials in it.
+    upstream: Digest,
     channel: String,
     arch: String,
     id: String,
@@ -62,7 +63,7 @@ impl Kept {
         answers: &BTreeMap<String, Observation<Value>>,
     ) -> Self {
         Kept {
-            upstream: ask.upstream.expose().to_owned(),
+            upstream: address_digest(ask),
             channel: ask.channel.clone(),
             arch: ask.arch.as_str().to_owned(),
             id: ask.id.clone(),
@@ -76,26 +77,29 @@ impl Kept {
         }
     }
 
-    /// What was kept, as it is worked with; nothing if it cannot be read any more.
+    /// Which answer of the service this is of.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest.clone().unwrap_or_else(|| Digest::sha256(self.graph.as_bytes()))
+    }
+
+    /// What was kept, as it is worked with; nothing if it is the answer to another question, or cannot be read any more.
     pub(crate) fn recall(
         &self,
+        ask: &Ask,
         settings: &clearway_advice::Settings,
-    ) -> Option<(Ask, Knowledge, BTreeMap<String, Observation<Value>>)> {
-        let ask = Ask {
-            upstream: Address::from(self.upstream.as_str()),
-            channel: self.channel.clone(),
-            arch: self.arch.parse().ok()?,
-            id: self.id.clone(),
-            version: self.version.parse().ok()?,
-        };
+    ) -> Option<(Knowledge, BTreeMap<String, Observation<Value>>)> {
+        let same = self.upstream == address_digest(ask)
+            && (&self.channel, &self.id) == (&ask.channel, &ask.id)
+            && (self.arch.as_str(), self.version.as_str()) == (ask.arch.as_str(), ask.version.to_string().as_str());
+        if !same {
+            return None;
+        }
         let mut knowledge = Knowledge::read(self.graph.as_bytes(), &ask.version, self.at, settings).ok()?;
         // What is kept is a part of the answer.
-        if let Some(digest) = &self.digest {
-            knowledge.digest.clone_from(digest);
-        }
+        knowledge.digest = self.digest();
         knowledge.findings.clone_from(&self.findings);
         let answers = kept::read(&self.answers).unwrap_or_default();
-        Some((ask, knowledge, answers))
+        Some((knowledge, answers))
     }
 
     /// As an object that a store keeps: packed, because texts of graphs repeat themselves and objects may not be large.
@@ -138,6 +142,11 @@ impl Kept {
     }
 }
 
+/// What tells addresses apart without repeating them. The cluster's id goes in, so that short secrets are not looked up.
+fn address_digest(ask: &Ask) -> Digest {
+    Digest::sha256(format!("{}\n{}", ask.id, ask.upstream.expose()).as_bytes())
+}
+
 /// The answers without the times they were given.
 fn without_times(answers: &str) -> String {
     let Ok(answers) = kept::read(answers) else { return String::new() };
@@ -147,4 +156,31 @@ fn without_times(answers: &str) -> String {
         observation
     };
     kept::write(&answers.into_iter().map(|(query, observation)| (query, timeless(observation))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_the_service_are_not_kept() {
+        let ask = |upstream: &str| Ask {
+            upstream: upstream.into(),
+            channel: "c".to_owned(),
+            arch: "amd64".parse().unwrap(),
+            id: "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11".to_owned(),
+            version: "1.0.0".parse().unwrap(),
+        };
+        let with = ask("https://me:hunter2@example.com/api?token=hunter2");
+        let answer = br#"{"nodes":[{"version":"1.0.0","payload":"a"}],"edges":[]}"#;
+        let settings = clearway_advice::Settings::default();
+        let knowledge = Knowledge::read(answer, &with.version, Timestamp::EPOCH, &settings).unwrap();
+        let kept = Kept::new(&with, &knowledge, None, &BTreeMap::new());
+        let text = serde_json::to_string(&kept).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains("example.com"), "{text}");
+        assert!(kept.recall(&with, &settings).is_some());
+        for other in [ask("https://example.com/api"), Ask { channel: "d".to_owned(), ..with.clone() }] {
+            assert!(kept.recall(&other, &settings).is_none(), "another question");
+        }
+    }
 }

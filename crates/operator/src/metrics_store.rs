@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use clearway_advice::Settings;
 use clearway_advice::evidence::{
@@ -11,6 +12,8 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 use clearway_sources::metrics_directory;
 use clearway_sources::prometheus::Prometheus;
+
+use crate::heartbeat::Heartbeat;
 
 /// Somebody who answers queries.
 #[derive(Debug, Clone)]
@@ -28,6 +31,7 @@ impl MetricsStore {
         query: &str,
         settings: &Settings,
         clock: impl Fn() -> Timestamp,
+        heartbeat: &Heartbeat,
     ) -> Result<Observation<Value>, Failure> {
         match self {
             MetricsStore::Prometheus(prometheus) => prometheus.observe(query, None, clock).await,
@@ -35,8 +39,12 @@ impl MetricsStore {
                 let now = clock();
                 let question = Question::new(query, settings)?;
                 let (directory, samples) = (directory.clone(), settings.budget.samples.rule);
-                let answer = tokio::task::spawn_blocking(move || evaluate(&directory, &question, samples, now)).await;
-                answer.unwrap_or_else(|_| Err(Failure::of_evaluation(FailureClass::Evaluation)))
+                let heartbeat = heartbeat.clone();
+                let answer = tokio::task::spawn_blocking(move || {
+                    let _beat = heartbeat.begin("the evaluation of a query", Instant::now());
+                    evaluate(&directory, &question, samples, now)
+                });
+                answer.await.unwrap_or_else(|_| Err(Failure::of_evaluation(FailureClass::Evaluation)))
             }
         }
     }

@@ -79,6 +79,8 @@ pub struct Reconciler {
     transitions: Arc<BTreeMap<String, u64>>,
     said: BTreeSet<String>,
     metrics: MetricsContact,
+    /// What an earlier process knew, until it is known what is asked.
+    remembered: Option<Kept>,
     kept: Option<Kept>,
 }
 
@@ -162,6 +164,7 @@ impl Reconciler {
             said: BTreeSet::new(),
             metrics: MetricsContact::default(),
             transitions: Arc::default(),
+            remembered: None,
             kept: None,
         }
     }
@@ -231,7 +234,8 @@ impl Reconciler {
 
     fn take_in(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>) {
         match input {
-            Input::Remembered(kept) => self.remember(*kept, now),
+            // Whether it is about the same question is known when the object is.
+            Input::Remembered(kept) => self.remembered = Some(*kept).filter(|_| !self.feed.tried),
             Input::Shape(shape) => self.shape = *shape,
             Input::Object(raw) => self.read(raw, now),
             Input::Gone => {
@@ -319,16 +323,16 @@ impl Reconciler {
         }
     }
 
-    fn remember(&mut self, kept: Kept, now: Timestamp) {
-        if self.feed.tried {
-            return;
-        }
-        let Some((ask, knowledge, answers)) = kept.recall(&self.settings.advice) else { return };
+    /// Goes on with what an earlier process knew, if it is about the same question.
+    fn recall(&mut self, ask: &Ask, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(kept) = self.remembered.take() else { return };
+        let Some((knowledge, answers)) = kept.recall(ask, &self.settings.advice) else {
+            // It is not used, so it does no harm.
+            return effects.push(Effect::Assessed(kept.digest()));
+        };
         self.rounds.import(answers);
         self.feed.validator.clone_from(&kept.validator());
-        self.feed.ask = Some(ask);
-        // It was assessed before it was kept.
-        self.progress.assessed = Some(knowledge.digest.clone());
+        self.feed.ask = Some(ask.clone());
         self.retrieved_at = Some(knowledge.at);
         self.knowledge = Some(Arc::new(knowledge));
         self.kept = Some(kept);
@@ -357,10 +361,12 @@ impl Reconciler {
             Ok(ask) => ask,
             Err(trouble) => {
                 self.forget(now);
+                effects.extend(self.remembered.take().map(|kept| Effect::Assessed(kept.digest())));
                 self.feed = Feed { trouble: Some(trouble), tried: true, ..Feed::default() };
                 return;
             }
         };
+        self.recall(&ask, now, effects);
         if self.feed.ask.as_ref() != Some(&ask) {
             // What was said about another question says nothing about this one.
             self.forget(now);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clearway_core::{Limits, Timestamp};
 use clearway_graph::Inputs;
+use clearway_sources::confined::{open_regular_file, read_regular_file};
 use clearway_sources::files::write_atomically;
 use clearway_sources::graph_data;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,8 @@ use crate::archive;
 
 const FILES: &str = "graph-data.tar.gz";
 const ABOUT: &str = "graph-data.json";
+/// Bytes of that file: a digest and a number.
+const ABOUT_BYTES: u64 = 4 << 10;
 
 /// A directory that keeps the last good graph-data.
 #[derive(Debug, Clone)]
@@ -71,9 +74,9 @@ impl LastGood {
 
     /// The kept files and when they were last known to be current; nothing if there are none, or not these.
     pub fn load(&self, limits: &Limits) -> Option<(Inputs, Timestamp)> {
-        let archive = fs::File::open(self.directory.join(FILES)).ok()?;
+        let archive = open_regular_file(&self.directory.join(FILES)).ok()?;
         let inputs = graph_data::archive(archive, limits).ok()?;
-        let about = fs::read(self.directory.join(ABOUT)).ok()?;
+        let about = read_regular_file(&self.directory.join(ABOUT), ABOUT_BYTES).ok()?;
         let about: About = serde_json::from_slice(&about).ok()?;
         // A crash between the two files leaves a date that is not theirs; the files are good, and as old as can be.
         let theirs = about.revision == inputs.id().to_string();
@@ -85,6 +88,10 @@ impl LastGood {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn inputs_of_one() -> Inputs {
+        [("version", "1.2.0\n")].into_iter().collect()
+    }
 
     #[test]
     fn what_was_good_is_found_after_a_restart() {
@@ -98,6 +105,18 @@ mod tests {
         assert_eq!(kept.load(&Limits::default()), Some((inputs.clone(), at)));
         kept.confirm("sha256:of-something-else", at).unwrap();
         assert_eq!(kept.load(&Limits::default()), Some((inputs, Timestamp::EPOCH)));
+        let about = directory.path().join("cache").join(ABOUT);
+        for odd in [FILES, ABOUT] {
+            kept.save(&inputs_of_one(), at).unwrap();
+            let path = directory.path().join("cache").join(odd);
+            fs::remove_file(&path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+            assert_eq!(kept.load(&Limits::default()), None, "a pipe is not waited for");
+            fs::remove_file(&path).unwrap();
+        }
+        kept.save(&inputs_of_one(), at).unwrap();
+        fs::write(&about, " ".repeat(1 << 20)).unwrap();
+        assert_eq!(kept.load(&Limits::default()), None);
         fs::write(directory.path().join("cache").join(FILES), "rubbish").unwrap();
         assert_eq!(kept.load(&Limits::default()), None);
     }

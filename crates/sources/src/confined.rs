@@ -387,18 +387,23 @@ pub(crate) fn read_settled<T, E>(
 /// The content of a regular file that is not opened in a way that could wait for somebody. Links are followed: this is for
 /// files of our own and those that the user names.
 pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_regular_file(path)?.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > limit {
+        return Err(too_large(limit));
+    }
+    Ok(content)
+}
+
+/// Such a file, to be read as a stream.
+pub fn open_regular_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty())?;
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(io::Error::other(format!("it is {}, not a file", describe(stat.st_mode))));
     }
-    let mut content = Vec::new();
-    File::from(file).take(limit.saturating_add(1)).read_to_end(&mut content)?;
-    if content.len() as u64 > limit {
-        return Err(too_large(limit));
-    }
-    Ok(content)
+    Ok(File::from(file))
 }
 
 fn too_large(limit: u64) -> io::Error {

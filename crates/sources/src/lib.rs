@@ -15,6 +15,7 @@ mod file_tree;
 pub mod files;
 pub mod graph_data;
 pub mod http;
+mod json_size;
 pub mod kubernetes;
 pub mod metrics_directory;
 pub mod oci;

@@ -90,6 +90,12 @@ pub enum StoreError {
         /// How many are stored.
         limit: usize,
     },
+    /// A page of a list is larger than is read; fewer objects may fit.
+    #[error("{why}")]
+    AnswerTooLarge {
+        /// Of what, and how much is read.
+        why: String,
+    },
     /// The object is not acceptable as it is; trying again will not help.
     #[error("{why}")]
     Refused {
@@ -112,6 +118,7 @@ impl From<ClusterError> for StoreError {
             ClusterError::Forbidden { .. } => StoreError::Forbidden { why },
             ClusterError::Conflict { .. } => StoreError::Conflict { why },
             ClusterError::Refused { .. } => StoreError::Refused { why },
+            ClusterError::AnswerTooLarge { .. } => StoreError::AnswerTooLarge { why },
             ClusterError::NotFound { resource, name } => StoreError::Missing { what: format!("{resource} {name}") },
             ClusterError::NoSuchKind { name, .. } => {
                 StoreError::NoSuchKind { kind: Kind { group: String::new(), version: String::new(), kind: name } }
@@ -187,12 +194,13 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// All objects of a kind in one namespace, by name; none of a kind that is not in namespaces.
     fn list_in(&self, kind: &Kind, namespace: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
 
-    /// One page of the objects of a kind; `namespace` of none means all, `token` is where the page before ended.
+    /// One page of the objects of a kind in all namespaces, with so many objects at most; `token` is where the page before
+    /// ended. A page takes a bounded amount of memory: [`StoreError::AnswerTooLarge`] asks for fewer objects.
     fn page(
         &self,
         kind: &Kind,
-        namespace: Option<&str>,
         token: Option<&str>,
+        objects: u32,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
 
     /// Every kind whose objects can be listed here.

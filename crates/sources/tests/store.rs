@@ -363,6 +363,20 @@ async fn what_could_not_be_read_again_is_not_written() {
     nested["status"] = deep;
     let refused = store.replace_status(&nested).await;
     assert!(matches!(&refused, Err(StoreError::Refused { why }) if why.contains("cannot be stored")), "{refused:?}");
+    let mut many = kept.clone();
+    many["status"] = json!({"maps": vec![json!({"a": 0}); 200_000]});
+    let refused = store.replace_status(&many).await;
+    assert!(matches!(&refused, Err(StoreError::Refused { why }) if why.contains("values and keys")), "{refused:?}");
+    let path = root.path().join("objects/core/ConfigMap/default/many.yaml");
+    std::fs::write(&path, format!("maps: [{}0]\n", "{a: 0},".repeat(200_000))).unwrap();
+    assert!(
+        store.check().iter().any(|finding| finding
+            .place
+            .file
+            .as_deref()
+            .is_some_and(|file| file.ends_with("many.yaml")))
+    );
+    std::fs::remove_file(path).unwrap();
     assert_eq!(store.get(&key(&small)).await.unwrap(), Some(kept), "the object is what it was");
     assert_eq!(revision(), before, "no number was used");
 }

@@ -13,6 +13,9 @@ use super::selector::Selector;
 use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
 use crate::expression::{Expression, Steps};
 
+/// Steps for each condition that an object has.
+const CONDITION: u64 = 100;
+
 /// A question about objects. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ObjectQuestion(Arc<Parts>);
@@ -42,7 +45,10 @@ pub(crate) enum ObjectTest {
 #[derive(Debug)]
 pub struct Tally {
     question: ObjectQuestion,
+    /// What expressions may still take.
     steps: Steps,
+    /// What selecting objects and reading their conditions may still take.
+    looking: u64,
     exhausted: bool,
     answer: ObjectAnswer,
 }
@@ -66,9 +72,16 @@ impl ObjectQuestion {
         &self.0.selector
     }
 
-    /// Starts counting. Evaluating all objects together may take so many steps, which are [`crate::EvaluationBudget::steps`].
+    /// Starts counting. For all objects together, finding those that are meant and evaluating the question may take so many
+    /// steps each, which are [`crate::EvaluationBudget::steps`].
     pub fn tally(&self, steps: u64) -> Tally {
-        Tally { question: self.clone(), steps: Steps::new(steps), exhausted: false, answer: ObjectAnswer::default() }
+        Tally {
+            question: self.clone(),
+            steps: Steps::new(steps),
+            looking: steps,
+            exhausted: false,
+            answer: ObjectAnswer::default(),
+        }
     }
 }
 
@@ -95,8 +108,17 @@ impl Tally {
     /// Counts an object of the requested kind if the question is about it.
     pub fn add(&mut self, object: &Value) {
         let Parts { selector, asked, .. } = self.question.0.as_ref();
-        if self.exhausted || !selector.selects(object) {
+        if self.exhausted {
             return;
+        }
+        if !spend(&mut self.looking, selector.steps()) {
+            return self.exhausted = true;
+        }
+        if !selector.selects(object) {
+            return;
+        }
+        if matches!(asked, ObjectTest::Condition { .. }) && !spend(&mut self.looking, condition_steps(object)) {
+            return self.exhausted = true;
         }
         let (outcome, condition) = match asked {
             ObjectTest::Condition { type_, status } => condition_of(object, type_, *status),
@@ -115,11 +137,24 @@ impl Tally {
     pub fn finish(self) -> Result<ObjectAnswer, Failure> {
         if self.exhausted {
             let kind = &self.question.request().kind;
-            let message = format!("The expression costs more than the budget of the rule over all {kind} objects.");
+            let message = format!("The rule takes more steps than its budget over all {kind} objects.");
             return Err(Failure::new(FailureClass::Budget, message));
         }
         Ok(self.answer)
     }
+}
+
+/// Takes steps from what is left; false if there are not enough.
+fn spend(left: &mut u64, steps: u64) -> bool {
+    let rest = left.checked_sub(steps);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
+}
+
+/// The steps that reading the conditions of an object takes.
+fn condition_steps(object: &Value) -> u64 {
+    let conditions = object.get("status").and_then(|status| status.get("conditions")).and_then(Value::as_array);
+    CONDITION.saturating_mul(conditions.map_or(1, Vec::len).max(1) as u64)
 }
 
 /// The condition of an object, if it is about the present generation of the object; else why it does not count.

@@ -17,6 +17,8 @@ pub struct Objects {
     /// The objects of kinds of which only some were read.
     narrow: BTreeMap<ObjectRequest, Vec<Value>>,
     failed: BTreeMap<ObjectKind, Failure>,
+    /// Why objects that were asked for by name could not be read.
+    failed_requests: BTreeMap<ObjectRequest, Failure>,
     not_served: BTreeSet<ObjectKind>,
     observed_at: Timestamp,
     source: String,
@@ -31,6 +33,7 @@ impl Objects {
             kinds: BTreeMap::new(),
             narrow: BTreeMap::new(),
             failed: BTreeMap::new(),
+            failed_requests: BTreeMap::new(),
             not_served: BTreeSet::new(),
             observed_at,
             source: source.into(),
@@ -76,11 +79,16 @@ impl Objects {
         self.failed.insert(kind, failure);
     }
 
+    /// Records why the objects of one request could not be read; others of the kind may be known.
+    pub fn fail_request(&mut self, request: ObjectRequest, failure: Failure) {
+        self.failed_requests.insert(request, failure);
+    }
+
     /// What the objects say to a question, or why they are not known. `steps` bounds the evaluation.
     pub fn answer(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
         let request = question.request();
         let kind = &request.kind;
-        if let Some(failure) = self.failed.get(kind) {
+        if let Some(failure) = self.failed.get(kind).or_else(|| self.failed_requests.get(request)) {
             return Reply::Failed(failure.clone());
         }
         if self.not_served.contains(kind) {

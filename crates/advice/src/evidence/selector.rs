@@ -1,8 +1,15 @@
 //! Which objects a rule is about: by kind, and optionally by namespace, name and labels.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::ObjectRequest;
+
+/// Steps for the namespace and the name of an object.
+const LOOK: u64 = 50;
+/// Steps for one requirement on its labels.
+const REQUIREMENT: u64 = 25;
 
 /// Objects of one kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +21,8 @@ pub(crate) struct Selector {
 /// What a label must be.
 #[derive(Debug, Clone, PartialEq)]
 enum Requirement {
-    In { key: String, values: Vec<String> },
-    NotIn { key: String, values: Vec<String> },
+    In { key: String, values: BTreeSet<String> },
+    NotIn { key: String, values: BTreeSet<String> },
     Exists { key: String },
     DoesNotExist { key: String },
 }
@@ -32,10 +39,16 @@ impl Selector {
         self.request.namespace.is_some() || self.request.name.is_some() || !self.labels.is_empty()
     }
 
+    /// The steps that one look at an object takes.
+    pub(crate) fn steps(&self) -> u64 {
+        LOOK.saturating_add(REQUIREMENT.saturating_mul(self.labels.len() as u64))
+    }
+
     /// Whether it selects an object of its kind.
     pub(crate) fn selects(&self, object: &Value) -> bool {
-        let meta = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or("");
-        let labels = object.pointer("/metadata/labels");
+        let metadata = object.get("metadata");
+        let meta = |key: &str| metadata.and_then(|meta| meta.get(key)).and_then(Value::as_str).unwrap_or_default();
+        let labels = metadata.and_then(|meta| meta.get("labels"));
         let ObjectRequest { namespace, name, .. } = &self.request;
         namespace.as_deref().is_none_or(|namespace| namespace == meta("namespace"))
             && name.as_deref().is_none_or(|name| name == meta("name"))
@@ -47,8 +60,7 @@ impl Requirement {
     /// As the API server has it: what has no such label is "not in" any set.
     fn holds(&self, labels: Option<&Value>) -> bool {
         let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-        let among =
-            |key: &str, values: &[String]| value(key).is_some_and(|found| values.iter().any(|one| one == found));
+        let among = |key: &str, values: &BTreeSet<String>| value(key).is_some_and(|found| values.contains(found));
         match self {
             Requirement::In { key, values } => among(key, values),
             Requirement::NotIn { key, values } => !among(key, values),
@@ -68,7 +80,7 @@ fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
             ("matchLabels", Value::Object(labels)) => {
                 for (key, value) in labels {
                     let value = value.as_str().ok_or("has a label whose value is not a string")?;
-                    requirements.push(Requirement::In { key: key.clone(), values: vec![value.to_owned()] });
+                    requirements.push(Requirement::In { key: key.clone(), values: [value.to_owned()].into() });
                 }
             }
             ("matchExpressions", Value::Array(expressions)) => {
@@ -85,9 +97,9 @@ fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
 
 fn requirement(expression: &Value) -> Option<Requirement> {
     let key = expression.get("key")?.as_str()?.to_owned();
-    let values = || -> Option<Vec<String>> {
+    let values = || -> Option<BTreeSet<String>> {
         let values = expression.get("values")?.as_array()?;
-        let values: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
+        let values: Option<BTreeSet<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
         values.filter(|values| !values.is_empty())
     };
     Some(match expression.get("operator")?.as_str()? {

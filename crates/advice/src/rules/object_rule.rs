@@ -37,9 +37,13 @@ impl Selected {
         }
         let owned = |key: &str| parameters.text(key).map(|text| text.map(str::to_owned));
         let request = ObjectRequest { kind, namespace: owned("namespace")?, name: owned("name")? };
-        if request.kind.is_config_map() && request.name.is_none() {
-            let message = "Rules can read only ConfigMaps that they name: `name` is missing.";
-            return Err(Failure::new(FailureClass::Unsupported, message));
+        if request.kind.is_config_map() {
+            // Whoever reads for rules may get ConfigMaps by name and list none, and a name alone is not enough for that.
+            let missing = [("name", &request.name), ("namespace", &request.namespace)];
+            if let Some((key, _)) = missing.into_iter().find(|(_, value)| value.is_none()) {
+                let message = format!("Rules can read only ConfigMaps that they name: `{key}` is missing.");
+                return Err(Failure::new(FailureClass::Unsupported, message));
+            }
         }
         let selector = Selector::new(request, parameters.get("labelSelector"))
             .map_err(|why| parameters.wrong("labelSelector", &why))?;

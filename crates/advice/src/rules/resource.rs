@@ -5,7 +5,8 @@
 //!   resource:
 //!     apiVersion: config.openshift.io/v1
 //!     kind: Infrastructure
-//!     name: cluster                # and `namespace`, `labelSelector`; all of the kind if none is given
+//!     name: cluster                # and `namespace`, `labelSelector`; all of the kind if none is given. A ConfigMap
+//!                                  # needs both `name` and `namespace`
 //!     expression: object.status.platform in ['VSphere', 'None']
 //!     quantifier: Any              # or All: whether one object suffices
 //!     whenAbsent: Unknown          # or Match, NoMatch: there is no such object

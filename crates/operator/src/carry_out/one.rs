@@ -205,7 +205,7 @@ pub(super) fn failure(id: &ObjectId, file: &str, error: &StoreError) -> Failure 
         StoreError::NoSuchKind { .. } => "KindNotServed",
         StoreError::Missing { .. } => "Missing",
         StoreError::Conflict { .. } => "Conflict",
-        StoreError::TooLarge { .. } => "TooLarge",
+        StoreError::TooLarge { .. } | StoreError::AnswerTooLarge { .. } => "TooLarge",
         StoreError::Refused { .. } => "Refused",
     };
     let from = if file.is_empty() { String::new() } else { format!(" ({file})") };

@@ -1,59 +1,91 @@
 //! Remembers which revision of the graph is being assessed, so that one that ends the process is not assessed again and
 //! again.
 //!
-//! Before an answer of the update service is read, its digest is written beside the cached state; when it was assessed,
-//! that mark is removed. A process that finds a mark of [`ATTEMPTS`] attempts for the same answer sets that answer aside.
+//! Before an answer of the update service is read, or a cached one is used, that is written beside the cached state; when it
+//! was assessed, the note is removed. What a process finds there has ended others: see [`Attempts`].
 
-use clearway_core::Digest;
+use clearway_core::{Digest, Timestamp};
 use clearway_sources::store::{Key, Part, Store, StoreError};
 use serde_json::{Value, json};
 
-/// How often a revision may end a process before it is set aside.
-const ATTEMPTS: u32 = 2;
-/// The key of the mark in the data of the object.
-const MARK: &str = "assessing";
+use super::attempts::{Attempts, Decision};
 
-/// Whether a revision may be assessed. If it may, that it is about to be is recorded.
-pub(super) async fn may_assess<S: Store>(store: &S, key: &Key, digest: &Digest) -> bool {
-    let attempts = match store.get(key).await {
-        Ok(object) => object.as_ref().map_or(0, |object| attempts(object, digest)),
-        Err(error) => {
-            tracing::warn!(%error, "cannot read how often this revision of the graph was assessed");
-            0
-        }
-    };
-    if attempts >= ATTEMPTS {
-        return false;
+/// The key of the note in the data of the object.
+const NOTE: &str = "assessing";
+
+/// Whether a new answer may be assessed. If it may, that it is about to be is recorded.
+pub(super) async fn begin<S: Store>(store: &S, key: &Key, digest: &Digest, now: Timestamp) -> Decision {
+    let mut attempts = read(store, key).await;
+    let decision = attempts.decide(digest, now);
+    if decision == Decision::Assess {
+        attempts.begin(digest, now, false);
+        record(store, key, &attempts).await;
     }
-    // Without the mark a revision that ends the process would end it after each restart; but a store that takes no mark
-    // takes no status either, so there is nothing to be gained by waiting for it.
-    if let Err(error) = write(store, key, &json!(format!("{digest} {}", attempts + 1))).await {
-        tracing::warn!(%error, "cannot record that a revision of the graph is being assessed");
-    }
-    true
+    decision
 }
 
-/// Records that a revision was assessed, and the process is still there.
+/// Whether a cached answer may be used; `object` is where it is kept. If it may, that it is about to be is recorded.
+pub(super) async fn begin_cached<S: Store>(
+    store: &S,
+    key: &Key,
+    object: &Value,
+    digest: &Digest,
+    now: Timestamp,
+) -> bool {
+    let mut attempts = noted(object);
+    let may = attempts.may_recall(digest, now);
+    if may {
+        attempts.begin(digest, now, true);
+        record(store, key, &attempts).await;
+    }
+    may
+}
+
+/// Records that an answer was assessed, and the process is still there.
 pub(super) async fn assessed<S: Store>(store: &S, key: &Key, digest: &Digest) {
-    // The mark of another revision stays: that one may be what the process has to be protected from.
-    if !matches!(store.get(key).await, Ok(Some(object)) if attempts(&object, digest) > 0) {
-        return;
-    }
-    if let Err(error) = write(store, key, &Value::Null).await {
-        tracing::warn!(%error, "cannot record that a revision of the graph was assessed");
+    let mut attempts = read(store, key).await;
+    // Those on others stay: one of them may be what the process has to be protected from.
+    if attempts.done(digest) {
+        record(store, key, &attempts).await;
     }
 }
 
-fn attempts(object: &Value, digest: &Digest) -> u32 {
-    let mark = object["data"][MARK].as_str().and_then(|mark| mark.split_once(' '));
-    mark.filter(|(marked, _)| *marked == digest.to_string()).and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+/// Forgets all attempts: somebody asked for what was set aside to be tried again.
+pub(super) async fn forget<S: Store>(store: &S, key: &Key) {
+    if !read(store, key).await.is_empty() {
+        record(store, key, &Attempts::default()).await;
+    }
 }
 
-async fn write<S: Store>(store: &S, key: &Key, mark: &Value) -> Result<(), StoreError> {
-    let data = json!({"data": {MARK: mark}});
+async fn read<S: Store>(store: &S, key: &Key) -> Attempts {
+    match store.get(key).await {
+        Ok(object) => object.as_ref().map(noted).unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "cannot read which revisions of the graph were assessed");
+            Attempts::default()
+        }
+    }
+}
+
+fn noted(object: &Value) -> Attempts {
+    let note = object["data"][NOTE].as_str().unwrap_or_default();
+    serde_json::from_str(note).unwrap_or_default()
+}
+
+/// Without the note a revision that ends the process would end it after each restart; but a store that takes no note takes
+/// no status either, so there is nothing to be gained by waiting for it.
+async fn record<S: Store>(store: &S, key: &Key, attempts: &Attempts) {
+    let note = if attempts.is_empty() { Value::Null } else { json!(json!(attempts).to_string()) };
+    if let Err(error) = write(store, key, &note).await {
+        tracing::warn!(%error, "cannot record which revision of the graph is being assessed");
+    }
+}
+
+async fn write<S: Store>(store: &S, key: &Key, note: &Value) -> Result<(), StoreError> {
+    let data = json!({"data": {NOTE: note}});
     match store.patch(key, Part::Main, &data).await {
         Ok(_) => Ok(()),
-        Err(StoreError::Missing { .. }) if mark.is_null() => Ok(()),
+        Err(StoreError::Missing { .. }) if note.is_null() => Ok(()),
         Err(StoreError::Missing { .. }) => {
             let mut object = json!({
                 "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key.name, "namespace": key.namespace},
@@ -76,19 +108,23 @@ mod tests {
         let store = StateDirectory::open(directory.path()).unwrap();
         let key = Key { kind: Kind::new("v1", "ConfigMap"), namespace: "clearway".into(), name: "state".into() };
         let (bad, good) = (Digest::sha256(b"bad"), Digest::sha256(b"good"));
-        assert!(may_assess(&store, &key, &bad).await);
-        assert!(may_assess(&store, &key, &bad).await, "it ended the process once");
-        assert!(!may_assess(&store, &key, &bad).await, "and twice");
-        assert!(!may_assess(&store, &key, &bad).await, "for good");
+        let now = Timestamp::from_seconds(1_700_000_000).unwrap();
+        assert_eq!(begin(&store, &key, &bad, now).await, Decision::Assess);
+        assert_eq!(begin(&store, &key, &bad, now).await, Decision::Assess, "it ended the process once");
+        assert_eq!(begin(&store, &key, &bad, now).await, Decision::SetAside, "and twice");
         assessed(&store, &key, &good).await;
-        assert!(!may_assess(&store, &key, &bad).await, "also after another was assessed");
-        assert!(may_assess(&store, &key, &good).await, "another one is another matter");
+        assert_eq!(begin(&store, &key, &bad, now).await, Decision::SetAside, "also after another was assessed");
+        assert!(matches!(begin(&store, &key, &good, now).await, Decision::Wait { ended: 2, .. }), "whichever it is");
+        let later = now.plus(std::time::Duration::from_hours(1));
+        assert_eq!(begin(&store, &key, &good, later).await, Decision::Assess);
         assessed(&store, &key, &good).await;
-        for _ in 0..5 {
-            assert!(may_assess(&store, &key, &good).await);
-            assessed(&store, &key, &good).await;
-        }
+
         let object = store.get(&key).await.unwrap().unwrap();
-        assert_eq!(object["data"][MARK], Value::Null);
+        assert!(begin_cached(&store, &key, &object, &good, later).await);
+        let object = store.get(&key).await.unwrap().unwrap();
+        assert!(!begin_cached(&store, &key, &object, &bad, now).await);
+        forget(&store, &key).await;
+        assert_eq!(store.get(&key).await.unwrap().unwrap()["data"][NOTE], Value::Null);
+        assert_eq!(begin(&store, &key, &bad, now).await, Decision::Assess, "somebody asked for it");
     }
 }

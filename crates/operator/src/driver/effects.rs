@@ -12,6 +12,7 @@ use clearway_sources::store::{Apply, Event, Key, Store, StoreError, Weight};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::attempts::Decision;
 use super::{Tools, crash_guard};
 use crate::ask::{Ask, Trouble};
 use crate::kept::Kept;
@@ -95,16 +96,21 @@ async fn fetch<S: Store>(
         Answer::Body { bytes, validator, .. } => {
             let digest = Digest::sha256(&bytes);
             if guard.again {
-                crash_guard::assessed(&tools.store, guard.key, &digest).await;
+                crash_guard::forget(&tools.store, guard.key).await;
             }
-            if guard.digest != Some(&digest) && !crash_guard::may_assess(&tools.store, guard.key, &digest).await {
-                return Err(Trouble::of_set_aside(&digest));
+            if guard.digest != Some(&digest) {
+                match crash_guard::begin(&tools.store, guard.key, &digest, (tools.clock)()).await {
+                    Decision::Assess => {}
+                    Decision::SetAside => return Err(Trouble::of_set_aside(&digest)),
+                    Decision::Wait { until, ended } => return Err(Trouble::of_wait(&digest, until, ended)),
+                }
             }
             let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
-            // A large answer takes a while to read, and others may be waiting for this thread.
-            let beat = tools.heartbeat.begin("reading an answer of the update service", Instant::now());
+            // A large answer takes a while to read, and others may be waiting for this thread. Waiting for a thread is not a
+            // hang, so the computation begins where it runs.
+            let heartbeat = tools.heartbeat.clone();
             let read = tokio::task::spawn_blocking(move || {
-                let _beat = beat;
+                let _beat = heartbeat.begin("reading an answer of the update service", Instant::now());
                 Knowledge::read(&bytes, &version, at, &settings)
             })
             .await;
@@ -140,7 +146,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     let (answers, mut answered) = mpsc::channel(round.queries.len().max(1));
     let observe = |query: String| async move {
         match &tools.metrics {
-            Some(metrics) => metrics.observe(&query, &settings.advice, tools.clock).await,
+            Some(metrics) => metrics.observe(&query, &settings.advice, tools.clock, &tools.heartbeat).await,
             None => Err(clearway_advice::evidence::Failure::new(
                 clearway_advice::evidence::FailureClass::NotConfigured,
                 "no metrics store is configured",
@@ -166,7 +172,8 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
 /// What the objects of the cluster say to the questions of rules.
 async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
     let at = (tools.clock)();
-    let busy = || tools.heartbeat.begin("the evaluation of rules about objects", Instant::now());
+    let heartbeat = tools.heartbeat.clone();
+    let busy = move || heartbeat.begin("the evaluation of rules about objects", Instant::now());
     let limits = ObjectLimits::default();
     let records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
     ObjectRecords { at, records }

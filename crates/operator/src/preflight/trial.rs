@@ -31,7 +31,10 @@ impl Check for DryRun {
                     );
                     Some(Finding::blocking(self, message))
                 }
-                StoreError::Away { .. } | StoreError::Missing { .. } | StoreError::Conflict { .. } => None,
+                StoreError::Away { .. }
+                | StoreError::Missing { .. }
+                | StoreError::Conflict { .. }
+                | StoreError::AnswerTooLarge { .. } => None,
             }
         });
         found.collect()

@@ -349,8 +349,8 @@ impl Store for World {
         self.request(self.state.list_in(kind, namespace)).await
     }
 
-    async fn page(&self, kind: &Kind, namespace: Option<&str>, token: Option<&str>) -> Result<Page, StoreError> {
-        self.request(self.state.page(kind, namespace, token)).await
+    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
+        self.request(self.state.page(kind, token, objects)).await
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

@@ -1,8 +1,9 @@
 //! Answers of Prometheus' HTTP API: `/api/v1/query` and `/api/v1/query_range`.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::exposition::millis;
@@ -94,15 +95,82 @@ struct Data<'b> {
     result: &'b RawValue,
 }
 
+/// Labels of one series. Prometheus itself takes far fewer.
+const LABELS: usize = 1_000;
+
 /// A series of a vector or matrix: one value or several.
 #[derive(Deserialize)]
 struct Item {
     #[serde(default)]
-    metric: BTreeMap<String, String>,
+    metric: Metric,
     value: Option<Pair>,
     values: Option<Vec<Pair>>,
     histogram: Option<Point>,
     histograms: Option<Vec<Point>>,
+}
+
+/// The labels of a series: a list, because the smallest map takes many times the memory.
+#[derive(Default)]
+struct Metric(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MetricVisitor)
+    }
+}
+
+struct MetricVisitor;
+
+impl<'de> Visitor<'de> for MetricVisitor {
+    type Value = Metric;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("labels")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metric, A::Error> {
+        let mut labels = Vec::new();
+        while let Some(label) = map.next_entry()? {
+            if labels.len() >= LABELS {
+                return Err(A::Error::custom("a series has too many labels"));
+            }
+            labels.push(label);
+        }
+        Ok(Metric(labels))
+    }
+}
+
+/// Hands on the series of a list one by one, so that memory is that of what is made of them.
+struct Items<'f> {
+    take: &'f mut dyn FnMut(Item) -> Result<(), ReadError>,
+    /// Why one of them was not taken.
+    failed: Option<ReadError>,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Items<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Items<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of series")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(item) = list.next_element()? {
+            if let Err(error) = (self.take)(item) {
+                self.failed = Some(error);
+                return Err(A::Error::custom("a series is not taken"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A time in seconds and a value as text.
@@ -132,35 +200,41 @@ pub fn api(bytes: &[u8], limits: &ReadLimits) -> Result<ApiAnswer, ApiError> {
             let pair: Pair = within.parse(result)?;
             (Value::String(pair.1), Some(time(pair.0)?))
         }
-        "vector" => vector(within.parse(result)?, limits)?,
-        "matrix" => (Value::Matrix(matrix(within.parse(result)?, limits)?), None),
+        "vector" => vector(&within, result, limits)?,
+        "matrix" => (Value::Matrix(matrix(&within, result, limits)?), None),
         kind => return Err(ReadError::whole(format!("The result has the type `{kind}`, which is unknown.")).into()),
     };
     Ok(ApiAnswer { value, time, warnings: body.warnings, infos: body.infos })
 }
 
-/// All samples of a vector have the time of the query; the first one says which.
-fn vector(items: Vec<Item>, limits: &ReadLimits) -> Result<(Value, Option<i64>), ReadError> {
-    counted(items.len(), limits.capacity.series, "series")?;
+/// All samples of a vector have the time of the query. Others may be of any time, so they are refused: one of now among them
+/// would make all the others current.
+fn vector(within: &Within<'_>, result: &str, limits: &ReadLimits) -> Result<(Value, Option<i64>), ReadError> {
     let mut at = None;
-    let mut samples = Vec::with_capacity(items.len());
-    for item in items {
+    let mut samples = Vec::new();
+    within.items(result, &mut |item| {
+        counted(samples.len().saturating_add(1), limits.capacity.series, "series")?;
         let (seconds, value) = match (item.value, item.histogram) {
             (Some(pair), _) => (pair.0, number(&pair.1)?),
             (None, Some(point)) => (point.0, HISTOGRAM),
             (None, None) => return Err(ReadError::whole("A series of the answer has no value.")),
         };
-        at = Some(time(seconds)?);
-        samples.push(Sample { labels: Labels::new(item.metric), value });
-    }
+        let seconds = time(seconds)?;
+        if at.is_some_and(|at| at != seconds) {
+            return Err(ReadError::whole("The samples of the answer are of different times."));
+        }
+        at = Some(seconds);
+        samples.push(Sample { labels: Labels::new(item.metric.0), value });
+        Ok(())
+    })?;
     Ok((Value::Vector(samples), at))
 }
 
-fn matrix(items: Vec<Item>, limits: &ReadLimits) -> Result<Vec<Row>, ReadError> {
-    counted(items.len(), limits.capacity.series, "series")?;
+fn matrix(within: &Within<'_>, result: &str, limits: &ReadLimits) -> Result<Vec<Row>, ReadError> {
     let mut total: usize = 0;
-    let mut rows = Vec::with_capacity(items.len());
-    for item in items {
+    let mut rows = Vec::new();
+    within.items(result, &mut |item| {
+        counted(rows.len().saturating_add(1), limits.capacity.series, "series")?;
         let mut samples = Vec::new();
         for pair in item.values.unwrap_or_default() {
             samples.push((time(pair.0)?, number(&pair.1)?));
@@ -171,8 +245,9 @@ fn matrix(items: Vec<Item>, limits: &ReadLimits) -> Result<Vec<Row>, ReadError> 
         samples.sort_by_key(|(time, _)| *time);
         total = total.saturating_add(samples.len());
         counted(total, limits.capacity.samples, "samples")?;
-        rows.push(Row { labels: Labels::new(item.metric), samples });
-    }
+        rows.push(Row { labels: Labels::new(item.metric.0), samples });
+        Ok(())
+    })?;
     Ok(rows)
 }
 
@@ -198,6 +273,18 @@ impl<'b> Within<'b> {
 
     fn parse<'r, T: Deserialize<'r>>(&self, part: &'r str) -> Result<T, ReadError> {
         serde_json::from_str(part).map_err(|error| self.located(&error))
+    }
+
+    /// Hands on each series of a list.
+    fn items(&self, part: &str, take: &mut dyn FnMut(Item) -> Result<(), ReadError>) -> Result<(), ReadError> {
+        let mut items = Items { take, failed: None };
+        let mut deserializer = serde_json::Deserializer::from_str(part);
+        let read = items.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        match (items.failed, read) {
+            (Some(failed), _) => Err(failed),
+            (None, Err(error)) => Err(self.located(&error)),
+            (None, Ok(())) => Ok(()),
+        }
     }
 
     fn located(&self, error: &serde_json::Error) -> ReadError {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::duration::Millis;
 use crate::eval::Value;
-use crate::series::{Builder, HISTOGRAM, STALE, Series};
+use crate::series::{Builder, Capacity, HISTOGRAM, STALE, Series};
 use proptest::prelude::*;
 
 /// Series as lines, to compare.
@@ -91,6 +91,23 @@ fn api_answers_are_read() {
 }
 
 #[test]
+fn a_series_has_a_bounded_number_of_labels() {
+    let labels: Vec<String> = (0..2_000).map(|number| format!("\"l{number}\":\"x\"")).collect();
+    let answer = |count: usize| {
+        let metric = labels[..count].join(",");
+        format!(
+            r#"{{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{{{metric}}},"value":[1,"1"]}}]}}}}"#
+        )
+    };
+    assert!(api(answer(1_000).as_bytes(), &ReadLimits::default()).is_ok());
+    let error = api(answer(1_001).as_bytes(), &ReadLimits::default()).unwrap_err();
+    assert!(error.to_string().contains("too many labels"), "{error}");
+    let few = ReadLimits { capacity: Capacity { series: 1, ..Capacity::default() }, ..ReadLimits::default() };
+    let two = br#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"1"]},{"value":[1,"1"]}]}}"#;
+    assert!(api(two, &few).unwrap_err().to_string().contains("more than 1 series"));
+}
+
+#[test]
 fn api_errors_are_errors() {
     let limits = ReadLimits::default();
     let refused = api(br#"{"status":"error","errorType":"execution","error":"no"}"#, &limits).unwrap_err();
@@ -101,6 +118,12 @@ fn api_errors_are_errors() {
         (b"{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1]}}", (1, 62)),
         (b"{\"status\":\"success\",\"data\":{\"resultType\":\"cube\",\"result\":[1]}}", (1, 1)),
         (b"<html>", (1, 1)),
+        // One sample of now must not make others current.
+        (
+            br#"{"status":"success","data":{"resultType":"vector","result":[
+                {"metric":{"a":"b"},"value":[1,"1"]},{"metric":{},"value":[1700000000,"1"]}]}}"#,
+            (1, 1),
+        ),
     ] {
         match api(input, &limits) {
             Err(ApiError::Form(error)) => assert_eq!((error.line, error.column), place, "{error}"),

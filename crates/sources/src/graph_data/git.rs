@@ -99,7 +99,7 @@ impl GitTree {
             },
         };
         for name in names_of(prefix) {
-            let below = match entries(&root.content, root.id_bytes).remove(name) {
+            let below = match entries(&root.content, root.id_bytes)?.remove(name) {
                 Some(Entry { kind: EntryKind::Directory, object }) => tree(&object)?,
                 _ => None,
             };
@@ -108,7 +108,7 @@ impl GitTree {
             };
             root = below;
         }
-        let root = entries(&root.content, root.id_bytes);
+        let root = entries(&root.content, root.id_bytes)?;
         let count = root.len();
         Ok(GitTree { git, directories: BTreeMap::from([(Vec::new(), root)]), entries: count, failure: None })
     }
@@ -150,7 +150,7 @@ impl GitTree {
                 _ => return Ok(None),
             };
             let tree = self.small_object(&entry.object, ObjectKind::Tree, TREE_BYTES)?;
-            let found = entries(&tree.content, tree.id_bytes);
+            let found = entries(&tree.content, tree.id_bytes).inspect_err(|why| self.failure = Some(why.clone()))?;
             self.entries = self.entries.saturating_add(found.len());
             if self.entries > ENTRIES {
                 let why = format!("its directories have more than {ENTRIES} entries");
@@ -197,9 +197,11 @@ impl FileTree for GitTree {
 }
 
 /// The entries of a tree object: for each a mode in octal digits, a space, a name, a zero byte, and the id of an object.
-fn entries(mut content: &[u8], id_bytes: usize) -> BTreeMap<Vec<u8>, Entry> {
+/// What is left over may be a block or a risk, so it refuses the whole.
+fn entries(mut content: &[u8], id_bytes: usize) -> Result<BTreeMap<Vec<u8>, Entry>, String> {
     let mut entries = BTreeMap::new();
-    while let Some((mode, name, id, rest)) = next_entry(content, id_bytes) {
+    while !content.is_empty() {
+        let (mode, name, id, rest) = next_entry(content, id_bytes).ok_or("a directory object is damaged")?;
         content = rest;
         let kind = match mode {
             b"40000" | b"040000" => EntryKind::Directory,
@@ -217,7 +219,7 @@ fn entries(mut content: &[u8], id_bytes: usize) -> BTreeMap<Vec<u8>, Entry> {
         let kind = if twice { EntryKind::Other("in its directory twice") } else { kind };
         entries.insert(name.to_vec(), Entry { kind, object });
     }
-    entries
+    Ok(entries)
 }
 
 type Parts<'c> = (&'c [u8], &'c [u8], &'c [u8], &'c [u8]);

@@ -4,6 +4,7 @@
 //! do not know and fail on what they do not expect. Start at [`Cluster::connect`].
 
 mod access_review;
+mod bounded;
 mod catalog;
 mod service_account;
 mod watch;
@@ -18,6 +19,7 @@ use kube::core::Request;
 use serde_json::Value;
 
 pub use access_review::User;
+pub use bounded::{PAGE_BYTES, PAGE_MEMORY};
 pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
 pub use service_account::{ServiceAccountName, ServiceAccountNameError};
@@ -99,6 +101,14 @@ pub enum ClusterError {
         /// What the server said.
         why: String,
     },
+    /// The answer is larger than is read.
+    #[error("the list of {resource} is larger than {limit} bytes, or takes more memory than that is worth")]
+    AnswerTooLarge {
+        /// What was listed.
+        resource: String,
+        /// The bytes that are read.
+        limit: usize,
+    },
     /// Anything else the API server answered.
     #[error("cannot {verb} {resource}: {why}")]
     Api {
@@ -122,6 +132,7 @@ impl ClusterError {
             ClusterError::NoSuchKind { .. } => "no_such_kind",
             ClusterError::Conflict { .. } => "conflict",
             ClusterError::Refused { .. } => "refused",
+            ClusterError::AnswerTooLarge { .. } => "answer_too_large",
             ClusterError::Api { .. } => "api",
         }
     }
@@ -264,14 +275,8 @@ impl Cluster {
         let request = Request::new(resource.path(namespace))
             .list(&parameters)
             .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
-        let mut list = self.within(LONG_ANSWER, self.client.request::<Value>(request), failed).await?;
-        let next = list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()).map(str::to_owned);
-        let items = match list["items"].take() {
-            Value::Array(items) => items,
-            _ => Vec::new(),
-        };
-        let items = items.into_iter().map(|item| resource.stamp(item)).collect();
-        Ok(Page { items, next })
+        let list = self.within(LONG_ANSWER, self.client.request::<Value>(request), failed).await?;
+        Ok(Page::of_list(list, resource))
     }
 
     /// The answer, if it comes in time: a server that hangs takes requests and never says a word.
@@ -338,6 +343,17 @@ pub struct Page {
     pub items: Vec<Value>,
     /// Where the next page starts, if there is one.
     pub next: Option<String>,
+}
+
+impl Page {
+    fn of_list(mut list: Value, resource: &Resource) -> Self {
+        let next = list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()).map(str::to_owned);
+        let items = match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        Page { items: items.into_iter().map(|item| resource.stamp(item)).collect(), next }
+    }
 }
 
 /// All causes, from what was tried to what went wrong.

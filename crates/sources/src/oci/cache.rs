@@ -12,6 +12,7 @@ use clearway_core::Digest;
 
 use super::OciError;
 use super::release::{Release, Why};
+use crate::confined::read_regular_file;
 use crate::files::write_atomically;
 
 /// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.
@@ -143,11 +144,7 @@ impl Files {
     }
 
     fn read(&self, file: &Path, digest: &Digest) -> Option<Vec<u8>> {
-        let path = self.directory.join(file);
-        if fs::metadata(&path).ok()?.len() > FILE_BYTES {
-            return None;
-        }
-        let mut bytes = fs::read(path).ok()?;
+        let mut bytes = read_regular_file(&self.directory.join(file), FILE_BYTES).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let rest = bytes.split_off(end + 1);
         (bytes == heading(digest, &rest).as_bytes()).then_some(rest)

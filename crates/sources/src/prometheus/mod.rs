@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use clearway_core::Timestamp;
+use clearway_core::{Timestamp, redacted};
 use clearway_promql::Millis;
 use clearway_promql::eval::Value;
 use clearway_promql::read::{self, ApiAnswer, ApiError, ReadLimits};
@@ -158,8 +158,18 @@ impl Prometheus {
 
     /// The value of a query at a time, or now.
     pub async fn instant(&self, query: &str, at: Option<Timestamp>) -> Result<Answered, PrometheusError> {
+        self.instant_within(query, at, self.options.body_bytes).await
+    }
+
+    /// The same from an answer of so many bytes at most.
+    async fn instant_within(
+        &self,
+        query: &str,
+        at: Option<Timestamp>,
+        bytes: u64,
+    ) -> Result<Answered, PrometheusError> {
         let time = at.map(|at| at.as_seconds().to_string());
-        self.ask(query, time, self.options.body_bytes).await.map(|(answered, _)| answered)
+        self.ask(query, time, bytes.min(self.options.body_bytes)).await.map(|(answered, _)| answered)
     }
 
     /// The value of a query at a time in milliseconds, and how many bytes the answer had.
@@ -296,7 +306,9 @@ impl Prometheus {
         if error.is_timeout() && !error.is_connect() {
             return self.late();
         }
-        PrometheusError::Unreachable { url: self.shown(), why: http::why(error, &self.http) }
+        // Whatever failed may have quoted the address, or one that it was sent to.
+        let why = redacted(&http::why(error, &self.http)).into_owned();
+        PrometheusError::Unreachable { url: self.shown(), why }
     }
 }
 

@@ -13,6 +13,10 @@ use clearway_promql::eval::Value;
 
 use super::{Answered, Prometheus, PrometheusError, PrometheusOptions, QUERY};
 
+/// Bytes of the answer to the query of a rule, which means one number. Several queries are asked at one time, and all of them
+/// together must not take the memory of a container.
+const RULE_BYTES: u64 = 1 << 20;
+
 impl Prometheus {
     /// Asks for the value of a query at a time, or as of the moment it is answered, which is told by the clock.
     pub async fn observe(
@@ -21,7 +25,7 @@ impl Prometheus {
         at: Option<Timestamp>,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Observation<Value>, Failure> {
-        let answer = self.instant(query, at).await;
+        let answer = self.instant_within(query, at, RULE_BYTES).await;
         let observed_at = at.unwrap_or_else(clock);
         let failure = |failure: Failure| Failure {
             observed_at: Some(observed_at),
@@ -82,7 +86,7 @@ impl Prometheus {
 impl PrometheusError {
     /// The failure of a rule that asked. What Prometheus says may quote labels, so only its class is repeated; an
     /// evaluation that fails does so wherever the samples are, and is described in the words of a snapshot.
-    fn failure(&self) -> Failure {
+    pub(crate) fn failure(&self) -> Failure {
         let class = self.class();
         let message = match self {
             PrometheusError::Refused { .. } if class == FailureClass::Evaluation => {

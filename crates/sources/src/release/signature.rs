@@ -14,8 +14,6 @@
 //!
 //! Keys are public keys in PEM: ECDSA on P-256 (cosign's own) or P-384, Ed25519, and RSA from 2048 bits on.
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use base64::Engine as _;
@@ -28,7 +26,7 @@ use webpki::RawPublicKeyEntity;
 
 use super::error::ReleaseError;
 use super::{Fetched, Reference, Registries};
-use crate::confined::ConfinedDirectory;
+use crate::confined::{ConfinedDirectory, read_regular_file};
 use crate::file_tree::ReadError;
 use crate::oci::{self, Attached};
 
@@ -98,7 +96,8 @@ impl Key {
     /// Reads the public keys of a file.
     pub fn file(path: &Path) -> Result<Vec<Self>, KeyError> {
         let name = path.display().to_string();
-        let pem = bounded(path).map_err(|error| KeyError { name: name.clone(), why: error.to_string() })?;
+        let pem = read_regular_file(path, FILE_BYTES)
+            .map_err(|error| KeyError { name: name.clone(), why: error.to_string() })?;
         Key::read(&name, &pem)
     }
 
@@ -203,15 +202,6 @@ fn beside(path: &Path) -> Result<Signatures, ReleaseError> {
     // What is no base64 is still a signature that nobody vouches for: such a release is not unsigned.
     let signature = |line| Signature { payload: None, signature: STANDARD.decode(line).unwrap_or_default() };
     Ok(lines.map(signature).collect())
-}
-
-fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    File::open(path)?.take(FILE_BYTES + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > FILE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {FILE_BYTES} bytes")));
-    }
-    Ok(content)
 }
 
 #[cfg(test)]

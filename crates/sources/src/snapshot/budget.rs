@@ -1,60 +1,57 @@
-//! How much memory the files of a snapshot may take once they are read. What is above it is neither read nor written.
-//!
-//! Bytes alone do not bound it: `[{"a":0},{"a":0}]` takes eighty times its length, because every map has room for several
-//! fields. So maps, lists and values are counted in the text, before memory is taken for them.
+//! How much memory the files of a snapshot may take once they are read. What is above it is neither collected, read nor
+//! written.
 
 use clearway_promql::read::ReadLimits;
 use clearway_promql::series::Capacity;
 
+use crate::json_size::JsonSize;
+
 /// Bytes of all files of a snapshot.
 pub(super) const BYTES: u64 = 64 << 20;
+/// Bytes of a snapshot for what is not objects or series: the manifest and the definitions.
+pub(super) const MARGIN: usize = 8 << 20;
 /// Bytes that the objects of all kinds take in memory: about 30,000 pods.
 const MEMORY: usize = 256 << 20;
-/// What a map with fields takes, without the texts in it.
-const MAP: usize = 700;
-/// What each value after the first one of a list or map takes.
-const VALUE: usize = 80;
+/// Bytes of memory for the objects of all kinds while they are collected: with a second copy, whose names are replaced, all
+/// of it stays below 512 MiB.
+const COLLECTED_MEMORY: usize = 192 << 20;
 
 /// What is left for the objects of a snapshot.
 #[derive(Debug, Clone)]
-pub(super) struct Budget {
-    left: usize,
+pub(crate) struct Budget {
+    bytes: usize,
+    memory: usize,
 }
 
 impl Budget {
+    /// For objects that are read from files, whose bytes were counted when they were opened.
     pub(super) fn new() -> Self {
-        Budget { left: MEMORY }
+        Budget { bytes: usize::MAX, memory: MEMORY }
+    }
+
+    /// For objects that are collected from a cluster.
+    pub(crate) fn for_collecting() -> Self {
+        let bytes = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_sub(MARGIN);
+        Budget { bytes, memory: COLLECTED_MEMORY }
     }
 
     #[cfg(test)]
-    pub(super) fn of(left: usize) -> Self {
-        Budget { left }
+    pub(crate) fn of(memory: usize) -> Self {
+        Budget { bytes: usize::MAX, memory }
     }
 
     /// Takes what a JSON text will need; says why there is not enough.
     pub(super) fn take(&mut self, json: &[u8]) -> Result<(), String> {
-        let needed = memory_of(json);
-        let left = self.left.checked_sub(needed);
-        self.left = left.ok_or_else(|| format!("the objects take more than {} MiB of memory", MEMORY >> 20))?;
-        Ok(())
+        let taken = self.take_size(&JsonSize::of_text(json));
+        taken.ok_or_else(|| format!("the objects take more than {} MiB of memory", MEMORY >> 20))
     }
-}
 
-/// About how much memory a JSON text takes once it is read.
-fn memory_of(json: &[u8]) -> usize {
-    let (mut memory, mut in_text, mut escaped) = (json.len(), false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'{' => memory = memory.saturating_add(MAP),
-            b'[' | b',' => memory = memory.saturating_add(VALUE),
-            _ => {}
-        }
+    /// Takes what a value needs; nothing is taken if there is not enough.
+    pub(crate) fn take_size(&mut self, size: &JsonSize) -> Option<()> {
+        let (bytes, memory) = (self.bytes.checked_sub(size.bytes)?, self.memory.checked_sub(size.memory)?);
+        *self = Budget { bytes, memory };
+        Some(())
     }
-    memory
 }
 
 /// How many series a snapshot may hold: twice what is collected.
@@ -68,15 +65,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_and_values_are_counted_where_they_are_no_text() {
-        for (json, maps, values) in
-            [("{}", 1, 0), (r#"[{"a":0},{"a":0}]"#, 2, 2), (r#"{"a":"{[,\"{,","b":[1,2]}"#, 1, 3), (r#""\\","#, 0, 1)]
-        {
-            assert_eq!(memory_of(json.as_bytes()), json.len() + maps * MAP + values * VALUE, "{json}");
-        }
-        let mut budget = Budget { left: 2 * MAP };
+    fn what_fits_still_fits_after_something_that_does_not() {
+        let needed = JsonSize::of_text(b"{}").memory;
+        let mut budget = Budget::of(2 * needed - 2);
         assert_eq!(budget.take(b"{}"), Ok(()));
         assert!(budget.take(b"{}").unwrap_err().contains("MiB of memory"));
-        assert_eq!(budget.take(b"0"), Ok(()), "what fits still fits");
+        assert_eq!(budget.take(b"0"), Ok(()));
     }
 }

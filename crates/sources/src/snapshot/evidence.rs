@@ -31,12 +31,16 @@ pub fn object_evidence(
             continue;
         }
         let is_whole = found.selection == Selection::default();
-        let Selection { namespace, name, labels, only } = found.selection;
-        if !only.is_empty() {
+        let Selection { namespace, name, labels, only, not_read } = found.selection;
+        let named =
+            |name: ObjectName| ObjectRequest { kind: kind.clone(), namespace: name.namespace, name: Some(name.name) };
+        if !only.is_empty() || !not_read.is_empty() {
             for one in only {
                 let items = found.items.iter().filter(|item| one.names(item)).cloned().collect();
-                let ObjectName { namespace, name } = one;
-                objects.found(ObjectRequest { kind: kind.clone(), namespace, name: Some(name) }, items);
+                objects.found(named(one), items);
+            }
+            for one in not_read {
+                objects.fail_request(named(one.name), Unread::of_words(&one.why).failure(&kind));
             }
         } else if kind.is_config_map() {
             // All of them without their data, which is not known to be absent.

@@ -48,6 +48,7 @@ use clearway_promql::{Millis, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use budget::Budget;
 pub use collect::crds;
 pub use evidence::object_evidence;
 pub use manifest::MANIFEST;
@@ -57,7 +58,7 @@ pub use strip::strip;
 pub use write::{to_archive, to_files, write};
 
 use crate::collector::Unread;
-use crate::prometheus::{Collected, Need, Needs, Window};
+use crate::prometheus::{Collected, LeftOut, Need, Needs, Window};
 
 /// The schema that is written: its first number, and the second.
 pub const SCHEMA: (u32, u32) = (1, 0);
@@ -101,10 +102,12 @@ impl Snapshot {
     /// Puts in what a Prometheus gave. If it gave nothing of what was wanted, the series are not collected.
     pub fn set_series(&mut self, collected: Collected) {
         let Collected { series, complete, left_out } = collected;
-        let first = left_out.first().map(|left| left.why.to_string());
+        // A snapshot is handed to others, and what Prometheus says may quote values of the cluster.
+        let why = |left: &LeftOut| left.why.failure().message;
+        let first = left_out.first().map(why);
         self.left_out.extend(left_out.into_iter().map(|left| {
             let what = format!("{}[{}]", left.window.selector, Millis(left.window.width));
-            Omission { what, why: left.why.to_string() }
+            Omission { what, why: why(&left) }
         }));
         self.series = match first {
             Some(why) if complete.is_empty() => Part::NotCollected { why },
@@ -251,6 +254,19 @@ pub struct Selection {
     /// Only these, and of each it is known whether it is there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<ObjectName>,
+    /// Those that were asked for by name and could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_read: Vec<UnreadName>,
+}
+
+/// An object that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnreadName {
+    /// Which one.
+    #[serde(flatten)]
+    pub name: ObjectName,
+    /// Why, in the words of [`Unread`].
+    pub why: String,
 }
 
 /// Which objects are meant by a name.
@@ -261,6 +277,15 @@ pub struct ObjectName {
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(&self.name)
+    }
 }
 
 impl ObjectName {

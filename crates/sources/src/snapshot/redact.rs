@@ -98,10 +98,9 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
     let mut names = Names { options, key, id, kept: BTreeSet::new(), known: BTreeMap::new() };
     let mut redacted = snapshot.clone();
     redacted.redacted = true;
-    let stripped = |items: &Vec<Value>| items.iter().filter_map(strip).collect::<Vec<_>>();
     for part in redacted.objects.values_mut() {
         if let Part::Collected(objects) = part {
-            objects.items = stripped(&objects.items);
+            objects.items = std::mem::take(&mut objects.items).into_iter().filter_map(strip).collect();
         }
     }
     // First all that is to be replaced, so that it is replaced everywhere.
@@ -134,7 +133,9 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
             Part::NotCollected { why } => *why = names.text(why),
             Part::Collected(objects) => {
                 let selection = &mut objects.selection;
-                let only = selection.only.iter_mut().flat_map(|one| one.namespace.iter_mut().chain([&mut one.name]));
+                let unread = selection.not_read.iter_mut().map(|one| &mut one.name);
+                let by_name = selection.only.iter_mut().chain(unread);
+                let only = by_name.flat_map(|one| one.namespace.iter_mut().chain([&mut one.name]));
                 for text in only.chain(&mut selection.namespace).chain(&mut selection.name) {
                     let stays = names.is_common(text) || names.kept.contains(text);
                     *text = if stays { text.clone() } else { names.hash(text) };

@@ -6,6 +6,8 @@
 use clearway_advice::evidence::{ObjectKind, REMOVED};
 use serde_json::{Map, Value};
 
+use crate::json_size::JsonSize;
+
 /// Fields that hold contents, of whatever object.
 const CONTENTS: [&str; 3] = ["data", "stringData", "binaryData"];
 /// How names of fields and variables end that hold secrets, in lower case and without `_`, `-` and `.`.
@@ -26,6 +28,19 @@ const SECRETS: [&str; 14] = [
     "kubeconfig",
 ];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Bytes of memory that JSON inside a text may take while it is looked into. Larger ones are removed as a whole.
+const JSON_IN_TEXT: usize = 8 << 20;
+
+/// Where in an object a value stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// How often JSON inside a text is still looked into. Deeper ones are removed.
+    texts: u8,
+    /// In the schema of a definition, where `env` is the name of a field and not a list of variables.
+    in_schema: bool,
+}
+
+const TOP: Place = Place { texts: 3, in_schema: false };
 
 /// Whether objects of a kind are secrets as a whole and never kept, whatever their group.
 fn is_secret_kind(kind: &str) -> bool {
@@ -33,20 +48,20 @@ fn is_secret_kind(kind: &str) -> bool {
 }
 
 /// The object without what is never kept; nothing if nothing of it is.
-pub fn strip(object: &Value) -> Option<Value> {
+pub fn strip(mut object: Value) -> Option<Value> {
     let kind = object["kind"].as_str().unwrap_or_default();
     if is_secret_kind(kind) || kind.strip_suffix("List").is_some_and(is_secret_kind) {
         return None;
     }
-    let mut object = object.clone();
+    let config_map = kind == "ConfigMap";
     let mut kept = Vec::new();
     if let Value::Object(fields) = &mut object {
-        if kind == "ConfigMap" {
+        if config_map {
             kept = ["data", "binaryData"].into_iter().filter_map(|name| fields.remove_entry(name)).collect();
         }
         remove_contents(fields);
     }
-    clean(&mut object);
+    clean(&mut object, TOP);
     if let Value::Object(fields) = &mut object {
         for (name, mut content) in kept {
             clean_content(&name, &mut content);
@@ -56,27 +71,37 @@ pub fn strip(object: &Value) -> Option<Value> {
     Some(object)
 }
 
-/// The data of a `ConfigMap`: files that may be JSON or lines of `key: value`, and bytes that cannot be looked into.
+/// The data of a `ConfigMap`: files, and bytes that cannot be looked into.
 fn clean_content(name: &str, content: &mut Value) {
     let Value::Object(files) = content else { return };
     for (file, content) in files {
         let Value::String(text) = content else { continue };
         if name == "binaryData" || is_secret_name(file) {
             REMOVED.clone_into(text);
-            continue;
+        } else {
+            clean_file(text, TOP);
         }
-        match serde_json::from_str::<Value>(text).ok().filter(|value| value.is_object() || value.is_array()) {
-            Some(was) => {
-                let mut value = was.clone();
-                clean(&mut value);
-                if value != was {
-                    *text = value.to_string();
-                }
-            }
-            None => *text = text.split_inclusive('\n').map(clean_line).collect(),
-        }
-        clean_text(text);
     }
+}
+
+/// A text that may be JSON, or lines of `key: value`.
+fn clean_file(text: &mut String, place: Place) {
+    if text.trim_start().starts_with(['{', '[']) {
+        let small = JsonSize::of_text(text.as_bytes()).memory <= JSON_IN_TEXT;
+        let Some(texts) = place.texts.checked_sub(1).filter(|_| small) else {
+            return REMOVED.clone_into(text);
+        };
+        if let Ok(was) = serde_json::from_str::<Value>(text) {
+            let mut value = was.clone();
+            clean(&mut value, Place { texts, ..place });
+            if value != was {
+                *text = value.to_string();
+            }
+            return clean_text(text);
+        }
+    }
+    *text = text.split_inclusive('\n').map(clean_line).collect();
+    clean_text(text);
 }
 
 /// A line of a configuration file: the key says what the value is.
@@ -101,11 +126,11 @@ pub(super) fn strip_text(text: &str) -> String {
     text
 }
 
-/// Recursion is safe: readers of JSON refuse what is nested more than 128 deep.
-fn clean(value: &mut Value) {
+/// Recursion is safe: readers of JSON refuse what is nested more than 128 deep, and JSON in texts is looked into a few times.
+fn clean(value: &mut Value, place: Place) {
     match value {
-        Value::Object(fields) => clean_fields(fields),
-        Value::Array(items) => clean_items(items),
+        Value::Object(fields) => clean_fields(fields, place),
+        Value::Array(items) => clean_items(items, place),
         Value::String(text) => clean_text(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -118,45 +143,71 @@ fn remove_contents(fields: &mut Map<String, Value>) {
     }
 }
 
-/// The values of a container's environment variables: nobody can tell by their names which of them are secrets.
-fn remove_values(variables: &mut [Value]) {
-    let values = variables.iter_mut().filter(|variable| variable.get("name").is_some());
-    for value in values.filter_map(|variable| variable.get_mut("value")) {
-        *value = REMOVED.into();
+/// The values of environment variables and arguments of builds: nobody can tell by their names which of them are secrets.
+/// They are lists of `{name, value}`, or maps.
+fn remove_values(field: &str, variables: &mut Value) {
+    let field = field.to_ascii_lowercase();
+    match variables {
+        Value::Array(items) if field.contains("env") || field.contains("buildargs") => {
+            let values = items.iter_mut().filter(|item| item.get("name").is_some());
+            for value in values.filter_map(|item| item.get_mut("value")) {
+                *value = REMOVED.into();
+            }
+        }
+        Value::Object(values) if matches!(field.as_str(), "env" | "buildargs") => {
+            for value in values.values_mut().filter(|value| !value.is_object() && !value.is_array()) {
+                *value = REMOVED.into();
+            }
+        }
+        _ => {}
     }
 }
 
-fn clean_fields(fields: &mut Map<String, Value>) {
+fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
     fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | LAST_APPLIED));
     // Objects within objects, as in a list or a template.
     if fields.get("kind").and_then(Value::as_str).is_some_and(|kind| is_secret_kind(kind) || kind == "ConfigMap") {
         remove_contents(fields);
     }
-    if let Some(Value::Array(variables)) = fields.get_mut("env") {
-        remove_values(variables);
-    }
     // A variable of a container: the name says what the value is.
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
     for (name, value) in fields.iter_mut() {
+        let place = Place { in_schema: place.in_schema || name == "openAPIV3Schema", ..place };
+        if !place.in_schema {
+            remove_values(name, value);
+        }
         let secret = is_secret_name(name) || (secret_variable && name == "value");
         match value {
             Value::String(text) if secret => REMOVED.clone_into(text),
             Value::Array(items) if secret => {
                 items.iter_mut().filter(|item| item.is_string()).for_each(|item| *item = REMOVED.into());
-                clean_items(items);
+                clean_items(items, place);
             }
-            value => clean(value),
+            Value::Object(notes) if name == "annotations" => clean_annotations(notes, place),
+            value => clean(value, place),
+        }
+    }
+}
+
+/// Annotations often hold a whole object, or a configuration, as a text.
+fn clean_annotations(notes: &mut Map<String, Value>, place: Place) {
+    notes.remove(LAST_APPLIED);
+    for (name, value) in notes {
+        match value {
+            Value::String(text) if is_secret_name(name) => REMOVED.clone_into(text),
+            Value::String(text) => clean_file(text, place),
+            value => clean(value, place),
         }
     }
 }
 
 /// Items of a list, which may be the arguments of a program: `--password=x`, or `--password` and then `x`.
-fn clean_items(items: &mut [Value]) {
+fn clean_items(items: &mut [Value], place: Place) {
     let mut secret_next = false;
     for item in items {
         match item {
             Value::String(text) if secret_next && !text.starts_with('-') => REMOVED.clone_into(text),
-            _ => clean(item),
+            _ => clean(item, place),
         }
         secret_next = item.as_str().is_some_and(|text| text.starts_with('-') && is_secret_name(text));
     }
@@ -225,13 +276,13 @@ mod tests {
                 "pem": "-----BEGIN RSA PRIVATE KEY-----\nhunter2",
             },
         });
-        let clean = strip(&dirty).unwrap();
+        let clean = strip(dirty).unwrap();
         let text = clean.to_string();
         assert!(!text.contains("hunter2") && !text.contains("managedFields"), "{text}");
         assert_eq!(text.matches("kept").count(), 5, "{text}");
         assert_eq!(clean["spec"]["httpProxy"], "http://proxy:3128/x, https://b");
-        assert_eq!(strip(&clean), Some(clean));
-        let map = strip(&json!({
+        assert_eq!(strip(clean.clone()), Some(clean));
+        let map = strip(json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"a": "hunter2"},
             "data": {
                 "mode": "kept", "password": "hunter2", "conf.yaml": "mode: kept\npassword: hunter2\n  - apiToken = hunter2",
@@ -244,9 +295,51 @@ mod tests {
         assert!(!text.contains("hunter2") && text.matches("kept").count() == 6, "{text}");
         assert_eq!(map["data"]["conf.yaml"], "mode: kept\npassword: (removed)\n  - apiToken = (removed)");
         assert_eq!(map["data"]["plain.json"], "{ \"mode\":  \"kept\" }", "what has no secret stays as it is");
-        assert_eq!(strip(&map), Some(map));
+        assert_eq!(strip(map.clone()), Some(map));
         for kind in ["Secret", "SecretList", "TokenReview", "OAuthAccessToken"] {
-            assert_eq!(strip(&json!({"kind": kind, "data": {}})), None);
+            assert_eq!(strip(json!({"kind": kind, "data": {}})), None);
         }
+    }
+
+    #[test]
+    fn variables_and_json_in_annotations_are_looked_into() {
+        let inner = json!({"spec": {"password": "hunter2", "mode": "kept"}, "metadata": {"annotations": {
+            "again": "{\"apiToken\": \"hunter2\", \"mode\": \"kept\"}",
+        }}});
+        let clean = strip(json!({
+            "kind": "Thing",
+            "metadata": {"annotations": {
+                "object": inner.to_string(), "lines": "mode: kept\npassword: hunter2", "plain": "kept",
+                "broken": "{password: hunter2",
+            }},
+            "spec": {
+                "env": {"MODE": "hunter2", "NUMBER": 5}, "extraEnvVars": [{"name": "A", "value": "hunter2"}],
+                "buildArgs": [{"name": "A", "value": "hunter2"}], "dockerBuildArgs": [{"name": "B", "value": "hunter2"}],
+                "envFrom": [{"configMapRef": {"name": "kept"}}], "environment": "kept",
+            },
+        }))
+        .unwrap();
+        let text = clean.to_string();
+        assert!(!text.contains("hunter2") && !text.contains("NUMBER\":5"), "{text}");
+        assert_eq!(text.matches("kept").count(), 6, "{text}");
+        assert_eq!(strip(clean.clone()), Some(clean));
+
+        let schema = json!({"env": {"type": "array", "description": "kept"}});
+        let definition =
+            json!({"kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": {"properties": schema}}});
+        assert_eq!(strip(definition.clone()), Some(definition), "a schema has fields of these names");
+    }
+
+    #[test]
+    fn json_in_texts_takes_a_bounded_amount_of_memory() {
+        let many = format!("[{}0]", "{\"a\":0},".repeat(100_000));
+        let map = strip(json!({"kind": "ConfigMap", "data": {"many": many}})).unwrap();
+        assert_eq!(map["data"]["many"], REMOVED);
+        let mut nested = json!({"password": "hunter2"});
+        for _ in 0..6 {
+            nested = json!({"annotations": {"a": nested.to_string()}});
+        }
+        let text = strip(json!({"metadata": nested})).unwrap().to_string();
+        assert!(text.contains(REMOVED) && !text.contains("hunter2"), "{text}");
     }
 }

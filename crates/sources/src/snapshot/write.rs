@@ -10,15 +10,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use super::budget::{BYTES, Budget};
+use super::budget::{BYTES, Budget, MARGIN};
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
 use super::strip::strip_text;
 use crate::collector::Unread;
 
 use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, strip};
-
-/// Bytes of a snapshot for what is not objects or series: the manifest and the definitions.
-const MARGIN: usize = 8 << 20;
 
 /// The files of a snapshot, without what is never kept. Objects that are more than a snapshot may hold are left out, and
 /// said not to be collected: it could not be read again.
@@ -45,9 +42,11 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
             Entry { not_collected: Some(Unread::Unsupported.to_string()), digest: None }
         } else {
             listed(part, |objects| {
-                let mut items: Vec<Value> = objects.items.iter().filter_map(strip).map(sorted).collect();
-                items.sort_by_cached_key(place_of);
-                file(&mut files, &name, lines(&items))
+                // One copy at a time: all objects together may take much of the memory there is.
+                let stripped = objects.items.iter().cloned().filter_map(strip).map(sorted);
+                let mut items: Vec<Line> = stripped.map(|item| Line::of(&item)).collect();
+                items.sort();
+                file(&mut files, &name, lines(items.iter().map(|line| line.text.as_str())))
             })
         };
         let size = files.get(&name).map_or(0, Vec::len);
@@ -73,7 +72,8 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
     let crds = listed(&snapshot.crds, |crds| {
         let mut crds = crds.clone();
         crds.sort();
-        file(&mut files, CRDS, lines(&crds.iter().map(|crd| json!(crd)).collect::<Vec<_>>()))
+        let texts: Vec<String> = crds.iter().map(|crd| json!(crd).to_string()).collect();
+        file(&mut files, CRDS, lines(texts.iter().map(String::as_str)))
     });
     let omission = |out: &Omission| Omission { what: strip_text(&out.what), why: strip_text(&out.why) };
     let mut left_out: Vec<Omission> = snapshot.left_out.iter().map(omission).collect();
@@ -157,20 +157,29 @@ fn file(files: &mut Files, name: &str, content: Vec<u8>) -> Digest {
 }
 
 /// One item a line, so that two snapshots can be compared.
-fn lines(items: &[Value]) -> Vec<u8> {
+fn lines<'t>(items: impl Iterator<Item = &'t str>) -> Vec<u8> {
     let mut text = String::from("{\"items\":[");
-    for (index, item) in items.iter().enumerate() {
+    for (index, item) in items.enumerate() {
         text.push_str(if index == 0 { "\n" } else { ",\n" });
-        text.push_str(&item.to_string());
+        text.push_str(item);
     }
     text.push_str("\n]}\n");
     text.into_bytes()
 }
 
-/// The order of objects: by namespace and name, and by all of it where that is not enough.
-fn place_of(item: &Value) -> (String, String, String) {
-    let text = |name: &str| item["metadata"][name].as_str().unwrap_or_default().to_owned();
-    (text("namespace"), text("name"), item.to_string())
+/// An object as it is written. Objects are in the order of namespace and name, and of all they say where that is not enough.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    namespace: String,
+    name: String,
+    text: String,
+}
+
+impl Line {
+    fn of(item: &Value) -> Self {
+        let text = |name: &str| item["metadata"][name].as_str().unwrap_or_default().to_owned();
+        Line { namespace: text("namespace"), name: text("name"), text: item.to_string() }
+    }
 }
 
 /// The same value with its fields in the order of their names, whatever order the reader of JSON keeps.

@@ -133,9 +133,9 @@ impl Store for ClusterStore {
         self.pages(kind, &resource, Some(namespace), None).await
     }
 
-    async fn page(&self, kind: &Kind, namespace: Option<&str>, token: Option<&str>) -> Result<Page, StoreError> {
+    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
         let resource = self.resource(kind).await?;
-        self.cluster.list(&resource, namespace, None, token).await.map_err(|error| named(error, kind))
+        self.cluster.page(&resource, token, objects).await.map_err(|error| named(error, kind))
     }
 
     fn show_command(&self, kind: &ObjectKind) -> Option<String> {

@@ -161,21 +161,26 @@ impl StateDirectory {
         written.map_err(|error| cannot("write", &self.root.join("revision"), &error))
     }
 
-    /// The objects of a kind. One that cannot be read fails the whole: what a list lacks is taken for something that does not
-    /// exist.
+    /// The objects of a kind.
     fn of_kind(&self, kind: &Kind) -> Result<Vec<Value>, StoreError> {
-        let Listed { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
-        if unreadable.is_empty() {
-            return Ok(objects);
-        }
-        let mut named: Vec<String> =
-            unreadable.iter().take(NAMED).map(|one| format!("{}: {}", one.path, one.why)).collect();
-        if unreadable.len() > NAMED {
-            named.push(format!("and {} more", unreadable.len() - NAMED));
-        }
-        let why = format!("the list of {kind} is not complete: {}; mend or remove the file", named.join("; "));
-        Err(StoreError::Refused { why })
+        complete(kind, ObjectFiles::open(&self.root)?.list(kind)?)
     }
+}
+
+/// The objects of a list. One that cannot be read fails the whole: what a list lacks is taken for something that does not
+/// exist.
+fn complete(kind: &Kind, listed: Listed) -> Result<Vec<Value>, StoreError> {
+    let Listed { objects, unreadable } = listed;
+    if unreadable.is_empty() {
+        return Ok(objects);
+    }
+    let mut named: Vec<String> =
+        unreadable.iter().take(NAMED).map(|one| format!("{}: {}", one.path, one.why)).collect();
+    if unreadable.len() > NAMED {
+        named.push(format!("and {} more", unreadable.len() - NAMED));
+    }
+    let why = format!("the list of {kind} is not complete: {}; mend or remove the file", named.join("; "));
+    Err(StoreError::Refused { why })
 }
 
 impl Store for StateDirectory {
@@ -203,12 +208,9 @@ impl Store for StateDirectory {
         Ok(objects)
     }
 
-    async fn page(&self, kind: &Kind, namespace: Option<&str>, _token: Option<&str>) -> Result<Page, StoreError> {
-        let items = match namespace {
-            Some(namespace) => self.list_in(kind, namespace).await?,
-            None => self.list(kind, "").await?,
-        };
-        Ok(Page { items, next: None })
+    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
+        let (listed, next) = ObjectFiles::open(&self.root)?.page(kind, token, objects)?;
+        Ok(Page { items: complete(kind, listed)?, next })
     }
 
     async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {

@@ -11,6 +11,8 @@ use serde_json::Value;
 use super::{Key, Kind, StoreError};
 use crate::confined::ConfinedDirectory;
 use crate::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
+use crate::json_size::JsonSize;
+use crate::kubernetes::PAGE_MEMORY;
 
 /// Bytes of one object as YAML, both to read and to write. An API server takes no larger requests.
 pub const OBJECT_BYTES: usize = 3 << 20;
@@ -18,8 +20,9 @@ pub const OBJECT_BYTES: usize = 3 << 20;
 pub(super) const OBJECTS: &str = "objects";
 /// Levels of nesting in one object: twice what the deepest of the known definitions has.
 const DEPTH: usize = 64;
-/// Values in one object: more than fit into its bytes, so that its size is the only bound.
-const VALUES: usize = OBJECT_BYTES;
+/// Values and keys in one object: a definition of a kind that is as large as may be has a third of them. Bytes alone are no
+/// bound on memory, because the smallest map takes hundreds of times its text.
+const VALUES: usize = 300_000;
 /// Values behind anchors. No file that is written here has any; one that a person wrote has a few.
 const ALIASED: usize = 10_000;
 
@@ -90,31 +93,65 @@ impl ObjectFiles {
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         for namespace in self.directories(&directory, &mut listed.unreadable)? {
             let below = format!("{directory}/{namespace}");
-            for (name, found) in self.entries(&below, &mut listed.unreadable)? {
-                let Some(stem) = name.strip_suffix(".yaml") else { continue };
-                let place = if namespace == "_" { String::new() } else { namespace.clone() };
-                let key = Key { kind: kind.clone(), namespace: place, name: stem.to_owned() };
-                let object = match found {
-                    Target::Missing => continue,
-                    Target::Directory(_) => Err("it is a directory, not a file".to_owned()),
-                    Target::File(file) => self
-                        .directory
-                        .read(&file, OBJECT_BYTES as u64)
-                        .map_err(too_large_or)
-                        .and_then(|content| parse(&content))
-                        .and_then(|object| belongs(object, &key)),
-                };
-                match object {
-                    Ok(object) => listed.objects.push(object),
-                    Err(why) => listed.unreadable.push(Unreadable {
-                        path: self.root.join(format!("{below}/{name}")).display().to_string(),
-                        name: stem.to_owned(),
-                        why,
-                    }),
-                }
+            for (name, found) in self.entries(&below, None, &mut listed.unreadable)? {
+                self.list_one(kind, &namespace, &name, &found, &mut listed);
             }
         }
         Ok(listed)
+    }
+
+    /// The objects of a kind after the file that `token` names, so many of them at most and within the memory of a page; and
+    /// the token of the next page, if there is one.
+    pub(super) fn page(
+        &mut self,
+        kind: &Kind,
+        token: Option<&str>,
+        objects: u32,
+    ) -> Result<(Listed, Option<String>), StoreError> {
+        let after = token.and_then(|token| token.split_once('/'));
+        let (mut listed, mut memory) = (Listed::default(), 0_usize);
+        let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
+        for namespace in self.directories(&directory, &mut listed.unreadable)? {
+            let after = match after {
+                Some((last, _)) if namespace.as_str() < last => continue,
+                Some((last, name)) if namespace == last => Some(name),
+                _ => None,
+            };
+            let below = format!("{directory}/{namespace}");
+            for (name, found) in self.entries(&below, after, &mut listed.unreadable)? {
+                self.list_one(kind, &namespace, &name, &found, &mut listed);
+                memory =
+                    listed.objects.last().map_or(memory, |last| memory.saturating_add(JsonSize::of_value(last).memory));
+                if listed.objects.len() >= objects as usize || memory > PAGE_MEMORY {
+                    return Ok((listed, Some(format!("{namespace}/{name}"))));
+                }
+            }
+        }
+        Ok((listed, None))
+    }
+
+    fn list_one(&mut self, kind: &Kind, namespace: &str, name: &str, found: &Target, listed: &mut Listed) {
+        let Some(stem) = name.strip_suffix(".yaml") else { return };
+        let place = if namespace == "_" { String::new() } else { namespace.to_owned() };
+        let key = Key { kind: kind.clone(), namespace: place, name: stem.to_owned() };
+        let object = match found {
+            Target::Missing => return,
+            Target::Directory(_) => Err("it is a directory, not a file".to_owned()),
+            Target::File(file) => self
+                .directory
+                .read(file, OBJECT_BYTES as u64)
+                .map_err(too_large_or)
+                .and_then(|content| parse(&content))
+                .and_then(|object| belongs(object, &key)),
+        };
+        match object {
+            Ok(object) => listed.objects.push(object),
+            Err(why) => {
+                let path = format!("{OBJECTS}/{}/{}/{namespace}/{name}", group(kind), kind.kind);
+                let path = self.root.join(path).display().to_string();
+                listed.unreadable.push(Unreadable { path, name: stem.to_owned(), why });
+            }
+        }
     }
 
     /// Every kind that has a directory with something in it, also if none of that can be read.
@@ -148,7 +185,7 @@ impl ObjectFiles {
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         let mut is_there = false;
         for namespace in self.directories(&directory, &mut odd)? {
-            for (name, found) in self.entries(&format!("{directory}/{namespace}"), &mut odd)? {
+            for (name, found) in self.entries(&format!("{directory}/{namespace}"), None, &mut odd)? {
                 if name.strip_suffix(".yaml").is_none() {
                     continue;
                 }
@@ -178,7 +215,7 @@ impl ObjectFiles {
 
     /// The directories in a directory, by name. Files are passed over; anything else is noted.
     pub(super) fn directories(&mut self, path: &str, odd: &mut Vec<Unreadable>) -> Result<Vec<String>, StoreError> {
-        let entries = self.entries(path, odd)?;
+        let entries = self.entries(path, None, odd)?;
         Ok(entries
             .into_iter()
             .filter(|(_, found)| matches!(found, Target::Directory(_)))
@@ -186,9 +223,14 @@ impl ObjectFiles {
             .collect())
     }
 
-    /// What is in a directory, by name, without hidden files; nothing if it is not there. What leads nowhere, or out of the
+    /// What is in a directory after a name, by name, without hidden files; nothing if it is not there. What leads nowhere, or out of the
     /// root, or is no file, is noted.
-    fn entries(&mut self, path: &str, odd: &mut Vec<Unreadable>) -> Result<Vec<(String, Target)>, StoreError> {
+    fn entries(
+        &mut self,
+        path: &str,
+        after: Option<&str>,
+        odd: &mut Vec<Unreadable>,
+    ) -> Result<Vec<(String, Target)>, StoreError> {
         let directory = match resolve(&mut self.directory, b"", path.as_bytes()) {
             Ok(Target::Directory(directory)) => directory,
             Ok(Target::Missing | Target::File(_)) => return Ok(Vec::new()),
@@ -196,7 +238,8 @@ impl ObjectFiles {
         };
         let names = self.directory.names(&directory).map_err(|why| self.refused(path, &why))?;
         let mut found = Vec::new();
-        for name in names.into_iter().filter(|name| !name.starts_with(b".")) {
+        let is_due = |name: &Vec<u8>| after.is_none_or(|after| name.as_slice() > after.as_bytes());
+        for name in names.into_iter().filter(|name| !name.starts_with(b".") && is_due(name)) {
             let shown = printable(&name);
             let entry = match resolve(&mut self.directory, &directory, &name) {
                 Ok(target) => {
@@ -269,6 +312,9 @@ pub(super) fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
     if text.len() > OBJECT_BYTES {
         return Err(StoreError::TooLarge { what: key.to_string(), bytes: text.len(), limit: OBJECT_BYTES });
     }
+    if values(object) > VALUES {
+        return Err(refused(&format!("it has more than {VALUES} values and keys")));
+    }
     Ok(text)
 }
 
@@ -279,6 +325,17 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
         Value::Array(items) => items.iter().any(below),
         Value::Object(fields) => fields.values().any(below),
         _ => false,
+    }
+}
+
+/// The values and keys of a value, of all levels.
+fn values(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(values).fold(1, usize::saturating_add),
+        Value::Object(fields) => {
+            fields.values().map(|value| values(value).saturating_add(1)).fold(1, usize::saturating_add)
+        }
+        _ => 1,
     }
 }
 

@@ -1,4 +1,7 @@
-//! Objects of the real API server, read for rules: kept in a snapshot, or evaluated as they come (U16).
+//! Objects of a store, read for rules: kept in a snapshot, or evaluated as they come (U16).
+
+mod large_objects;
+mod some_objects;
 
 use std::collections::BTreeMap;
 
@@ -13,10 +16,10 @@ use clearway_sources::store::{ClusterStore, Store as _};
 use clearway_testbed::{ClusterOptions, own_cluster, wait_until};
 use serde_json::{Value, json};
 
-async fn connect(kubeconfig: &std::path::Path) -> (Cluster, ClusterStore) {
+async fn connect(kubeconfig: &std::path::Path) -> ClusterStore {
     let connection = Connection { kubeconfig: Some(kubeconfig.to_owned()), context: None, ..Connection::default() };
     let cluster = Cluster::connect(&connection).await.unwrap();
-    (cluster.clone(), ClusterStore::new(cluster, "test"))
+    ClusterStore::new(cluster, "test")
 }
 
 fn request(kind: &str, namespace: Option<&str>, name: Option<&str>) -> ObjectRequest {
@@ -35,11 +38,16 @@ async fn names(store: &ClusterStore, requests: &[ObjectRequest], limits: &Object
 
 /// The plan of a graph with one update whose risk has these rules.
 fn plan(rules: &[Value]) -> Plan {
+    plan_of(&[rules.to_vec()])
+}
+
+/// The plan of a graph with one update with risks that have these rules.
+fn plan_of(risks: &[Vec<Value>]) -> Plan {
+    let risk = |(at, rules): (usize, &Vec<Value>)| json!({"name": format!("R{at}"), "url": "https://example.com", "message": "m", "matchingRules": rules});
+    let risks: Vec<Value> = risks.iter().enumerate().map(risk).collect();
     let graph = json!({
         "nodes": [{"version": "1.0.0", "payload": "a"}, {"version": "1.0.1", "payload": "b"}],
-        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": [
-            {"name": "A", "url": "https://example.com", "message": "m", "matchingRules": rules},
-        ]}],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": risks}],
     });
     let graph = wire::read(graph.to_string().as_bytes(), &Limits::default()).graph.unwrap();
     Plan::new(&graph, &Version::new(1, 0, 0), &Settings::default()).unwrap()
@@ -50,15 +58,13 @@ fn check<T: Send>(_: T) {}
 #[tokio::test]
 async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
     let Some(bed) = own_cluster(&ClusterOptions::api_only()).await else { return };
-    let (cluster, store) = connect(bed.kubeconfig()).await;
-    let catalog = cluster.catalog().await.unwrap();
-    let crd_kind = catalog.find("customresourcedefinitions").unwrap();
+    let store = connect(bed.kubeconfig()).await;
     let limits = ObjectLimits::default();
     let all = [request("Namespace", None, None)];
 
     // Both can be waited for by whoever has several threads.
     check(snapshot_objects(&store, &[&all[0]], &limits));
-    check(crds(&cluster, crd_kind, &limits));
+    check(crds(&store, &limits));
     let mut snapshot = Snapshot::new(clearway_sources::clock::now());
     snapshot.objects = snapshot_objects(&store, &[&all[0]], &limits).await;
     assert!(!format!("{:?}", snapshot.objects).contains("managedFields"));
@@ -72,16 +78,15 @@ async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
         request("ConfigMap", Some("default"), Some("one")),
         request("ConfigMap", Some("default"), Some("nothing")),
         request("ConfigMap", None, Some("one")),
+        request("ConfigMap", Some("default"), None),
     ];
     assert_eq!(names(&store, &named, &limits).await, Ok(vec!["one".to_owned()]));
-    let unnamed = [request("ConfigMap", Some("default"), None)];
-    assert_eq!(names(&store, &unnamed, &limits).await.unwrap_err(), "rules cannot read them");
-    assert_eq!(crds(&cluster, crd_kind, &limits).await, Part::Collected(vec![]));
+    assert_eq!(crds(&store, &limits).await, Part::Collected(vec![]));
 
     // What may not be seen, is too much, or is a secret is unknown, and a kind that is not served is known to be absent.
-    let (stranger_cluster, stranger) = connect(&bed.kubeconfig_for("stranger", None).unwrap()).await;
+    let stranger = connect(&bed.kubeconfig_for("stranger", None).unwrap()).await;
     assert_eq!(names(&stranger, &all, &limits).await.unwrap_err(), "permission denied");
-    assert!(crds(&stranger_cluster, crd_kind, &limits).await.known().is_err());
+    assert!(crds(&stranger, &limits).await.known().is_err());
     for few in [ObjectLimits { count: 1, ..limits.clone() }, ObjectLimits { bytes: 100, ..limits.clone() }] {
         assert_eq!(names(&store, &all, &few).await.unwrap_err(), "too large");
     }
@@ -121,7 +126,7 @@ async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
     ]);
     wait_for_namespaces(&bed).await;
     for kubeconfig in [bed.kubeconfig().to_owned(), bed.kubeconfig_for("stranger", None).unwrap()] {
-        let (_, store) = connect(&kubeconfig).await;
+        let store = connect(&kubeconfig).await;
         let now = clearway_sources::clock::now();
         let parts = snapshot_objects(&store, &plan.object_requests(), &ObjectLimits::default()).await;
         let snapshot = object_evidence(parts, now, "here");
@@ -154,7 +159,7 @@ async fn live_objects_and_those_of_a_snapshot_give_the_same_answers() {
 
 /// The API server makes its namespaces a moment after it is ready.
 async fn wait_for_namespaces(bed: &clearway_testbed::Cluster) {
-    let (_, store) = connect(bed.kubeconfig()).await;
+    let store = connect(bed.kubeconfig()).await;
     wait_until(clearway_testbed::IN_TIME, "the namespaces are there", async || {
         let all = [request("Namespace", None, None)];
         names(&store, &all, &ObjectLimits::default()).await.is_ok_and(|names| names.len() >= 4)

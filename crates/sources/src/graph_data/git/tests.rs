@@ -252,3 +252,14 @@ fn trees_made_by_hand_hide_nothing() {
         }
     }
 }
+
+/// What follows a broken entry may be the block that somebody wants to hide.
+#[test]
+fn a_damaged_directory_is_refused() {
+    let good = [b"100644 a\0".as_slice(), &[1; 20], b"40000 b\0", &[2; 20]].concat();
+    assert_eq!(entries(&good, 20).unwrap().len(), 2);
+    assert!(entries(b"", 20).unwrap().is_empty());
+    for damaged in [&good[..good.len() - 1], &good[..30], b"x", &[good.as_slice(), b"100644 c"].concat()] {
+        assert_eq!(entries(damaged, 20), Err("a directory object is damaged".to_owned()));
+    }
+}

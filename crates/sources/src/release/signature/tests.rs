@@ -176,3 +176,11 @@ fn keys_to_sign_with_are_read_or_said_to_be_none() {
         assert!(error.starts_with("key.pem: ") && error.contains(want), "{pem}: {error}");
     }
 }
+
+#[test]
+fn a_pipe_for_a_key_is_not_waited_for() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("key.pem");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    assert!(Key::file(&path).unwrap_err().to_string().contains("it is a named pipe, not a file"));
+}

@@ -1,0 +1,182 @@
+//! Which answers of the update service were begun to be assessed and never done: each of them may have ended a process.
+//!
+//! A publisher can make every answer differ from the last one, or send a good one in between. So besides the attempts on each
+//! answer, those on all new answers of a day count: after two of them the next new answer waits, each time twice as
+//! long. What is known already is used meanwhile.
+
+use std::time::Duration;
+
+use clearway_core::{Digest, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How often an answer may end a process before it is set aside.
+const ATTEMPTS: usize = 2;
+/// Attempts that are remembered.
+const REMEMBERED: usize = 16;
+/// How long an attempt counts against other answers.
+const DAY: Duration = Duration::from_hours(24);
+/// How long an attempt counts against a cached answer, which was assessed before: what ends every process does so sooner, and
+/// a process may also end for other reasons.
+const HOUR: Duration = Duration::from_hours(1);
+/// How long the next new answer waits after the second attempt.
+const FIRST_WAIT: Duration = Duration::from_mins(10);
+/// How long it waits at most.
+const LONGEST_WAIT: Duration = Duration::from_hours(6);
+
+/// Attempts that were not done, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Attempts(Vec<Attempt>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Attempt {
+    digest: Digest,
+    at: Timestamp,
+    /// Whether the answer was assessed by an earlier process.
+    #[serde(default)]
+    cached: bool,
+}
+
+/// Whether an answer is assessed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    Assess,
+    /// It ended two processes.
+    SetAside,
+    /// So many processes ended while they assessed new answers, whichever those were.
+    Wait {
+        until: Timestamp,
+        ended: usize,
+    },
+}
+
+impl Attempts {
+    /// Decides about a new answer.
+    pub(super) fn decide(&self, digest: &Digest, now: Timestamp) -> Decision {
+        if self.count(digest, |one| !one.cached || now.since(one.at) < HOUR) >= ATTEMPTS {
+            return Decision::SetAside;
+        }
+        let recent: Vec<&Attempt> = self.0.iter().filter(|one| !one.cached && now.since(one.at) < DAY).collect();
+        let Some(last) = recent.iter().map(|one| one.at).max().filter(|_| recent.len() >= ATTEMPTS) else {
+            return Decision::Assess;
+        };
+        let doubled = u32::try_from(recent.len().saturating_sub(ATTEMPTS)).unwrap_or(u32::MAX);
+        let wait = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(doubled)).min(LONGEST_WAIT);
+        let until = last.plus(wait);
+        if until <= now { Decision::Assess } else { Decision::Wait { until, ended: recent.len() } }
+    }
+
+    /// Whether a cached answer may be used.
+    pub(super) fn may_recall(&self, digest: &Digest, now: Timestamp) -> bool {
+        self.count(digest, |one| now.since(one.at) < HOUR) < ATTEMPTS
+    }
+
+    fn count(&self, digest: &Digest, counts: impl Fn(&Attempt) -> bool) -> usize {
+        self.0.iter().filter(|one| one.digest == *digest && counts(one)).count()
+    }
+
+    /// Notes that an answer is about to be assessed.
+    pub(super) fn begin(&mut self, digest: &Digest, now: Timestamp, cached: bool) {
+        self.0.push(Attempt { digest: digest.clone(), at: now, cached });
+        let many = self.0.len().saturating_sub(REMEMBERED);
+        self.0.drain(..many);
+    }
+
+    /// Notes that an answer was assessed, and did no harm; false if nothing changes.
+    pub(super) fn done(&mut self, digest: &Digest) -> bool {
+        let before = self.0.len();
+        self.0.retain(|one| one.digest != *digest);
+        self.0.len() != before
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(name: &str) -> Digest {
+        Digest::sha256(name.as_bytes())
+    }
+
+    fn at(minutes: u64) -> Timestamp {
+        Timestamp::from_seconds(1_700_000_000).unwrap().plus(Duration::from_mins(minutes))
+    }
+
+    /// Begins to assess an answer, and ends the process.
+    fn die(attempts: &mut Attempts, name: &str, minutes: u64) {
+        assert_eq!(attempts.decide(&answer(name), at(minutes)), Decision::Assess, "{name}");
+        attempts.begin(&answer(name), at(minutes), false);
+    }
+
+    #[test]
+    fn an_answer_that_ended_two_processes_is_set_aside() {
+        let mut attempts = Attempts::default();
+        die(&mut attempts, "bad", 0);
+        die(&mut attempts, "bad", 1);
+        assert_eq!(attempts.decide(&answer("bad"), at(2)), Decision::SetAside);
+        assert_eq!(attempts.decide(&answer("bad"), at(100_000)), Decision::SetAside, "for good");
+        assert!(attempts.done(&answer("bad")) && !attempts.done(&answer("bad")));
+        assert_eq!(attempts.decide(&answer("bad"), at(2)), Decision::Assess);
+    }
+
+    #[test]
+    fn alternating_answers_are_each_set_aside() {
+        let mut attempts = Attempts::default();
+        die(&mut attempts, "one", 0);
+        die(&mut attempts, "other", 1);
+        die(&mut attempts, "one", 20);
+        die(&mut attempts, "other", 60);
+        for name in ["one", "other"] {
+            assert_eq!(attempts.decide(&answer(name), at(3_000)), Decision::SetAside);
+        }
+    }
+
+    #[test]
+    fn answers_that_always_differ_wait_longer_and_longer() {
+        let mut attempts = Attempts::default();
+        let (mut now, mut deaths) = (0, Vec::new());
+        while now < 24 * 60 {
+            let name = format!("answer {now}");
+            match attempts.decide(&answer(&name), at(now)) {
+                Decision::Assess => {
+                    deaths.push(now);
+                    attempts.begin(&answer(&name), at(now), false);
+                }
+                Decision::Wait { until, ended } => assert!(until > at(now) && ended == deaths.len()),
+                Decision::SetAside => panic!("it is another one"),
+            }
+            // A good answer in between changes nothing.
+            attempts.begin(&answer("good"), at(now), false);
+            assert!(attempts.done(&answer("good")));
+            now += 1;
+        }
+        assert_eq!(deaths, [0, 1, 11, 31, 71, 151, 311, 631, 991, 1351]);
+        assert_eq!(attempts.decide(&answer("new"), at(5_000)), Decision::Assess, "a day later");
+    }
+
+    #[test]
+    fn a_cached_answer_that_ends_processes_is_not_recalled_for_a_while() {
+        let mut attempts = Attempts::default();
+        for minutes in [0, 5] {
+            assert!(attempts.may_recall(&answer("cached"), at(minutes)));
+            attempts.begin(&answer("cached"), at(minutes), true);
+        }
+        assert!(!attempts.may_recall(&answer("cached"), at(6)));
+        assert_eq!(attempts.decide(&answer("cached"), at(6)), Decision::SetAside, "nor when it is fetched");
+        assert_eq!(attempts.decide(&answer("new"), at(6)), Decision::Assess, "another one is not to blame");
+        assert!(attempts.may_recall(&answer("cached"), at(70)), "two restarts on another day are no reason");
+    }
+
+    #[test]
+    fn only_the_last_attempts_are_remembered() {
+        let mut attempts = Attempts::default();
+        for number in 0..100 {
+            attempts.begin(&answer(&number.to_string()), at(number), false);
+        }
+        assert_eq!(attempts.0.len(), REMEMBERED);
+        assert!(attempts.done(&answer("99")));
+    }
+}
