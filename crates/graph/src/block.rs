@@ -202,8 +202,9 @@ fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Finding
             return always();
         };
         if !Rule::KNOWN.contains(&rule.kind.as_str()) {
-            let message = format!("the rule type `{}` is carried through unchanged", shortened(&rule.kind));
-            findings.push(record.finding(&codes::RULE_TYPE, item, message));
+            let message = format!("unknown rule type `{}`; it is carried through unchanged", shortened(&rule.kind));
+            let help = format!("check the spelling; the known types are {}", Rule::KNOWN.join(", "));
+            findings.push(record.finding(&codes::RULE_TYPE, item, message).with_help(help));
         }
         rules.push(rule);
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use clearway_core::Limits;
+use clearway_core::{Limits, Severity};
 use clearway_graph::{Rule, Said, Verdict, load};
 use common::{arch, codes, loaded, updates, version};
 
@@ -191,6 +191,16 @@ fn blocks_and_their_overlaps() {
         assert_eq!(updates(&outcome, "arm64"), case.arm64, "{} (arm64)", case.what);
         assert_eq!(codes(&outcome), case.codes, "{}", case.what);
     }
+}
+
+#[test]
+fn an_unknown_rule_type_is_a_warning_that_names_the_known_ones() {
+    let text = block("1.0.2", ".*", &A.replace("{type: Always}", "{type: promql}"));
+    let outcome = loaded(&[("blocked-edges/0.yaml", &text)]);
+    let [finding] = outcome.diagnostics.as_slice() else { panic!("{:?}", outcome.diagnostics) };
+    assert_eq!((&*finding.code, finding.severity), ("GD025", Severity::Warning));
+    assert_eq!(finding.message, "unknown rule type `promql`; it is carried through unchanged");
+    assert!(finding.help.as_deref().is_some_and(|help| help.contains("Always, PromQL")), "{finding:?}");
 }
 
 #[test]

@@ -229,9 +229,26 @@ fn targets() {
     let want = ["warning blocked-edges/1.1.7-Slow.yaml:1:5 no channel lists 1.1.7, and no release of it is known"];
     assert_eq!(in_blocks("GD120", &[("1.1.7", ".*", "Slow", "")]), want);
     assert_eq!(in_blocks("GD120", &[("1.1.1", ".*", "Slow", "")]), [""; 0]);
-    let want = ["info blocked-edges/1.1.0.yaml:1:5 the updates to 1.1.0 are taken away without a word"];
+    let want = ["info blocked-edges/1.1.0.yaml:1:5 the updates to 1.1.0 are blocked with no name, message or url"];
     assert_eq!(found("GD126", &[("blocked-edges/1.1.0.yaml", "to: 1.1.0\nfrom: .*\n")]), want);
     assert_eq!(in_blocks("GD126", &[("1.1.1", ".*", "Slow", "")]), [""; 0]);
+    let silent = |from: &str, to: &str| {
+        let path = format!("blocked-edges/{to}.yaml");
+        let (text, risk) = (format!("to: {to}\nfrom: {from}\n"), block("1.1.0", "^1[.]0[.]1[+]", "Slow", ""));
+        found("GD127", &[("blocked-edges/1.1.0-Slow.yaml", &risk), (&path, &text)])
+    };
+    let want = ["warning blocked-edges/1.1.0.yaml:1:5 this block removes updates to 1.1.0, which hides the risk \
+                 `Slow` (blocked-edges/1.1.0-Slow.yaml)"];
+    assert_eq!(silent(".*", "1.1.0"), want);
+    assert_eq!(silent("^1[.]0[.]2[+]", "1.1.0"), [""; 0], "another source");
+    assert_eq!(silent(".*", "1.1.1"), [""; 0], "another target");
+    let declared = "name: Slow\nurl: https://example.com/1\nmessage: m\nmatchingRules:\n- type: Always\n\
+                    to: 1.1.0 - 1.1.2\nfrom: 1.0.x\n";
+    let both = [("risks/Slow.yaml", declared), ("blocked-edges/1.1.0.yaml", "to: 1.1.0\nfrom: .*\n")];
+    let other = block("1.1.0", ".*", "Loud", "");
+    assert_eq!(found("GD127", &both).len(), 1, "a declared risk is hidden as well");
+    let three = [both[0], both[1], ("blocked-edges/1.1.0-Loud.yaml", other.as_str())];
+    assert!(found("GD127", &three)[0].ends_with("the risk `Loud` (blocked-edges/1.1.0-Loud.yaml) and 1 more"));
     for (fixed, want) in [
         ("1.1.1", Some("`fixedIn` 1.1.1 is not newer than 1.1.1")),
         ("1.0.12", Some("`fixedIn` 1.0.12 is of another minor version than 1.1.1")),
@@ -286,6 +303,7 @@ fn runs() {
 fn names() {
     for (code, file, want) in [
         ("GD130", "1.1.00-Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
+        ("GD130", "1.1.1-Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
         ("GD130", "Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
         ("GD130", "1.1.0-Slow", None),
         ("GD130", "1.1.0", None),
@@ -294,7 +312,8 @@ fn names() {
         ("GD131", "1.1.0-very-Slow-1", None),
     ] {
         let path = format!("blocked-edges/{file}.yaml");
-        let want: Vec<String> = want.map(|want| format!("info {path}:{want}")).into_iter().collect();
+        let severity = if code == "GD130" { "warning" } else { "info" };
+        let want: Vec<String> = want.map(|want| format!("{severity} {path}:{want}")).into_iter().collect();
         assert_eq!(found(code, &[(&path, &block("1.1.0", ".*", "Slow", ""))]), want, "{code} {file}");
     }
 }

@@ -125,16 +125,17 @@ fn only_new_findings_are_told_on_request() {
     git(&["commit", "-q", "-m", "one"]);
     let since = "graph lint --graph data --new-since HEAD -o json";
     assert_eq!((run(&place, since).code, run(&place, since).places()), (0, vec![]));
-    // The line of the old finding moves, and a block without a word is added.
+    // The line of the old finding moves, and a block without a reason is added, which hides the risk.
     let path = place.path().join("data/blocked-edges/1.1.1-Slow.yaml");
     let text = format!("# moved\n{}", std::fs::read_to_string(&path).unwrap());
     place.write("data/blocked-edges/1.1.1-Slow.yaml", text);
     place.write("data/blocked-edges/1.1.1.yaml", "to: 1.1.1\nfrom: ^1[.]0[.]10[+]\n");
     let new = run(&place, since);
-    assert_eq!((new.code, new.places()), (1, vec!["GD126 blocked-edges/1.1.1.yaml:1:5".to_owned()]));
+    let at = "blocked-edges/1.1.1.yaml:1:5";
+    assert_eq!((new.code, new.places()), (1, vec![format!("GD126 {at}"), format!("GD127 {at}")]));
     assert_eq!(new.json()[0]["severity"], "warning");
     let all = run(&place, "graph lint --graph data -o json");
-    assert_eq!((all.places().len(), all.json()[1]["severity"].as_str()), (2, Some("info")));
+    assert_eq!((all.places().len(), all.json()[1]["severity"].as_str()), (3, Some("info")));
     let before = run(&place, "graph lint --graph data --rev HEAD -o json");
     assert_eq!(before.places(), ["GD102 blocked-edges/1.1.1-Slow.yaml:2:7"]);
     assert_eq!(run(&place, "graph lint --graph data --new-since nowhere").code, 3);
