@@ -20,77 +20,154 @@ fn case(series: &[(&str, &str)], at: &str, alert: &str, fires: &[Value]) -> Valu
     })
 }
 
+/// An object that the operator reports on.
+#[derive(Clone, Copy)]
+struct Object {
+    kind: &'static str,
+    name: &'static str,
+}
+
+const CLUSTER: Object = Object { kind: "ClusterVersion", name: "version" };
+/// Of the same name as the cluster's object.
+const ADD_ON: Object = Object { kind: "ComponentVersion", name: "version" };
+/// Of the same kind as the add-on.
+const OTHER: Object = Object { kind: "ComponentVersion", name: "mesh" };
+
+impl Object {
+    /// A series about it, as a scrape of the operator stores it.
+    fn series(self, metric: &str, more: &str) -> String {
+        let Object { kind, name } = self;
+        format!("{metric}{{job=\"clearway-operator\",namespace=\"ns\",kind=\"{kind}\",name=\"{name}\"{more}}}")
+    }
+
+    fn condition(self, condition: &str, reason: &str) -> String {
+        self.series("cluster_operator_conditions", &format!(",condition=\"{condition}\",reason=\"{reason}\""))
+    }
+
+    fn unknown(self) -> String {
+        self.update(",status=\"Unknown\",reason=\"PromQLError\"")
+    }
+
+    fn not_recommended(self) -> String {
+        self.update(",status=\"False\",reason=\"MultipleReasons\"")
+    }
+
+    fn update(self, more: &str) -> String {
+        let labels = format!(",version=\"1.5.0\",condition=\"Recommended\"{more}");
+        self.series("cluster_version_conditional_update_condition_seconds", &labels)
+    }
+
+    fn retrieved(self) -> String {
+        self.series("cluster_version_operator_update_retrieval_timestamp_seconds", "")
+    }
+
+    fn available(self) -> String {
+        self.series("cluster_version_available_updates", ",channel=\"c\",upstream=\"u\"")
+    }
+
+    /// The labels of an alert about it.
+    fn labels(self, severity: &str, more: Value) -> Value {
+        let mut labels = json!({"severity": severity, "namespace": "ns", "kind": self.kind, "name": self.name});
+        if let (Some(labels), Value::Object(more)) = (labels.as_object_mut(), more) {
+            labels.extend(more);
+        }
+        labels
+    }
+}
+
 #[test]
 fn u10_alerts_fire_when_they_should_and_not_before() {
     if !have(&[Component::Promtool]) {
         return;
     }
-    let unknown = "cluster_version_conditional_update_condition_seconds{version=\"1.5.0\",condition=\"Recommended\",\
-                   status=\"Unknown\",reason=\"PromQLError\"}";
-    let known = "cluster_version_conditional_update_condition_seconds{version=\"1.5.0\",condition=\"Recommended\",\
-                 status=\"False\",reason=\"MultipleReasons\"}";
-    let unknown_labels = json!({
-        "severity": "warning", "version": "1.5.0", "condition": "Recommended", "status": "Unknown", "reason": "PromQLError",
-    });
-    let retrieved = "cluster_version_operator_update_retrieval_timestamp_seconds{job=\"clearway-operator\",name=\"version\",namespace=\"ns\"}";
-    let condition = |condition: &str, reason: &str| {
-        format!(
-            "cluster_operator_conditions{{job=\"clearway-operator\",name=\"version\",condition=\"{condition}\",reason=\"{reason}\",namespace=\"ns\"}}"
-        )
-    };
-    let severity = |severity: &str, reason: &str| json!({"severity": severity, "namespace": "ns", "name": "version", "reason": reason});
     let up = "up{job=\"clearway-operator\"}";
+    let failing = |object: Object| object.condition("Failing", "F");
+    let not_accepted = |object: Object| object.condition("ReleaseAccepted", "R");
+    let not_retrieved = |object: Object| object.condition("RetrievedUpdates", "RemoteFailed");
+    let warning = |object: Object| object.labels("warning", json!({}));
+    let for_reason = |object: Object, severity: &str, reason: &str| object.labels(severity, json!({"reason": reason}));
+    let unknown_labels = |object: Object| {
+        let more =
+            json!({"version": "1.5.0", "condition": "Recommended", "status": "Unknown", "reason": "PromQLError"});
+        object.labels("warning", more)
+    };
+    let update_labels = |object: Object| object.labels("info", json!({"channel": "c", "upstream": "u"}));
     let tests = vec![
-        case(&[(unknown, "0x120")], "59m", "CannotEvaluateConditionalUpdates", &[]),
-        case(&[(unknown, "0x120")], "61m", "CannotEvaluateConditionalUpdates", &[unknown_labels]),
-        case(&[(known, "0x120")], "119m", "CannotEvaluateConditionalUpdates", &[]),
+        case(&[(&CLUSTER.unknown(), "0x120")], "59m", "CannotEvaluateConditionalUpdates", &[]),
+        case(&[(&CLUSTER.unknown(), "0x120")], "61m", "CannotEvaluateConditionalUpdates", &[unknown_labels(CLUSTER)]),
+        case(&[(&CLUSTER.not_recommended(), "0x120")], "119m", "CannotEvaluateConditionalUpdates", &[]),
         case(
-            &[(retrieved, "0x120"), (&condition("RetrievedUpdates", "RemoteFailed"), "0x120")],
+            &[(&CLUSTER.unknown(), "0x120"), (&ADD_ON.unknown(), "0x120"), (&OTHER.not_recommended(), "0x120")],
             "61m",
-            "CannotRetrieveUpdates",
-            &[json!({"severity": "warning", "namespace": "ns", "name": "version"})],
+            "CannotEvaluateConditionalUpdates",
+            &[unknown_labels(CLUSTER), unknown_labels(ADD_ON)],
         ),
         case(
-            &[(retrieved, "0x120"), (&condition("RetrievedUpdates", "NoChannel"), "0x120")],
+            &[(&CLUSTER.retrieved(), "0x120"), (&not_retrieved(CLUSTER), "0x120")],
+            "61m",
+            "CannotRetrieveUpdates",
+            &[warning(CLUSTER)],
+        ),
+        case(
+            &[(&CLUSTER.retrieved(), "0x120"), (&CLUSTER.condition("RetrievedUpdates", "NoChannel"), "0x120")],
             "61m",
             "CannotRetrieveUpdates",
             &[],
         ),
         case(
-            &[(retrieved, "0+60x120"), (&condition("RetrievedUpdates", "RemoteFailed"), "0x120")],
+            &[(&CLUSTER.retrieved(), "0+60x120"), (&not_retrieved(CLUSTER), "0x120")],
+            "61m",
+            "CannotRetrieveUpdates",
+            &[],
+        ),
+        // Another object's age says nothing about this one's, not even where both have one name.
+        case(
+            &[(&ADD_ON.retrieved(), "0x120"), (&not_retrieved(CLUSTER), "0x120")],
             "61m",
             "CannotRetrieveUpdates",
             &[],
         ),
         case(
-            &[("cluster_version_available_updates{channel=\"c\",upstream=\"u\",namespace=\"ns\"}", "2x10")],
+            &[
+                (&CLUSTER.retrieved(), "0x120"),
+                (&not_retrieved(CLUSTER), "0x120"),
+                (&ADD_ON.retrieved(), "0x120"),
+                (&not_retrieved(ADD_ON), "0x120"),
+                (&OTHER.retrieved(), "0+60x120"),
+                (&not_retrieved(OTHER), "0x120"),
+            ],
+            "61m",
+            "CannotRetrieveUpdates",
+            &[warning(CLUSTER), warning(ADD_ON)],
+        ),
+        case(&[(&CLUSTER.available(), "2x10")], "5m", "UpdateAvailable", &[update_labels(CLUSTER)]),
+        case(&[(&CLUSTER.available(), "0x10")], "5m", "UpdateAvailable", &[]),
+        case(
+            &[(&CLUSTER.available(), "2x10"), (&ADD_ON.available(), "1x10"), (&OTHER.available(), "0x10")],
             "5m",
             "UpdateAvailable",
-            &[json!({"severity": "info", "channel": "c", "upstream": "u", "namespace": "ns"})],
+            &[update_labels(CLUSTER), update_labels(ADD_ON)],
         ),
+        case(&[(&not_accepted(CLUSTER), "0x120")], "59m", "ClusterReleaseNotAccepted", &[]),
         case(
-            &[("cluster_version_available_updates{channel=\"c\",upstream=\"u\",namespace=\"ns\"}", "0x10")],
-            "5m",
-            "UpdateAvailable",
-            &[],
-        ),
-        case(&[(&condition("ReleaseAccepted", "R"), "0x120")], "59m", "ClusterReleaseNotAccepted", &[]),
-        case(
-            &[(&condition("ReleaseAccepted", "R"), "0x120")],
+            &[(&not_accepted(CLUSTER), "0x120"), (&not_accepted(ADD_ON), "0x120"), (&not_accepted(OTHER), "1x120")],
             "61m",
             "ClusterReleaseNotAccepted",
-            &[severity("warning", "R")],
+            &[for_reason(CLUSTER, "warning", "R"), for_reason(ADD_ON, "warning", "R")],
         ),
-        case(&[(&condition("Failing", "F"), "1x120")], "31m", "ClusterVersionFailing", &[severity("warning", "F")]),
-        case(&[(&condition("Failing", "F"), "0x120")], "31m", "ClusterVersionFailing", &[]),
-        // Another component's age says nothing about this one's.
         case(
-            &[(&retrieved.replace("\"version\"", "\"mesh\""), "0x120"), (&condition("RetrievedUpdates", "R"), "0x120")],
-            "61m",
-            "CannotRetrieveUpdates",
-            &[],
+            &[(&failing(CLUSTER), "1x120"), (&failing(ADD_ON), "1x120"), (&failing(OTHER), "0x120")],
+            "31m",
+            "ClusterVersionFailing",
+            &[for_reason(CLUSTER, "warning", "F"), for_reason(ADD_ON, "warning", "F")],
         ),
-        case(&[(&condition("Upgradeable", "U"), "0x120")], "61m", "ClusterNotUpgradeable", &[severity("info", "U")]),
+        case(&[(&failing(CLUSTER), "0x120")], "31m", "ClusterVersionFailing", &[]),
+        case(
+            &[(&CLUSTER.condition("Upgradeable", "U"), "0x120"), (&ADD_ON.condition("Upgradeable", "U"), "0x120")],
+            "61m",
+            "ClusterNotUpgradeable",
+            &[for_reason(CLUSTER, "info", "U"), for_reason(ADD_ON, "info", "U")],
+        ),
         case(&[(up, "1x5 0x120")], "10m", "ClearwayOperatorDown", &[]),
         case(&[(up, "1x5 0x120")], "20m", "ClearwayOperatorDown", &[json!({"severity": "critical"})]),
     ];

@@ -1,7 +1,8 @@
 //! When somebody should look: the alerts, in the form that Prometheus reads.
 //!
 //! Names and metrics are those of OpenShift's cluster-version operator where it has them, so that dashboards and runbooks fit.
-//! Only the leading replica reports on objects; expressions take the largest value, whoever reports it.
+//! Only the leading replica reports on objects; expressions take the largest value, whoever reports it. Every alert about an
+//! object keeps its `kind` and `name`, so that add-ons do not collide with the cluster or with each other.
 
 use serde_json::{Value, json};
 
@@ -21,56 +22,57 @@ pub fn rules() -> Value {
         alert(
             "CannotRetrieveUpdates",
             &format!(
-                "max by (namespace, name) ((time() - cluster_version_operator_update_retrieval_timestamp_seconds) >= 3600 \
+                "max by (namespace, kind, name) ((time() - cluster_version_operator_update_retrieval_timestamp_seconds) >= 3600 \
                  and ignoring (condition, reason) {})",
                 conditions("RetrievedUpdates", ",reason!=\"NoChannel\"")
             ),
             None,
             "warning",
             "The update service has not answered for an hour.",
-            "Advice is {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of {{ $labels.name }} says why.",
+            "Advice is {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of {{ $labels.kind }} {{ $labels.name }} says why.",
         ),
         alert(
             "CannotEvaluateConditionalUpdates",
-            "max by (version, condition, status, reason) \
+            "max by (namespace, kind, name, version, condition, status, reason) \
              ((time() - cluster_version_conditional_update_condition_seconds{condition=\"Recommended\",status=\"Unknown\"}) >= 3600)",
             None,
             "warning",
             "Whether an update is recommended has not been known for an hour.",
-            "The risks of the update to {{ $labels.version }} cannot be evaluated ({{ $labels.reason }}), so it is not recommended. \
+            "The risks of the update of {{ $labels.kind }} {{ $labels.name }} to {{ $labels.version }} cannot be evaluated ({{ $labels.reason }}), so it is not recommended. \
              Its condition Recommended in status.conditionalUpdates says what fails.",
         ),
         alert(
             "UpdateAvailable",
-            "sum by (channel, namespace, upstream) (cluster_version_available_updates) > 0",
+            "max by (namespace, kind, name, channel, upstream) (cluster_version_available_updates) > 0",
             None,
             "info",
             "There are recommended updates.",
-            "{{ $value }} updates are recommended in the channel {{ $labels.channel }}. `clearway upgrade` lists them.",
+            "{{ $value }} updates of {{ $labels.kind }} {{ $labels.name }} are recommended in the channel {{ $labels.channel }}. \
+             `clearway upgrade` lists them.",
         ),
         alert(
             "ClusterReleaseNotAccepted",
-            &format!("max by (namespace, name, reason) ({} == 0)", conditions("ReleaseAccepted", "")),
+            &format!("max by (namespace, kind, name, reason) ({} == 0)", conditions("ReleaseAccepted", "")),
             Some("60m"),
             "warning",
             "The update that was asked for has not been accepted for an hour.",
-            "The condition ReleaseAccepted of {{ $labels.name }} ({{ $labels.reason }}) says why, and what to do.",
+            "The condition ReleaseAccepted of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says why, and what to do.",
         ),
         alert(
             "ClusterVersionFailing",
-            &format!("max by (namespace, name, reason) ({} == 1)", conditions("Failing", "")),
+            &format!("max by (namespace, kind, name, reason) ({} == 1)", conditions("Failing", "")),
             Some("30m"),
             "warning",
             "The release cannot be brought about or kept.",
-            "The condition Failing of {{ $labels.name }} ({{ $labels.reason }}) says what fails.",
+            "The condition Failing of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says what fails.",
         ),
         alert(
             "ClusterNotUpgradeable",
-            &format!("max by (namespace, name, reason) ({} == 0)", conditions("Upgradeable", "")),
+            &format!("max by (namespace, kind, name, reason) ({} == 0)", conditions("Upgradeable", "")),
             Some("60m"),
             "info",
             "Something speaks against updates to another minor version.",
-            "The condition Upgradeable of {{ $labels.name }} ({{ $labels.reason }}) says what. Patch updates are not affected.",
+            "The condition Upgradeable of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says what. Patch updates are not affected.",
         ),
     ]}]})
 }
