@@ -8,6 +8,7 @@ mod graph;
 mod graph_name;
 mod install;
 mod operator;
+mod operator_settings;
 mod promql;
 mod query_limits;
 mod release;
@@ -30,6 +31,7 @@ pub(crate) use graph::*;
 pub(crate) use graph_name::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
+pub(crate) use operator_settings::*;
 pub(crate) use promql::*;
 pub(crate) use query_limits::*;
 pub(crate) use release::*;
@@ -74,7 +76,7 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Bring the operator into a cluster: its CRDs, its rights, and what runs
     #[command(after_help = INSTALL_EXAMPLES)]
-    Install(Install),
+    Install(Box<Install>),
     /// Keep the cluster's advice current, and carry out the updates that are asked for
     #[command(after_help = OPERATOR_EXAMPLES)]
     Operator(Box<Operator>),

@@ -1,94 +1,82 @@
 //! `clearway install` and `clearway uninstall`: the operator in a cluster, and out of it.
 
-use std::path::Path;
+mod settings;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clearway_bundle::{Channel, to_yaml};
 use clearway_operator::api;
-use clearway_operator::install::carry_out::{
-    self, Adoption, Done, InstallError, Options, Place, Removal, adopt, uuid_v4,
-};
+use clearway_operator::install::carry_out::{self, Adoption, Done, InstallError, Options, Place, Removal, uuid_v4};
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
-use clearway_operator::install::{Manifests, MetricsExposure, ReleaseKeys, Settings, manifests};
+use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
-use clearway_sources::release::Key;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::arguments::{self, DataFormat, Install, ThisCluster, Uninstall};
+use self::settings::{given_keys, keeps_keys, kept, settings};
+use crate::arguments::{DataFormat, Install, ThisCluster, Uninstall};
 use crate::exit::Exit;
 use crate::output;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
-    let settings = settings(options)?;
+    let given_keys = given_keys(options)?;
+    if options.dry_run {
+        return dry_run(options, given_keys);
+    }
+    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let place = Place { cluster: &cluster, catalog: &catalog };
+    let present = runtime.block_on(carry_out::present(&place, &options.namespace, keeps_keys(options)))?;
+    let settings = settings(options, given_keys, present.as_ref())?;
     let manifests = manifests(&settings)?;
+    print_notes(options, &settings);
+    let kept = kept(options, present.as_ref(), &settings);
+    if !kept.is_empty() {
+        let options = kept.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
+        output::print_note!("note: kept from the present installation: {options}; --unset NAME drops one");
+    }
+    let channel = settings.channel;
+    let how = Options {
+        dry_run: options.diff,
+        discard_experimental: options.discard_experimental,
+        skip_foreign_crds: options.skip_foreign_crds,
+    };
+    let adoption = match &options.adopt {
+        Some(version) => Some(Adoption { version: version.clone(), id: random_id()?, now: clock::now() }),
+        None => None,
+    };
+    let mut log = Vec::new();
+    let outcome = runtime.block_on(carry_out::install(&place, &manifests, channel, adoption.as_ref(), how, &mut log));
+    // What was refused changed nothing.
+    let is_begun = outcome.is_ok() || !log.is_empty();
+    let changes = present.filter(|_| is_begun).map(|present| present.changes_to(&settings)).unwrap_or_default();
+    let about = json!({
+        "channel": channel.as_str(),
+        "bundleVersion": api::bundle_version().to_string(),
+        "settings": {"kept": kept, "changed": changes},
+    });
+    report(&log, &changes, &about, options.diff, options.output.format)?;
+    ended(outcome.map_err(Into::into))
+}
+
+/// Prints the manifests of what is asked for, without a cluster.
+fn dry_run(options: &Install, given_keys: ReleaseKeys) -> Result<Exit> {
+    let settings = settings(options, given_keys, None)?;
+    print_notes(options, &settings);
+    if options.adopt.is_some() {
+        output::print_note!("note: what --adopt writes is a status, which manifests cannot hold; it is not printed");
+    }
+    print_manifests(&manifests(&settings)?, options.output.format)?;
+    Ok(Exit::Yes)
+}
+
+fn print_notes(options: &Install, settings: &Settings) {
     for warning in settings.warnings() {
         output::print_note!("warning: {warning}");
     }
-    if settings.apply_updates {
-        output::print_note!("{}", apply_updates_note(&settings));
+    if options.apply_updates {
+        output::print_note!("{}", apply_updates_note(settings));
     }
-    if options.dry_run {
-        if options.adopt.is_some() {
-            output::print_note!(
-                "note: what --adopt writes is a status, which manifests cannot hold; it is not printed"
-            );
-        }
-        print_manifests(&manifests, options.output.format)?;
-        return Ok(Exit::Yes);
-    }
-    let channel = settings.channel;
-    let (runtime, cluster, catalog) = connect(&options.cluster)?;
-    let place = Place { cluster: &cluster, catalog: &catalog };
-    let how = Options { dry_run: options.diff, discard_experimental: options.discard_experimental };
-    let mut log = Vec::new();
-    let outcome = runtime.block_on(async {
-        carry_out::install(&place, &manifests, channel, how, &mut log).await?;
-        if let Some(version) = &options.adopt {
-            let adoption = Adoption { version: version.clone(), id: random_id()?, now: clock::now() };
-            log.push(adopt(&place, &adoption, how).await?);
-        }
-        Ok::<_, anyhow::Error>(())
-    });
-    let about = json!({"channel": channel.as_str(), "bundleVersion": api::bundle_version().to_string()});
-    report(&log, &about, options.diff, options.output.format)?;
-    ended(outcome)
-}
-
-fn settings(options: &Install) -> Result<Settings> {
-    let mut release_keys = ReleaseKeys::default();
-    for file in &options.release_key {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        release_keys.add(&name, public_keys(file)?);
-    }
-    Ok(Settings {
-        channel: match options.channel {
-            arguments::Channel::Standard => Channel::Standard,
-            arguments::Channel::Experimental => Channel::Experimental,
-        },
-        namespace: options.namespace.clone(),
-        image: options.image.clone(),
-        apply_updates: options.apply_updates,
-        release_keys,
-        metrics: match options.metrics {
-            arguments::Metrics::Loopback => MetricsExposure::Loopback,
-            arguments::Metrics::Authenticated => MetricsExposure::Authenticated,
-        },
-        upstream: options.upstream.clone(),
-        prometheus: options.prometheus.clone(),
-    })
-}
-
-/// A file of public keys, as text. Everybody in the cluster may read them, so a private key is refused.
-fn public_keys(file: &Path) -> Result<String> {
-    Key::file(file)?;
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    if text.contains("PRIVATE KEY") {
-        bail!("{} holds a private key; name a file with the public key only", file.display());
-    }
-    Ok(text)
 }
 
 /// What `--apply-updates` adds, for who types it.
@@ -127,7 +115,7 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
     let removal = Removal { dry_run: options.dry_run, delete_crds: options.delete_crds };
     let mut log = Vec::new();
     let outcome = runtime.block_on(carry_out::uninstall(&place, &manifests, removal, &mut log));
-    report(&log, &json!({}), options.dry_run, options.output.format)?;
+    report(&log, &[], &json!({}), options.dry_run, options.output.format)?;
     ended(outcome.map_err(Into::into))
 }
 
@@ -149,8 +137,8 @@ fn random_id() -> Result<String> {
     Ok(uuid_v4(bytes))
 }
 
-/// What was done, also when it ended early.
-fn report(log: &[Done], about: &serde_json::Value, dry_run: bool, format: DataFormat) -> Result<()> {
+/// What was done, also when it ended early, and which settings are others now.
+fn report(log: &[Done], changes: &[Change], about: &Value, dry_run: bool, format: DataFormat) -> Result<()> {
     let mut data = about.clone();
     data["dryRun"] = dry_run.into();
     data["objects"] = serde_json::to_value(log)?;
@@ -160,15 +148,28 @@ fn report(log: &[Done], about: &serde_json::Value, dry_run: bool, format: DataFo
                 if done.namespace.is_empty() { done.name.clone() } else { format!("{}/{}", done.namespace, done.name) };
             vec![done.kind.clone(), name, done.action.as_str().to_owned(), done.why.clone()]
         });
-        output::table(&["KIND", "NAME", if dry_run { "WOULD BE" } else { "DONE" }, "WHY"], rows)
+        let objects = output::table(&["KIND", "NAME", if dry_run { "WOULD BE" } else { "DONE" }, "WHY"], rows);
+        if changes.is_empty() {
+            return objects;
+        }
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "(not set)".to_owned());
+        let rows = changes
+            .iter()
+            .map(|change| vec![format!("--{}", change.setting), value(&change.before), value(&change.after)]);
+        format!("{objects}\n{}", output::table(&["SETTING", "BEFORE", if dry_run { "WOULD BE" } else { "NOW" }], rows))
     })
 }
 
-/// Refusing to lose data is an answer; everything else that stops it is not.
+/// Refusing to lose data, or to share a CRD, is an answer; everything else that stops it is not.
 fn ended(outcome: Result<()>) -> Result<Exit> {
     match outcome {
         Ok(()) => Ok(Exit::Yes),
-        Err(error) if matches!(error.downcast_ref(), Some(InstallError::WouldLose { .. })) => {
+        Err(error)
+            if matches!(
+                error.downcast_ref(),
+                Some(InstallError::WouldLose { .. } | InstallError::ForeignCrd { .. })
+            ) =>
+        {
             output::print_note!("error: {error:#}");
             Ok(Exit::No)
         }

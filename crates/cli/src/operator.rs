@@ -232,13 +232,13 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
         upstream: options.upstream.as_deref().map(Address::from),
         has_metrics,
         shared_store: options.shared_store,
-        fetch_every: options.fetch_every,
-        look_again: options.between_rounds,
+        fetch_every: options.rounds.fetch_every,
+        look_again: options.rounds.between_rounds,
         jitter: drawn(),
         rounds: RoundSettings {
-            between_rounds: options.between_rounds,
-            between_answers: options.between_answers,
-            pace: match options.pace {
+            between_rounds: options.rounds.between_rounds,
+            between_answers: options.rounds.between_answers,
+            pace: match options.rounds.pace {
                 QueryPace::Batch => Pace::Batch,
                 QueryPace::Single => Pace::Single,
             },

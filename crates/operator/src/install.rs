@@ -8,17 +8,20 @@ pub mod alerts;
 pub mod carry_out;
 pub mod kustomize;
 mod monitoring;
+mod present;
 mod release_keys;
 pub mod rights;
+mod settings;
 mod workload;
 
 use std::collections::BTreeSet;
 
-use clearway_bundle::{BuildError, Channel};
-use clearway_core::Digest;
+use clearway_bundle::BuildError;
 use serde_json::{Value, json};
 
 pub use release_keys::{RELEASE_KEYS, ReleaseKeys};
+pub use settings::{Change, MetricsExposure, SETTINGS, Settings, default_image};
+pub use workload::arguments as operator_arguments;
 
 use crate::api;
 
@@ -30,88 +33,6 @@ pub const NAMESPACE: &str = "clearway";
 pub const MANAGER: &str = "clearway-install";
 /// The label that says who made an object. Only what carries it is taken away again.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-
-/// What is to be installed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The channel of the CRDs.
-    pub channel: Channel,
-    /// Where the operator lives.
-    pub namespace: String,
-    /// Its image.
-    pub image: String,
-    /// Whether the operator applies updates. Otherwise it only advises, and nothing in the cluster may do more for it.
-    pub apply_updates: bool,
-    /// The keys one of which must have signed a release that is applied; without any, signatures are not checked.
-    pub release_keys: ReleaseKeys,
-    /// Who can reach the metrics.
-    pub metrics: MetricsExposure,
-    /// The update service that is asked where an object names none.
-    pub upstream: Option<String>,
-    /// The cluster's Prometheus.
-    pub prometheus: Option<String>,
-}
-
-/// Who can reach the operator's metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsExposure {
-    /// Only the pod itself, and who forwards a port into it.
-    Loopback,
-    /// Who has a token that the API server accepts, of a user that may get the URL `/metrics`.
-    Authenticated,
-}
-
-impl Settings {
-    /// What is installed if nothing else is said: advice only.
-    pub fn new(channel: Channel) -> Self {
-        Settings {
-            channel,
-            namespace: NAMESPACE.to_owned(),
-            image: default_image(),
-            apply_updates: false,
-            release_keys: ReleaseKeys::default(),
-            metrics: MetricsExposure::Loopback,
-            upstream: None,
-            prometheus: None,
-        }
-    }
-
-    /// The same settings with everything that can be added, to find what is left of an earlier installation.
-    fn with_everything(&self) -> Self {
-        let mut release_keys = ReleaseKeys::default();
-        release_keys.add("release.pub", String::new());
-        Settings { apply_updates: true, release_keys, metrics: MetricsExposure::Authenticated, ..self.clone() }
-    }
-
-    /// What is unwise about them, one sentence each.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if !is_pinned(&self.image) {
-            warnings.push(format!(
-                "the image {} is named by a tag, so whoever can write to its registry decides what runs; name it by \
-                 digest (--image NAME@sha256:...)",
-                self.image
-            ));
-        }
-        if self.apply_updates && self.release_keys.is_empty() {
-            warnings.push(
-                "releases are applied without checking who signed them; name the keys with --release-key FILE"
-                    .to_owned(),
-            );
-        }
-        warnings
-    }
-}
-
-/// The image of this version.
-pub fn default_image() -> String {
-    format!("ghcr.io/clearway-dev/clearway:{}", env!("CARGO_PKG_VERSION"))
-}
-
-/// Whether an image is named by what it contains, and not by a tag that can be moved.
-fn is_pinned(image: &str) -> bool {
-    image.rsplit_once('@').is_some_and(|(_, digest)| digest.parse::<Digest>().is_ok())
-}
 
 /// What the operator consists of, in the order in which it is applied.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Version;
-use clearway_operator::install::{NAMESPACE, default_image};
+use clearway_operator::install::{NAMESPACE, SETTINGS};
 
-use super::AsData;
+use super::{AsData, OperatorSettings, is_operator_option};
 
 pub(crate) const INSTALL_EXAMPLES: &str = "\
 Examples:
@@ -16,12 +16,19 @@ Examples:
   clearway install --apply-updates --release-key release.pub
   clearway install --metrics authenticated         and scraping and alerts, where there is a Prometheus operator
   clearway install --channel experimental          with rule types and fields that may still change
+  clearway install --pace single --deny-metrics 'tenant_.*'
+  clearway install --unset prometheus              run again: everything else stays as it is
 
-The operator only advises, and no account it can use may change anything else, unless --apply-updates is given. The
-options describe the whole installation: what an earlier one had and this one does not ask for is removed.
-A ClusterVersion CRD that is not Clearway's (OpenShift's) is left alone. The same objects are in the directory `deploy`, for
-kustomize.
-Exit code 0: everything is there; 1: it would lose data, so nothing was done; 3: could not run.";
+The operator only advises, and no account it can use may change anything else, unless --apply-updates is given.
+
+Run again, an option that is not given keeps the value it has in the cluster, --unset NAME returns one to its default, and
+each setting that changes is listed with its old and its new value. An image that names a version of Clearway without a
+digest is not kept: this version's takes its place. With --dry-run no cluster is read, so nothing is kept.
+
+It stops before it changes anything where a CRD of the same name is not Clearway's (see --skip-foreign-crds), and where
+--adopt is not possible. The same objects are in the directory `deploy`, for kustomize.
+Exit code 0: everything is there; 1: refused (data would be lost, or a CRD is not Clearway's), so nothing was done; 3: could not
+run.";
 
 pub(crate) const UNINSTALL_EXAMPLES: &str = "\
 Examples:
@@ -30,6 +37,9 @@ Examples:
   clearway uninstall --delete-crds                 and these go, too
 
 Only what `clearway install` made is deleted.";
+
+/// The word that unsets every setting.
+pub(crate) const UNSET_ALL: &str = "all";
 
 /// The two channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,36 +78,43 @@ pub(crate) struct ThisCluster {
 pub(crate) struct Install {
     #[command(flatten)]
     pub(crate) cluster: ThisCluster,
-    /// The channel of the CRDs
-    #[arg(long, value_name = "CHANNEL", default_value = "standard")]
-    pub(crate) channel: Channel,
+    /// The channel of the CRDs [default: standard]
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<Channel>,
     /// Make the `ClusterVersion`: the cluster is at this version, gets an id, and its history begins here
     #[arg(long, value_name = "VERSION")]
     pub(crate) adopt: Option<Version>,
     /// Have the operator apply updates, with an account that may do everything [default: it only advises]
-    #[arg(long, requires = "signatures")]
+    #[arg(long)]
     pub(crate) apply_updates: bool,
-    /// A file of public keys (PEM), one of which must have signed a release; may be given several times
-    #[arg(long, value_name = "FILE", requires = "apply_updates")]
+    /// A file of public keys (PEM), one of which must have signed a release; may be given several times, for all keys
+    #[arg(long, value_name = "FILE")]
     pub(crate) release_key: Vec<PathBuf>,
     /// Apply releases without checking who signed them
-    #[arg(long, requires = "apply_updates")]
+    #[arg(long)]
     pub(crate) allow_unsigned_releases: bool,
-    /// Who can reach the operator's metrics
-    #[arg(long, value_name = "WHO", default_value = "loopback")]
-    pub(crate) metrics: Metrics,
+    /// Who can reach the operator's metrics [default: loopback]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) metrics: Option<Metrics>,
     /// Where the operator lives
     #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = dns_label)]
     pub(crate) namespace: String,
-    /// The operator's image; name it by digest (NAME@sha256:...)
-    #[arg(long, value_name = "IMAGE", default_value_t = default_image())]
-    pub(crate) image: String,
+    /// The operator's image; name it by digest (NAME@sha256:...) [default: that of this version]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
     /// The update service the operator asks where spec.upstream names none
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
     /// The cluster's Prometheus, as the operator reaches it, for rules with queries
     #[arg(long, value_name = "URL")]
     pub(crate) prometheus: Option<String>,
+    /// Return a setting of the present installation to its default, by the name of its option, such as `upstream`; `all` for
+    /// every one; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = setting_name)]
+    pub(crate) unset: Vec<String>,
+    /// Install although a CRD of the same name is not Clearway's (OpenShift's ClusterVersion); that CRD is left alone
+    #[arg(long)]
+    pub(crate) skip_foreign_crds: bool,
     /// Go back to the standard channel although fields or objects are lost that only the experimental one has
     #[arg(long)]
     pub(crate) discard_experimental: bool,
@@ -109,6 +126,8 @@ pub(crate) struct Install {
     pub(crate) diff: bool,
     #[command(flatten)]
     pub(crate) output: AsData,
+    #[command(flatten)]
+    pub(crate) operator: OperatorSettings,
 }
 
 /// Options of `clearway uninstall`.
@@ -138,5 +157,17 @@ fn dns_label(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("`{text}` is not the name of a namespace, such as {NAMESPACE}"))
+    }
+}
+
+/// The name of a setting that can be unset. Any option of the operator may stand in its Deployment.
+fn setting_name(text: &str) -> Result<String, String> {
+    if text == UNSET_ALL || SETTINGS.contains(&text) || is_operator_option(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "`{text}` is not the name of a setting; name an option, such as {}, or {UNSET_ALL}",
+            SETTINGS.join(", ")
+        ))
     }
 }

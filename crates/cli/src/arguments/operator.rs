@@ -108,18 +108,8 @@ pub(crate) struct Operator {
     /// Show /metrics only to bearer tokens that the cluster accepts, of users that may get the URL /metrics
     #[arg(long, conflicts_with = "state")]
     pub(crate) metrics_authentication: bool,
-    /// How often the update service is asked, give or take a third
-    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = parse_duration)]
-    pub(crate) fetch_every: Duration,
-    /// The rest between two rounds of queries
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
-    pub(crate) between_rounds: Duration,
-    /// The rest of a query that gave an answer
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
-    pub(crate) between_answers: Duration,
-    /// How many queries are asked before the rest between two rounds
-    #[arg(long, value_name = "PACE", default_value = "batch")]
-    pub(crate) pace: QueryPace,
+    #[command(flatten)]
+    pub(crate) rounds: OperatorPace,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
     /// How the log is written
@@ -128,6 +118,24 @@ pub(crate) struct Operator {
     /// What is logged: error, warn, info, debug, or a filter such as `info,clearway_operator=debug`
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(crate) log: String,
+}
+
+/// How often the operator asks the update service and the metrics store (U9).
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Pace")]
+pub(crate) struct OperatorPace {
+    /// How often the update service is asked, give or take a third
+    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) fetch_every: Duration,
+    /// Delay between two rounds of queries
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    pub(crate) between_rounds: Duration,
+    /// Delay before a query that gave an answer is run again
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub(crate) between_answers: Duration,
+    /// How many queries are run in one round
+    #[arg(long, value_name = "PACE", default_value = "batch")]
+    pub(crate) pace: QueryPace,
 }
 
 /// How many queries are asked before the rest between two rounds.

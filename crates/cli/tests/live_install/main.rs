@@ -1,5 +1,6 @@
 //! `clearway install` and `clearway uninstall` on a real API server, with its own authorizer.
 
+mod again;
 mod channels;
 mod identities;
 mod manifests;
@@ -76,6 +77,12 @@ async fn create(client: &Client, object: Value, namespace: Option<&str>) -> Valu
     serde_json::to_value(api.create(&PostParams::default(), &object).await.unwrap()).unwrap()
 }
 
+/// The operator's Deployment.
+async fn deployment(client: &Client) -> Value {
+    let deployment = api(client, "apps/v1", "Deployment", Some("clearway")).get("clearway-operator").await.unwrap();
+    serde_json::to_value(deployment).unwrap()
+}
+
 async fn bare() -> Option<(Cluster, Client)> {
     let cluster = own_cluster(&ClusterOptions::api_only()).await?;
     let client = cluster.client().await.unwrap();
@@ -135,9 +142,11 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     assert_eq!(second.actions(), ["leftAlone", "unchanged"], "{}", second.out);
     let again = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
     assert_eq!(again["metadata"]["resourceVersion"], version["metadata"]["resourceVersion"]);
-    let other = run(here, &format!("{install} --adopt 1.5.0"));
+    let other = run(here, &format!("{install} --upstream https://u.example --adopt 1.5.0"));
     assert_eq!(other.code, 3);
     assert!(other.err.contains("the ClusterVersion is at 1.4.2 already"), "{}", other.err);
+    let arguments = deployment(&client).await["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+    assert!(!arguments.contains("u.example"), "it is refused before anything is changed: {arguments}");
 
     pods_are_let_in(&client).await;
 
@@ -152,7 +161,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     .unwrap();
 
     // Metrics on loopback cannot be scraped: what scrapes them and misses them goes.
-    let loopback = run(here, &format!("install --image {PINNED} -o json"));
+    let loopback = run(here, "install --metrics loopback -o json");
     for (kind, name) in [
         ("PrometheusRule", "clearway-operator"),
         ("ServiceMonitor", "clearway-operator"),

@@ -9,7 +9,7 @@ use super::{PINNED, Said, api, bare, create, get, run};
 
 const NOWHERE: &str = "/nowhere/kubeconfig";
 /// A public key, as `openssl ec -pubout` writes it.
-const KEY: &str = "-----BEGIN PUBLIC KEY-----
+pub(crate) const KEY: &str = "-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEBp3WhzY2HKiSgjUNyHhwYkNOTzZS
 G8x3vWyoS4jETpbUxpzTQEGHeeVMjqMAgQARzWRkTpB9NRqvJnCx0ohp6A==
 -----END PUBLIC KEY-----
@@ -79,7 +79,11 @@ fn applying_updates_takes_a_decision_about_signatures() {
     let directory = tempfile::tempdir().unwrap();
     let undecided = run(Path::new(NOWHERE), "install --dry-run --apply-updates");
     assert_eq!((undecided.code, undecided.out.as_str()), (3, ""));
-    assert!(undecided.err.contains("--release-key <FILE>|--allow-unsigned-releases"), "{}", undecided.err);
+    assert!(
+        undecided.err.contains("--apply-updates needs --release-key FILE, or --allow-unsigned"),
+        "{}",
+        undecided.err
+    );
     let pointless = run(Path::new(NOWHERE), "install --dry-run --allow-unsigned-releases");
     assert_eq!(pointless.code, 3, "{}", pointless.err);
 
@@ -94,6 +98,10 @@ fn applying_updates_takes_a_decision_about_signatures() {
     assert_eq!(adds, "note: --apply-updates adds");
     assert_eq!(account, "  the service account clearway:clearway-updater, in the whole cluster:");
     assert!(unsigned.err.contains("\n    every verb: every resource (every API group)\n"), "{}", unsigned.err);
+
+    let wrong = run(Path::new(NOWHERE), "install --dry-run --deny-metrics (");
+    assert_eq!(wrong.code, 3);
+    assert!(wrong.err.contains("--deny-metrics is no regular expression"), "{}", wrong.err);
 
     let private = directory.path().join("private.pem");
     let block = KEY.replace("PUBLIC", "PRIVATE");
@@ -143,7 +151,7 @@ async fn keys_are_mounted_cannot_be_changed_in_place_and_are_replaced_by_install
     assert_ne!(before, after, "the pods are replaced");
     assert!(arguments.contains("next.pub"), "{arguments}");
 
-    let back = run(here, &format!("install --image {PINNED} -o json"));
+    let back = run(here, "install --unset apply-updates -o json");
     assert_eq!(back.action("ConfigMap", "clearway-release-keys"), "deleted", "{}", back.err);
     assert_eq!(back.action("ServiceAccount", "clearway-updater"), "deleted");
     let (map, _, arguments) = stored().await;

@@ -197,7 +197,7 @@ async fn each_identity_may_do_what_it_needs_and_nothing_else() {
     assert!(!forbidden(&client_of(&cluster, OPERATOR, Some(UPDATER)).await, "secrets").await);
 
     // And back: nothing of it stays.
-    assert_eq!(run(here, "install").code, 0);
+    assert_eq!(run(here, "install --unset apply-updates").code, 0);
     assert_eq!(allowed(&admin, OPERATOR, &acts).await, expected);
     assert!(allowed(&admin, UPDATER, &acts).await.is_empty());
 

@@ -4,6 +4,7 @@
 //! alone, and only what carries our label is deleted. Doing it twice is doing it once.
 
 mod adopt;
+mod present;
 mod uninstall;
 
 use std::time::Duration;
@@ -17,7 +18,8 @@ use super::{MANAGED_BY, MANAGER, Manifests};
 use crate::api::Kind;
 
 pub(crate) use adopt::first;
-pub use adopt::{Adoption, adopt, uuid_v4};
+pub use adopt::{Adoption, uuid_v4};
+pub use present::{Present, present};
 pub use uninstall::{Removal, uninstall};
 
 /// How long a CRD may take to be served.
@@ -108,6 +110,26 @@ pub enum InstallError {
     /// There is no ClusterVersion to adopt with.
     #[error("{0}")]
     Adopt(String),
+    /// A CRD of one of our kinds is somebody else's.
+    #[error(
+        "nothing was installed: the CRD {name} is not Clearway's (it has none of its annotations). Where OpenShift's own \
+         operator keeps the ClusterVersion, --skip-foreign-crds leaves that CRD alone and installs everything else"
+    )]
+    ForeignCrd {
+        /// Its name.
+        name: String,
+    },
+    /// The keys of the present installation cannot be kept.
+    #[error(
+        "nothing was installed: cannot read the release keys of the present installation from the ConfigMap {name}: {why}. \
+         Name the keys with --release-key FILE"
+    )]
+    NoKeys {
+        /// The name of the ConfigMap.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 /// How an installation is made.
@@ -117,6 +139,8 @@ pub struct Options {
     pub dry_run: bool,
     /// Go back to the standard channel although data is lost.
     pub discard_experimental: bool,
+    /// Install although a CRD of one of our kinds is somebody else's. That CRD is left alone.
+    pub skip_foreign_crds: bool,
 }
 
 /// A cluster, and what it serves.
@@ -191,15 +215,23 @@ impl Place<'_> {
     }
 }
 
-/// Applies everything, in order. What was done until an error is in `log`.
+/// Applies everything, in order, and adopts the cluster if that is asked for. Whatever can be refused is refused before
+/// anything is changed. What was done until an error is in `log`.
 pub async fn install(
     place: &Place<'_>,
     manifests: &Manifests,
     channel: Channel,
+    adoption: Option<&Adoption>,
     options: Options,
     log: &mut Vec<Done>,
 ) -> Result<(), InstallError> {
     let existing = installed(place).await?;
+    if !options.skip_foreign_crds {
+        refuse_foreign(manifests, &existing)?;
+    }
+    if let Some(adoption) = adoption {
+        adopt::check(place, &existing, adoption).await?;
+    }
     if channel == Channel::Standard {
         leave_experimental(place, manifests, &existing, options, log).await?;
     }
@@ -207,8 +239,7 @@ pub async fn install(
         let (_, name) = name(crd);
         let there = existing.iter().find(|(_, stored)| self::name(stored).1 == name);
         if there.is_some_and(|(_, stored)| Installed::of(stored) == Installed::Foreign) {
-            let why = "it is not Clearway's (it has none of our annotations); where OpenShift's own operator runs, it keeps \
-                       the ClusterVersion, and Clearway reads it";
+            let why = "it is not Clearway's; where OpenShift's own operator runs, it keeps the ClusterVersion, and Clearway reads it";
             log.push(done(crd, Action::LeftAlone, why));
             continue;
         }
@@ -247,7 +278,20 @@ pub async fn install(
             log.push(done(object, Action::LeftAlone, &why));
         }
     }
+    if let Some(adoption) = adoption {
+        log.push(adopt::adopt(place, adoption, options).await?);
+    }
     Ok(())
+}
+
+/// Refuses to install where a CRD that would be installed is there and is somebody else's.
+fn refuse_foreign(manifests: &Manifests, existing: &[(Kind, Value)]) -> Result<(), InstallError> {
+    let wanted = |crd: &Value| manifests.crds.iter().any(|ours| name(ours) == name(crd));
+    let foreign = |crd: &&Value| wanted(crd) && Installed::of(crd) == Installed::Foreign;
+    match existing.iter().map(|(_, crd)| crd).find(foreign) {
+        Some(crd) => Err(InstallError::ForeignCrd { name: name(crd).1.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// The CRDs of our kinds that are there, whoever made them.

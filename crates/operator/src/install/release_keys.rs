@@ -4,6 +4,7 @@
 //! choose by which keys it is bound. Installing other keys deletes it and makes it again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use clearway_core::Digest;
 use serde_json::{Value, json};
@@ -33,6 +34,11 @@ impl ReleaseKeys {
         self.0.insert(free.unwrap_or(name), pem);
     }
 
+    /// The keys of a ConfigMap that [`config_map`] made; nothing if it holds anything else.
+    pub(super) fn read(config_map: &Value) -> Option<Self> {
+        serde_json::from_value(config_map.get("data")?.clone()).ok().map(ReleaseKeys)
+    }
+
     /// Whether there is no key.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -46,6 +52,15 @@ impl ReleaseKeys {
     /// A text that differs when the keys do.
     pub(super) fn fingerprint(&self) -> String {
         Digest::sha256(json!(self.0).to_string().as_bytes()).hex().to_owned()
+    }
+}
+
+impl fmt::Display for ReleaseKeys {
+    /// The names, and the beginning of a digest that tells two sets of the same names apart.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let fingerprint = self.fingerprint();
+        write!(f, "{} (sha256 {})", names.join(", "), fingerprint.get(..12).unwrap_or(&fingerprint))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is promised of the manifests, without a cluster.
 
+use clearway_bundle::Channel;
 use serde_json::{Value, json};
 
 use super::carry_out::uuid_v4;

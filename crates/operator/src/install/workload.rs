@@ -66,8 +66,8 @@ fn deployment(settings: &Settings) -> Value {
     })
 }
 
-/// The command line of `clearway operator`.
-pub(super) fn arguments(settings: &Settings) -> Vec<String> {
+/// The command line of `clearway operator` for these settings.
+pub fn arguments(settings: &Settings) -> Vec<String> {
     let mut arguments = vec![
         "operator".to_owned(),
         format!("--namespace={}", settings.namespace),
@@ -87,6 +87,12 @@ pub(super) fn arguments(settings: &Settings) -> Vec<String> {
     if settings.apply_updates {
         arguments.extend(["--apply-updates".to_owned(), format!("--apply-as={UPDATER}")]);
         arguments.extend(settings.release_keys.arguments());
+    }
+    for (name, values) in &settings.more {
+        if values.is_empty() {
+            arguments.push(format!("--{name}"));
+        }
+        arguments.extend(values.iter().map(|value| format!("--{name}={value}")));
     }
     arguments
 }

@@ -29,36 +29,69 @@ pub fn uuid_v4(random: [u8; 16]) -> String {
     format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 32), part(80, 16), part(64, 16), part(48, 16), part(0, 48))
 }
 
-/// Writes the first version, where there is none yet.
-pub async fn adopt(place: &Place<'_>, adoption: &Adoption, options: Options) -> Result<Done, InstallError> {
+/// What there is of the ClusterVersion of a cluster that may be adopted.
+struct Found {
+    resource: Resource,
+    /// The object; nothing if it is not there.
+    stored: Option<Value>,
+    /// Whether it is at the version already.
+    is_done: bool,
+}
+
+/// Refuses what [`adopt`] would refuse, before anything is installed.
+pub(super) async fn check(
+    place: &Place<'_>,
+    existing: &[(Kind, Value)],
+    adoption: &Adoption,
+) -> Result<(), InstallError> {
+    match existing.iter().find(|(kind, _)| *kind == Kind::ClusterVersion) {
+        Some((_, crd)) => find(place, crd, adoption).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Looks at the ClusterVersion of a cluster; an error if it cannot be adopted at this version.
+async fn find(place: &Place<'_>, crd: &Value, adoption: &Adoption) -> Result<Found, InstallError> {
     let kind = Kind::ClusterVersion;
-    let wanted = VersionObject {
-        kind,
-        metadata: serde_json::from_value(json!({"name": SINGLETON})).unwrap_or_default(),
-        spec: Spec { cluster_id: adoption.id.clone(), ..Spec::default() },
-        status: None,
-    };
-    let wanted = serde_json::to_value(&wanted).unwrap_or_default();
-    let crd = match place.cluster.get(super::crd_resource(place)?, "", kind.crd()).await {
-        Ok(crd) => crd,
-        Err(ClusterError::NotFound { .. }) if options.dry_run => return Ok(done(&wanted, Action::Created, "")),
-        Err(error) => return Err(error.into()),
-    };
-    if Installed::of(&crd) == Installed::Foreign {
+    if Installed::of(crd) == Installed::Foreign {
         let why = "this cluster's ClusterVersion is kept by OpenShift's own operator, so there is nothing to adopt; run \
                    without --adopt";
         return Err(InstallError::Adopt(why.to_owned()));
     }
-    let resource = Resource::defined_by(&crd, kind.version()).ok_or_else(|| InstallError::NoKind(kind.to_string()))?;
-    let stored = place.stored(&resource, &wanted).await?;
-    if let Some(at) = stored.as_ref().and_then(newest) {
-        return if at == adoption.version.to_string() {
-            Ok(done(&wanted, Action::Unchanged, ""))
-        } else {
-            Err(InstallError::Adopt(format!(
-                "the ClusterVersion is at {at} already; it is adopted once, and updated from then on"
-            )))
-        };
+    let resource = Resource::defined_by(crd, kind.version()).ok_or_else(|| InstallError::NoKind(kind.to_string()))?;
+    let stored = place.stored(&resource, &wanted(adoption)).await?;
+    let version = stored.as_ref().and_then(newest);
+    let is_done = version.as_ref() == Some(&adoption.version.to_string());
+    match version {
+        Some(version) if !is_done => Err(InstallError::Adopt(format!(
+            "the ClusterVersion is at {version} already; it is adopted once, and updated from then on"
+        ))),
+        _ => Ok(Found { resource, stored, is_done }),
+    }
+}
+
+/// The ClusterVersion as it is made.
+fn wanted(adoption: &Adoption) -> Value {
+    let object = VersionObject {
+        kind: Kind::ClusterVersion,
+        metadata: serde_json::from_value(json!({"name": SINGLETON})).unwrap_or_default(),
+        spec: Spec { cluster_id: adoption.id.clone(), ..Spec::default() },
+        status: None,
+    };
+    serde_json::to_value(&object).unwrap_or_default()
+}
+
+/// Writes the first version, where there is none yet.
+pub(super) async fn adopt(place: &Place<'_>, adoption: &Adoption, options: Options) -> Result<Done, InstallError> {
+    let wanted = wanted(adoption);
+    let crd = match place.cluster.get(super::crd_resource(place)?, "", Kind::ClusterVersion.crd()).await {
+        Ok(crd) => crd,
+        Err(ClusterError::NotFound { .. }) if options.dry_run => return Ok(done(&wanted, Action::Created, "")),
+        Err(error) => return Err(error.into()),
+    };
+    let Found { resource, stored, is_done } = find(place, &crd, adoption).await?;
+    if is_done {
+        return Ok(done(&wanted, Action::Unchanged, ""));
     }
     let why = format!("the cluster is at {}", adoption.version);
     let action = if stored.is_some() { Action::Configured } else { Action::Created };
