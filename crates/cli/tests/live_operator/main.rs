@@ -3,5 +3,6 @@
 mod advice;
 mod evidence;
 mod lab;
+mod own_status;
 mod update;
 mod weather;

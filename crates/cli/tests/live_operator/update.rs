@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{ID, Lab, SOON, available, condition, recommended, serve};
 
-const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
+pub(crate) const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
 const METRICS: &str = "vsphere_node_hw_version_total{hw_version=\"vmx-14\"} 3
 cluster_infrastructure_provider{type=\"VSphere\"} 1
 cluster_proxy_enabled{type=\"https\"} 1
@@ -32,7 +32,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A release directory with these objects.
-fn release(directory: &Path, version: &str, objects: &[Value]) {
+pub(crate) fn release(directory: &Path, version: &str, objects: &[Value]) {
     let manifests = directory.join("release-manifests");
     fs::create_dir_all(&manifests).unwrap();
     fs::write(
@@ -45,15 +45,15 @@ fn release(directory: &Path, version: &str, objects: &[Value]) {
     }
 }
 
-fn namespace() -> Value {
+pub(crate) fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
 }
 
-fn config(name: &str, text: &str) -> Value {
+pub(crate) fn config(name: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": {"text": text}})
 }
 
-fn deployment(name: &str, image: &str, node: Option<&str>) -> Value {
+pub(crate) fn deployment(name: &str, image: &str, node: Option<&str>) -> Value {
     let selector = node.map_or(json!({}), |node| json!({"kubernetes.io/hostname": node}));
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop"},
@@ -69,7 +69,7 @@ fn newest(object: &Value) -> &Value {
     &object["status"]["history"][0]
 }
 
-fn is_completed(object: &Value, version: &str) -> bool {
+pub(crate) fn is_completed(object: &Value, version: &str) -> bool {
     newest(object)["version"] == version && newest(object)["state"] == "Completed"
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Out<'o, 'f> {
 
 impl<'o, 'f> Out<'o, 'f> {
     pub(crate) fn new(object: &'o Object<'o>, policy: &'o Policy, findings: &'f mut Vec<Diagnostic>) -> Self {
-        let declared = policy.profile.or_else(|| Profile::declared(object.group()));
+        let declared = policy.profile.or_else(|| Profile::declared_by(object));
         let status = object.root.get("status");
         Out {
             object,

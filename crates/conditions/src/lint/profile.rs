@@ -1,12 +1,18 @@
 //! Whose conventions an object follows.
 //!
 //! The sources disagree (whether a reason may be empty, when `lastTransitionTime` moves, what absence means), so each
-//! rule asks the profile. Without a choice by the user the API group of the object decides: [`Profile::of`].
+//! rule asks the profile. Without a choice by the user the API group of the object decides: [`Profile::of`]. A ClusterVersion that
+//! Clearway keeps is of OpenShift's group, and known by its conditions.
 
 use std::fmt;
 use std::str::FromStr;
 
+use clearway_yaml::Node;
+
 use crate::Object;
+
+/// The domain of the condition types that Clearway's operator adds to every object it keeps.
+const CLEARWAY: &str = "clearway.dev/";
 
 /// A set of conventions for conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,9 +87,16 @@ impl Profile {
         }
     }
 
-    /// The profile the API group of an object asks for.
+    /// The profile of an object without a choice by the user.
     pub fn of(object: &Object<'_>) -> Profile {
-        Profile::declared(object.group()).unwrap_or(Profile::Metav1)
+        Profile::declared_by(object).unwrap_or(Profile::Metav1)
+    }
+
+    /// The profile that the group or the conditions of an object commit it to.
+    pub(crate) fn declared_by(object: &Object<'_>) -> Option<Profile> {
+        let declared = Profile::declared(object.group());
+        let is_shared = declared == Some(Profile::Openshift) && object.kind() == "ClusterVersion";
+        if is_shared && is_kept_by_clearway(object) { Some(Profile::Knative) } else { declared }
     }
 
     /// The profile a group has committed itself to; nothing for a group nobody here knows.
@@ -112,6 +125,13 @@ impl Profile {
     pub(crate) fn content_moves_time(self) -> bool {
         matches!(self, Profile::Knative | Profile::Kstatus)
     }
+}
+
+/// Whether Clearway's operator writes the status of an object.
+fn is_kept_by_clearway(object: &Object<'_>) -> bool {
+    let conditions = object.root.get("status").and_then(|status| status.get("conditions"));
+    let types = conditions.into_iter().flat_map(Node::items).filter_map(|condition| condition.get("type"));
+    types.filter_map(Node::as_text).any(|type_| type_.starts_with(CLEARWAY))
 }
 
 impl fmt::Display for Profile {

@@ -66,24 +66,14 @@ pub(super) fn metav1_conditions(generator: &mut SchemaGenerator) -> Schema {
     conditions_schema::<MAX_CONDITIONS>(generator)
 }
 
-/// The conditions of the whole, as OpenShift's operators have them: a reason and a message may be missing, and nothing
-/// limits them, so that no other writer's condition is refused. With the fields of K1 and G2.
+/// The conditions of the whole: as [`metav1_conditions`], but a reason and a message may be missing, as in the conditions that
+/// OpenShift's operators write.
 pub(super) fn conditions(generator: &mut SchemaGenerator) -> Schema {
     let mut list = conditions_schema::<MAX_CONDITIONS>(generator).to_value();
-    let properties = list.pointer_mut("/items/properties").and_then(Value::as_object_mut);
-    for (name, property) in properties.into_iter().flatten() {
-        if let Some(property) =
-            property.as_object_mut().filter(|_| !matches!(name.as_str(), "severity" | "observedGeneration"))
-        {
-            property.retain(|key, _| matches!(key.as_str(), "description" | "type" | "format"));
-        }
-    }
     if let Some(items) = list.pointer_mut("/items").and_then(Value::as_object_mut) {
         items.insert("required".to_owned(), json!(["lastTransitionTime", "status", "type"]));
     }
-    if let Some(list) = list.as_object_mut() {
-        list.remove("maxItems");
-        list.remove("description");
-    }
+    // The field has a description of its own.
+    list.as_object_mut().map(|list| list.remove("description"));
     Schema::try_from(list).unwrap_or_default()
 }

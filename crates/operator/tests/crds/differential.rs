@@ -274,6 +274,8 @@ fn status_cases() -> Vec<(&'static str, Vec<Value>)> {
         ("/conditions/1/type", vec![json!("Available"), json!(""), json!("odd type!"), json!("t".repeat(400))]),
         ("/conditions/1/severity", vec![json!(""), json!("Error"), json!("Warning"), json!(null)]),
         ("/conditions/1/observedGeneration", vec![json!(-1), json!(0), json!(1.0), json!(1.5), json!("1")]),
+        ("/conditions/1/status", vec![json!("Maybe"), json!(""), json!("Unknown")]),
+        ("/conditions/1/reason", vec![json!(""), json!("odd reason!"), json!("<absent>"), json!("r".repeat(1025))]),
         ("/conditions/1/message", vec![json!("m".repeat(40_000)), json!(null)]),
         ("/versionHash", vec![json!(""), json!("<absent>"), json!(null)]),
         ("/observedGeneration", vec![json!("<absent>"), json!(null), json!(1e3), json!(1e30)]),

@@ -42,7 +42,7 @@ pub(crate) fn status() -> Value {
         "conditions": [
             {"type": "Available", "status": "True", "lastTransitionTime": "2021-08-28T02:00:00Z"},
             {
-                "type": "Progressing", "status": "False", "lastTransitionTime": "2021-08-28T02:00:00Z", "reason": "",
+                "type": "Progressing", "status": "False", "lastTransitionTime": "2021-08-28T02:00:00Z", "reason": "AsExpected",
                 "message": "Cluster version is 4.6.23", "severity": "Info", "observedGeneration": 4,
             },
         ],

@@ -251,3 +251,17 @@ fn sc025_an_updating_manager_and_an_applying_one_do_not_share_a_condition() {
     assert_eq!(owners(ready, "{}"), "SC025");
     assert_eq!(owners(ready, other), "");
 }
+
+#[test]
+fn a_cluster_version_follows_who_keeps_it() {
+    let available = condition("Available", T, "reason: AsExpected");
+    let progressing = condition("Progressing", F, "reason: AsExpected ; severity: Info");
+    let ready = condition("Ready", T, "reason: AsExpected");
+    let ours = condition("clearway.dev/ReleaseApplied", T, "reason: Applied");
+    let found = |conditions: &[&str]| {
+        let yaml = object("config.openshift.io/v1", "ClusterVersion", conditions);
+        codes(&found(&yaml, &policy())).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[&ready, &available, &ours, &progressing]), [""; 0], "Clearway's: a severity is part of it");
+    assert!(found(&[&available, &progressing]).contains(&"SC012".to_owned()), "OpenShift's own operator has none");
+}
