@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Version;
 
 use super::{At, Draft, Drafts, Index, is_own, risk};
-use crate::block::{Block, Effect};
 use crate::codes;
-use crate::edges::rank;
+use crate::files::block::{Block, Effect};
+use crate::model::edges::rank;
 
 /// Checks `to` and `fixedIn` of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
