@@ -11,7 +11,7 @@ use clearway_sources::files::write_atomically;
 use clearway_sources::graph_data;
 use serde::{Deserialize, Serialize};
 
-use crate::archive;
+use crate::data::archive;
 
 const FILES: &str = "graph-data.tar.gz";
 const ABOUT: &str = "graph-data.json";

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use clearway_core::Digest;
 use http::{HeaderMap, HeaderValue};
 
-use crate::negotiate::{Coding, codings};
+use crate::request::negotiate::{Coding, codings};
 
 /// Below this a packet is a packet, whatever is in it.
 const WORTH_COMPRESSING: usize = 1024;

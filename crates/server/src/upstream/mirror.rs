@@ -20,11 +20,11 @@ use http::HeaderValue;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::body::Body;
-use crate::kept_answers::{Kept, KeptAnswers};
+use crate::data::body::Body;
+use crate::data::publication::header;
 use crate::metrics::Metrics;
-use crate::publication::header;
-use crate::query::Field;
+use crate::request::query::Field;
+use crate::upstream::kept_answers::{Kept, KeptAnswers};
 
 /// Answers that are kept. Channels that nobody configured make room for each other.
 const MAX_ANSWERS: usize = 1024;

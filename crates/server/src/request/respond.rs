@@ -15,13 +15,13 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
 
-use crate::answer_body::AnswerBody;
-use crate::body::{Body, Content, Variant};
-use crate::cors;
+use crate::data::body::{Body, Content, Variant};
 use crate::listen::Respond;
-use crate::negotiate::{MediaType, media_type};
-use crate::query;
-use crate::refusal::Refusal;
+use crate::request::answer_body::AnswerBody;
+use crate::request::cors;
+use crate::request::negotiate::{MediaType, media_type};
+use crate::request::query;
+use crate::request::refusal::Refusal;
 use crate::service::Service;
 
 /// What goes back to a client.

@@ -16,8 +16,8 @@ use clearway_core::{Arch, Digest, Exceeded, GraphLimits};
 use clearway_graph::{Graph, Inputs, Revision, wire};
 use http::HeaderValue;
 
-use crate::archive;
-use crate::body::Body;
+use crate::data::archive;
+use crate::data::body::Body;
 
 /// Threads that make answers at one time, whatever the machine has: each takes the memory of one answer.
 const MOST_THREADS: usize = 8;

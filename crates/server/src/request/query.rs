@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use clearway_core::Arch;
 
-use crate::refusal::Refusal;
+use crate::request::refusal::Refusal;
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::io;
 use clearway_core::Exceeded;
 use clearway_graph::{Inputs, Revision, convert};
 
-use crate::publication::Unpublishable;
+use crate::data::publication::Unpublishable;
 
 /// The archive, of at most so many bytes. The same files give the same bytes: they are sorted, and have neither owners nor
 /// times.

@@ -11,10 +11,10 @@ use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
 use clearway_graph::{Inputs, load};
 
-use crate::feed::Feed;
-use crate::last_good::{LastGood, Staged};
+use crate::data::feed::Feed;
+use crate::data::last_good::{LastGood, Staged};
+use crate::data::publication::{Publication, ServedFiles};
 use crate::metrics::{Findings, Refreshed};
-use crate::publication::{Publication, ServedFiles};
 use crate::service::{Service, processors};
 
 /// How soon a source that failed is looked at again; each failure doubles it up to the usual interval.

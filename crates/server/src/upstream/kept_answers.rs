@@ -12,7 +12,7 @@ use clearway_sources::files::write_atomically;
 use clearway_sources::service::Validator;
 use serde::{Deserialize, Serialize};
 
-use crate::mirror::Scope;
+use crate::upstream::mirror::Scope;
 
 /// A directory of answers.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
-use crate::respond::{Answer, bytes};
+use crate::request::respond::{Answer, bytes};
 
 /// What a script of another origin may read besides the body.
 const EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Age, Clearway-Revision");

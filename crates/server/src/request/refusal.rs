@@ -5,7 +5,7 @@
 use http::StatusCode;
 use serde_json::json;
 
-use crate::query::Field;
+use crate::request::query::Field;
 
 /// Why a request is not answered with what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
