@@ -26,10 +26,10 @@ use std::ops::Range;
 
 use clearway_core::{Diagnostic, Severity, Version};
 
-use crate::block::{Block, Effect};
-use crate::inputs::{Inputs, Role, role};
-use crate::revision::Revision;
-use crate::risk::Risk;
+use crate::files::block::{Block, Effect};
+use crate::files::inputs::{Inputs, Role, role};
+use crate::model::revision::Revision;
+use crate::model::risk::Risk;
 use drafts::{At, Draft, Drafts};
 
 /// What is known about the texts of rules.

@@ -10,7 +10,7 @@ pub use read::{Reading, read};
 
 use clearway_core::{Exceeded, GraphLimits};
 
-use crate::graph::{Edge, Graph};
+use crate::model::graph::{Edge, Graph};
 
 /// The body of an answer: `{version, nodes, edges, conditionalEdges}` on one line.
 pub fn write(graph: &Graph) -> Vec<u8> {
@@ -105,7 +105,7 @@ impl Numbers {
         for number in 0..count {
             // Writing into a text cannot fail.
             let _ = write!(numbers.digits, "{number}");
-            numbers.ends.push(crate::versions::id(numbers.digits.len()));
+            numbers.ends.push(crate::model::versions::id(numbers.digits.len()));
         }
         numbers
     }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use clearway_core::{Diagnostic, Excerpt, Place, Position, Severity};
 
-use crate::ast::Span;
+use crate::syntax::ast::Span;
 
 /// The stable name of a kind of error, refusal or finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -24,38 +24,27 @@
     )
 )]
 
-pub mod ast;
-mod duration;
+mod analysis;
 mod error;
 pub mod eval;
-pub mod fence;
-pub mod functions;
-mod group_by;
-mod lexer;
-mod limits;
 pub mod matching;
-mod number;
-mod parser;
-mod placeholder;
-mod print;
 mod query;
 pub mod read;
+mod rewrite;
 pub mod script;
 pub mod series;
-pub mod shape;
-mod strings;
-mod token;
-pub mod types;
-mod walk;
+mod syntax;
 
-pub use ast::{Expr, Selector, Span};
-pub use duration::Millis;
+pub use analysis::fence::{Fence, Refusal};
+pub use analysis::types::ValueType;
+pub use analysis::{fence, functions, shape, types};
 pub use error::{Code, Error, Errors};
-pub use fence::{Fence, Refusal};
-pub use group_by::{Grouped, NotGroupable};
-pub use limits::Limits;
-pub use placeholder::{CLUSTER_ID_LABEL, Substitution};
 pub use query::Query;
+pub use rewrite::group_by::{Grouped, NotGroupable};
+pub use rewrite::placeholder::{CLUSTER_ID_LABEL, Substitution};
 pub use series::{Labels, Series};
-pub use types::ValueType;
-pub use walk::{children, visit};
+pub use syntax::ast;
+pub use syntax::ast::{Expr, Selector, Span};
+pub use syntax::duration::Millis;
+pub use syntax::limits::Limits;
+pub use syntax::walk::{children, visit};

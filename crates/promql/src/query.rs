@@ -1,13 +1,13 @@
 //! A query: its text, its tree and its type, together.
 
-use crate::ast::{Expr, ExprKind, Selector};
-use crate::duration::Millis;
+use crate::analysis::types::{self, ValueType};
 use crate::error::Errors;
-use crate::limits::Limits;
 use crate::matching::Patterns;
-use crate::parser::{self, Context};
-use crate::types::{self, ValueType};
-use crate::walk::{selector_of, visit};
+use crate::syntax::ast::{Expr, ExprKind, Selector};
+use crate::syntax::duration::Millis;
+use crate::syntax::limits::Limits;
+use crate::syntax::parser::{self, Context};
+use crate::syntax::walk::{selector_of, visit};
 
 /// A text that is well-formed, well-typed PromQL.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,38 +17,25 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
-mod answer_body;
-mod archive;
-mod body;
-mod cors;
-mod feed;
-mod kept_answers;
-mod last_good;
+mod data;
 mod listen;
 mod metrics;
-mod mirror;
-mod negotiate;
-mod openapi;
-mod publication;
-mod query;
-mod refresh;
-mod refusal;
-mod respond;
+mod request;
 mod run;
 mod service;
 mod status;
-mod watch;
+mod upstream;
 
-pub use answer_body::AnswerBody;
-pub use feed::{Feed, FeedError, GraphData};
-pub use kept_answers::KeptAnswers;
-pub use last_good::LastGood;
+pub use data::feed::{Feed, FeedError, GraphData};
+pub use data::last_good::LastGood;
+pub use data::publication::Publication;
+pub use data::refresh::Refresher;
 pub use listen::{ListenOptions, Listener, Respond};
 pub use metrics::{Findings, Metrics, Refreshed};
-pub use mirror::{Mirror, MirrorOptions, Scope, ScopeError};
-pub use publication::Publication;
-pub use refresh::Refresher;
-pub use respond::Answer;
+pub use request::answer_body::AnswerBody;
+pub use request::respond::Answer;
 pub use run::{Config, Running};
 pub use service::{Service, ServiceOptions};
 pub use status::{Admission, MetricsGuard, Probed, Shows, Status};
+pub use upstream::kept_answers::KeptAnswers;
+pub use upstream::mirror::{Mirror, MirrorOptions, Scope, ScopeError};

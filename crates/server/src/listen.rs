@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::metrics::Metrics;
-use crate::respond::Answer;
+use crate::request::respond::Answer;
 use crate::service::processors;
 
 /// How long accepting rests when the system has no more descriptors.

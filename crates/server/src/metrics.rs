@@ -16,7 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::publication::Publication;
+use crate::data::publication::Publication;
 
 /// From "looked up in memory" to "had to ask upstream".
 const BUCKETS: [f64; 10] = [0.000_01, 0.000_1, 0.001, 0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];

@@ -11,16 +11,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
-use crate::feed::Feed;
-use crate::kept_answers::KeptAnswers;
-use crate::last_good::LastGood;
+use crate::data::feed::Feed;
+use crate::data::last_good::LastGood;
+use crate::data::refresh::{Refresher, pause};
+use crate::data::watch::Watch;
 use crate::listen::{ListenOptions, Listener};
 use crate::metrics::{Metrics, Refreshed};
-use crate::mirror::{Mirror, MirrorOptions};
-use crate::refresh::{Refresher, pause};
 use crate::service::{Service, ServiceOptions};
 use crate::status::Status;
-use crate::watch::Watch;
+use crate::upstream::kept_answers::KeptAnswers;
+use crate::upstream::mirror::{Mirror, MirrorOptions};
 
 /// What to serve, and how.
 #[derive(Debug)]

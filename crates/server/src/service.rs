@@ -11,12 +11,12 @@ use clearway_core::{Digest, Timestamp};
 use http::HeaderValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::answer_body::AnswerBody;
-use crate::body::Body;
+use crate::data::body::Body;
+use crate::data::publication::Publication;
 use crate::metrics::Metrics;
-use crate::mirror::Mirror;
-use crate::openapi;
-use crate::publication::Publication;
+use crate::request::answer_body::AnswerBody;
+use crate::request::openapi;
+use crate::upstream::mirror::Mirror;
 
 /// Everything a request may need. One value for all connections.
 #[derive(Debug)]

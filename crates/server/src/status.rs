@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use crate::listen::Respond;
-use crate::respond::{Answer, bytes};
+use crate::request::respond::{Answer, bytes};
 use crate::service::Service;
 
 const METRICS: HeaderValue = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");

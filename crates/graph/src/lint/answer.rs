@@ -10,9 +10,9 @@ use clearway_core::{Diagnostic, Excerpt, GraphLimits, Place};
 use super::drafts::{At, Draft, Drafts};
 use super::{RuleTexts, channels, expressions, queries, risks};
 use crate::codes;
-use crate::graph::{Graph, Node};
-use crate::risk::Risk;
-use crate::stranded::stranded_places;
+use crate::model::graph::{Graph, Node};
+use crate::model::risk::Risk;
+use crate::query::stranded::stranded_places;
 
 /// Everything the rules have to say about one answer, by its paths.
 ///

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::{Arch, Exceeded, Version};
 
 use super::{At, Draft, Drafts, Index};
-use crate::channel::Channel;
 use crate::codes;
-use crate::graph::Graph;
-use crate::stranded::{Missing, stranded_places};
+use crate::files::channel::Channel;
+use crate::model::graph::Graph;
+use crate::query::stranded::{Missing, stranded_places};
 
 /// Which channel a release is in before it comes into another.
 const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clearway_core::{Diagnostic, Severity};
 
 use crate::codes::Code;
-use crate::findings::cut;
+use crate::files::findings::cut;
 
 /// A finding that does not know its line yet.
 pub(super) struct Draft {

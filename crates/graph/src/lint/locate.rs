@@ -6,8 +6,8 @@ use clearway_core::{Diagnostic, Excerpt, GraphLimits, Limits, Position};
 use clearway_yaml::{Found, Node, Source};
 
 use super::drafts::{At, Draft, Drafts};
-use crate::inputs::Inputs;
-use crate::record::whole;
+use crate::files::inputs::Inputs;
+use crate::files::record::whole;
 
 /// Bytes of a file in which a part of a text is searched for: above, the text as a whole is shown.
 const SEARCHED: usize = 1 << 20;

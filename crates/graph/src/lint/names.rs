@@ -2,7 +2,7 @@
 
 use super::{At, Draft, Drafts, Index, risk};
 use crate::codes;
-use crate::risk::Risk;
+use crate::model::risk::Risk;
 
 /// Checks the file name of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{At, Draft, Drafts, QueryFault, QueryFinding, RuleTexts};
 use crate::codes;
-use crate::risk::{Risk, Rule};
+use crate::model::risk::{Risk, Rule};
 
 /// A query: the file it stands in, the place of its rule, and the text.
 type Asked<'r> = (&'r str, usize, Arc<str>);

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use clearway_core::Version;
 
 use super::{At, Draft, Drafts, Index, first_few, is_own, risk};
-use crate::block::Block;
 use crate::codes;
-use crate::risk::{Risk, Rule};
+use crate::files::block::Block;
+use crate::model::risk::{Risk, Rule};
 
 /// Bytes of a message above which it is too long: fifteen times the longest in use, and a `ClusterVersion` that lists it
 /// for a hundred targets still fits into etcd.

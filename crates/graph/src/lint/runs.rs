@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Version;
 
 use super::{At, Draft, Drafts, Index, first_few, is_own};
-use crate::block::Block;
 use crate::codes;
+use crate::files::block::Block;
 
 /// Checks the blocks of every risk, one minor version at a time.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {

@@ -8,11 +8,11 @@ use clearway_core::{GraphLimits, Severity, Version};
 
 use super::alternatives::alternatives;
 use super::{At, Draft, Drafts, Index, first_few};
-use crate::block::{Block, Sources};
 use crate::codes;
-use crate::edges::rank;
-use crate::pattern::{Pattern, Work};
-use crate::record::shortened;
+use crate::files::block::{Block, Sources};
+use crate::files::record::shortened;
+use crate::model::edges::rank;
+use crate::model::pattern::{Pattern, Work};
 
 /// Checks the `from` of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Version;
 
 use super::{At, Draft, Drafts, Index, is_own, risk};
-use crate::block::{Block, Effect};
 use crate::codes;
-use crate::edges::rank;
+use crate::files::block::{Block, Effect};
+use crate::model::edges::rank;
 
 /// Checks `to` and `fixedIn` of every block.
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
@@ -38,26 +38,22 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     }
 }
 
-/// Names of risks, each with its file.
-type RiskFiles<'a> = BTreeSet<(&'a str, &'a str)>;
-
 /// Reports blocks that remove edges which another file puts a risk on: the risk is then shown to nobody.
 fn hidden_risks(index: &Index<'_>, drafts: &mut Drafts) {
     let revision = index.revision;
     if index.own_blocks().all(|block| block.effect != Effect::Remove) {
         return;
     }
-    // The target of each file that removes edges, and the names of the risks it hides with their files.
-    let mut hidden: BTreeMap<&str, (&Version, RiskFiles<'_>)> = BTreeMap::new();
+    // Each file that removes edges with its target, and the risks it hides with the files they stand in.
+    let mut hidden: BTreeMap<(&str, &Version), BTreeSet<(&str, &str)>> = BTreeMap::new();
     for row in 0..revision.table.rows.len() {
         let blocks = || revision.judged.hits.of(row).iter().filter_map(|block| revision.blocks().get(*block as usize));
         for removing in blocks().filter(|block| is_own(block) && block.effect == Effect::Remove) {
             let risks = blocks().filter_map(|block| Some((risk(block)?.name(), block.file.as_str())));
-            let entry = hidden.entry(&removing.file).or_insert_with(|| (&removing.to, BTreeSet::new()));
-            entry.1.extend(risks);
+            hidden.entry((&removing.file, &removing.to)).or_default().extend(risks);
         }
     }
-    for (file, (to, risks)) in hidden {
+    for ((file, to), risks) in hidden {
         let Some((name, other)) = risks.first() else { continue };
         let more = if risks.len() > 1 { format!(" and {} more", risks.len() - 1) } else { String::new() };
         let message = format!("this block removes updates to {to}, which hides the risk `{name}` ({other}){more}");

@@ -15,10 +15,10 @@ use clearway_core::{Diagnostic, Exceeded, GraphLimits, Limits, Place, Version};
 use serde::de::DeserializeSeed as _;
 
 use crate::codes::{self, Code};
-use crate::findings::{Kept, over};
-use crate::graph::{Edge, Graph, Node};
-use crate::sets::Sets;
-use crate::versions::id;
+use crate::files::findings::{Kept, over};
+use crate::model::graph::{Edge, Graph, Node};
+use crate::model::sets::Sets;
+use crate::model::versions::id;
 use any_value::{Any, AnyValue};
 use elements::{NodeParts, Nodes, Updates};
 use risks::RiskReader;
@@ -299,5 +299,5 @@ fn go_through<'t, V: AnyValue<'t>>(text: &'t str, visit: V) -> Result<V::Value, 
 
 /// Foreign text for a message.
 fn short(text: &str) -> std::borrow::Cow<'_, str> {
-    crate::record::shortened(text)
+    crate::files::record::shortened(text)
 }

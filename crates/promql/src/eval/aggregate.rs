@@ -3,10 +3,10 @@
 use super::kahan::{Kahan, Mean, nan_first, quantile};
 use super::space::{Key, LONGEST_VALUE};
 use super::{At, Evaluator, Level, Point, Val, failed, misplaced, no_duplicates, no_room, plain_number, short_number};
-use crate::ast::{Aggregate, AggregateOp, Expr};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
+use crate::syntax::ast::{Aggregate, AggregateOp, Expr};
 
 /// The points of one group, by their places.
 type Members = Vec<usize>;

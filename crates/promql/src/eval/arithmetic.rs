@@ -1,6 +1,6 @@
 //! Operators between two numbers.
 
-use crate::ast::BinaryOp;
+use crate::syntax::ast::BinaryOp;
 
 /// What an operator makes of two numbers; a comparison answers 0 or 1.
 pub(super) fn scalars(op: BinaryOp, left: f64, right: f64) -> f64 {

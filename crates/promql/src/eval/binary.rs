@@ -2,8 +2,8 @@
 
 use super::arithmetic::{compares, scalars};
 use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
-use crate::ast::{Binary, BinaryOp, Expr};
 use crate::error::Error;
+use crate::syntax::ast::{Binary, BinaryOp, Expr};
 
 impl<'a> Evaluator<'a> {
     pub(super) fn binary(&mut self, binary: &'a Binary, expr: &'a Expr, at: At) -> Result<Val<'a>, Error> {

@@ -1,7 +1,7 @@
 //! How much an evaluation may do before it is refused.
 
-use crate::ast::Span;
 use crate::error::{Code, Error};
+use crate::syntax::ast::Span;
 
 /// Counts what is done, and asks now and then whether to go on.
 pub(crate) struct Budget<'a> {

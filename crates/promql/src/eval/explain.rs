@@ -1,10 +1,10 @@
 //! Keeps the value of every expression, for whoever wants to see how a result came about.
 
 use super::{Evaluator, Explained, Line, Val, Value};
-use crate::ast::Expr;
 use crate::error::Error;
 use crate::series::hash::IdMap;
-use crate::walk::visit;
+use crate::syntax::ast::Expr;
+use crate::syntax::walk::visit;
 
 /// The values of expressions, by the place of the expression in memory.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 //! Prometheus evaluates the largest such parts once, at the first step, and so must we: the parameter of an
 //! aggregation may vary although what is aggregated does not.
 
-use crate::ast::{Expr, ExprKind, Selector};
 use crate::series::hash::IdSet;
+use crate::syntax::ast::{Expr, ExprKind, Selector};
 
 /// The expressions that are evaluated at the first step only, by their place in memory.
 pub(super) fn find(expr: &Expr) -> IdSet<usize> {

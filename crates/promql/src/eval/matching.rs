@@ -6,11 +6,11 @@ use super::arithmetic::{compares, scalars};
 use super::binary::changes_metric;
 use super::space::Key;
 use super::{Evaluator, Point, failed, no_room};
-use crate::ast::{Binary, BinaryOp, Expr, Grouping, Many, Name};
 use crate::error::Error;
 use crate::series::hash::{IdMap, IdSet};
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
+use crate::syntax::ast::{Binary, BinaryOp, Expr, Grouping, Many, Name};
 
 impl Evaluator<'_> {
     /// The symbols of label names. A name no series has tells nothing apart, but the query may set it.

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::{At, Evaluator, Point};
-use crate::ast::{MatchOp, Selector, Shift, Span};
 use crate::error::{Code, Error};
 use crate::matching::{Pattern, PatternError};
-use crate::parser::METRIC_NAME;
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
 use crate::series::{Samples, is_histogram, is_stale, value_in};
+use crate::syntax::ast::{MatchOp, Selector, Shift, Span};
+use crate::syntax::parser::METRIC_NAME;
 
 /// A condition on a label, prepared for this store.
 enum Condition {
@@ -43,7 +43,7 @@ impl std::ops::Deref for Selected<'_> {
 impl<'a> Evaluator<'a> {
     /// The time a selector or subquery means.
     pub(super) fn shifted(&self, shift: Shift, at: At) -> i64 {
-        use crate::ast::At as Fixed;
+        use crate::syntax::ast::At as Fixed;
         let time = match shift.at {
             None => at.time,
             Some(Fixed::Time(time)) => time.0,

@@ -1,8 +1,8 @@
 use super::*;
-use crate::limits::Limits;
-use crate::print::queries;
 use crate::read::{self, ReadLimits};
 use crate::series::Builder;
+use crate::syntax::limits::Limits;
+use crate::syntax::print::queries;
 use proptest::prelude::*;
 
 /// Series of a small cluster, all sampled at 60 s.

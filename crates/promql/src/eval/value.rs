@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::ast::Span;
 use crate::series::Labels;
+use crate::syntax::ast::Span;
 
 /// The value of a query.
 #[derive(Debug, Clone, PartialEq)]

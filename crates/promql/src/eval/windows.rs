@@ -2,11 +2,11 @@
 
 use super::invariant::unwrapped;
 use super::{At, Evaluator, Line, Point, Row, Val, Value, misplaced, no_room, same_labels};
-use crate::ast::{Expr, ExprKind, Range, Span, Subquery};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
 use crate::series::{is_histogram, is_stale};
+use crate::syntax::ast::{Expr, ExprKind, Range, Span, Subquery};
 
 /// A window of time: later than `after`, up to `until`.
 #[derive(Debug, Clone, Copy)]

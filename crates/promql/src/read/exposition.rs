@@ -5,8 +5,8 @@
 
 use super::cursor::Cursor;
 use super::{ReadError, ReadLimits, checked};
-use crate::duration::Millis;
 use crate::series::{Builder, Series};
+use crate::syntax::duration::Millis;
 
 /// Reads text exposition. Samples without a time are those of `now`.
 pub fn text(bytes: &[u8], now: Millis, limits: &ReadLimits) -> Result<Series, ReadError> {

@@ -18,9 +18,9 @@ use std::fmt::Write;
 
 use super::cursor::{self, Cursor};
 use super::{ReadError, ReadLimits, checked};
-use crate::print::is_plain_metric;
 use crate::series::symbols::NAME;
 use crate::series::{Builder, HISTOGRAM, STALE, Series, is_histogram, is_stale, metric_in};
+use crate::syntax::print::is_plain_metric;
 
 /// The first line of a snapshot.
 pub const SNAPSHOT_HEADER: &str = "# clearway-series 1";
@@ -154,7 +154,7 @@ pub fn write_snapshot(series: &Series) -> String {
             out.push(if open { ',' } else { '{' });
             open = true;
             let name = text(pair.name);
-            if crate::print::is_plain_label(name) {
+            if crate::syntax::print::is_plain_label(name) {
                 out.push_str(name);
             } else {
                 escaped(name, &mut out);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::duration::Millis;
 use crate::eval::Value;
 use crate::series::{Builder, Capacity, HISTOGRAM, STALE, Series};
+use crate::syntax::duration::Millis;
 use proptest::prelude::*;
 
 /// Series as lines, to compare.

@@ -1,9 +1,9 @@
 //! A series with its values, as scripts write it: `up{job="api"} 1 2 _ stale 3+1x5`.
 
-use crate::ast::{ExprKind, MatchOp};
-use crate::limits::Limits;
-use crate::parser::{self, METRIC_NAME};
 use crate::series::{HISTOGRAM, Labels, STALE};
+use crate::syntax::ast::{ExprKind, MatchOp};
+use crate::syntax::limits::Limits;
+use crate::syntax::parser::{self, METRIC_NAME};
 
 /// One value of a series; nothing where the script has `_`.
 pub(super) type Values = Vec<Option<f64>>;

@@ -1,11 +1,11 @@
 //! Reads a script into commands.
 
 use super::notation::{self, Values};
-use crate::duration::Millis;
 use crate::eval::Level;
 use crate::matching::Pattern;
 use crate::series::Labels;
-use crate::strings::unquote;
+use crate::syntax::duration::Millis;
+use crate::syntax::strings::unquote;
 
 /// What makes a text no script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

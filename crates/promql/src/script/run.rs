@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::parse::{self, Command, Eval, Expected, Load, ScriptError, When};
-use crate::duration::Millis;
 use crate::error::{Code, Error};
 use crate::eval::{self, Answer, Level, Settings, Value, plain_number};
-use crate::limits::Limits;
 use crate::query::Query;
 use crate::series::{BuildError, Builder, HISTOGRAM, Labels, Series, is_histogram};
+use crate::syntax::duration::Millis;
+use crate::syntax::limits::Limits;
 
 /// What came of a script.
 #[derive(Debug, Clone, PartialEq)]

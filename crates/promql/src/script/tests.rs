@@ -1,6 +1,6 @@
 use super::*;
 use crate::eval::Settings;
-use crate::limits::Limits;
+use crate::syntax::limits::Limits;
 
 fn report(script: &str) -> Report {
     run(script, &Limits::default(), &Settings::default()).unwrap()

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::parser::METRIC_NAME;
-use crate::strings::quote;
+use crate::syntax::parser::METRIC_NAME;
+use crate::syntax::strings::quote;
 
 /// The labels of a series in the order of their names. None is empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -50,7 +50,7 @@ impl fmt::Display for Labels {
     /// As PromQL writes a series: `up{job="api"}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let metric = self.metric();
-        let bare = crate::print::is_plain_metric(metric);
+        let bare = crate::syntax::print::is_plain_metric(metric);
         if bare {
             f.write_str(metric)?;
         }
@@ -72,7 +72,7 @@ impl fmt::Display for Labels {
 
 /// Writes `name="value"`, the name in quotes if it needs them.
 pub(crate) fn push_label(name: &str, value: &str, out: &mut String) {
-    if crate::print::is_plain_label(name) {
+    if crate::syntax::print::is_plain_label(name) {
         out.push_str(name);
     } else {
         quote(name, out);

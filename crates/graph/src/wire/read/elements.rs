@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::Reader;
 use super::any_value::{Any, AnyValue, Index, Text, next_key};
 use crate::codes::{self, Code};
-use crate::graph::{Edge, Node};
-use crate::metadata::Metadata;
+use crate::model::graph::{Edge, Node};
+use crate::model::metadata::Metadata;
 
 /// The answer, gone through for its nodes; says whether it has a list of them.
 pub(super) struct Nodes<'r, 't> {

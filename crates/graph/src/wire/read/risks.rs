@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{Reader, short};
 use crate::codes::{self, Code};
-use crate::risk::{Risk, Rule};
-use crate::risk_table::RiskTable;
+use crate::model::risk::{Risk, Rule};
+use crate::model::risk_table::RiskTable;
 
 /// The name of a risk that stands for one that could not be read and has none.
 const UNNAMED: &str = "UnreadableRisk";

@@ -3,9 +3,9 @@
 use super::super::invariant::unwrapped;
 use super::super::select::exact_labels;
 use super::super::{At, Evaluator, Point, no_room};
-use crate::ast::Expr;
 use crate::error::Error;
-use crate::walk::selector_of;
+use crate::syntax::ast::Expr;
+use crate::syntax::walk::selector_of;
 
 impl<'a> Evaluator<'a> {
     /// `absent`: one series if there is none, with the labels the selector names.

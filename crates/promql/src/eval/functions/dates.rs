@@ -2,8 +2,8 @@
 
 use super::super::{At, Evaluator, Point};
 use super::renamed;
-use crate::ast::Expr;
 use crate::error::Error;
+use crate::syntax::ast::Expr;
 
 impl<'a> Evaluator<'a> {
     /// A part of the date of every value, or of the time of evaluation.

@@ -1,10 +1,10 @@
 //! Classic histograms: series that count what is at most `le`.
 
 use super::super::{At, Evaluator, Level, Point, no_room, short_number};
-use crate::ast::Expr;
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
+use crate::syntax::ast::Expr;
 
 /// How many are at most `upper`.
 #[derive(Debug, Clone, Copy)]

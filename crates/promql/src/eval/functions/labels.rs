@@ -7,12 +7,12 @@ use std::borrow::Cow;
 
 use super::super::space::LONGEST_VALUE;
 use super::super::{At, Evaluator, Point, failed, no_duplicates, no_room};
-use crate::ast::{Expr, Span};
 use crate::error::{Code, Error};
 use crate::matching::{Pattern, PatternError, Replacement};
-use crate::parser::METRIC_NAME;
 use crate::series::hash::IdMap;
 use crate::series::symbols::{EMPTY, Symbol};
+use crate::syntax::ast::{Expr, Span};
+use crate::syntax::parser::METRIC_NAME;
 
 /// What `label_replace` does.
 struct Replace<'a> {

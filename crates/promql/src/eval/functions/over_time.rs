@@ -4,8 +4,8 @@ use super::super::kahan::{Kahan, Mean, quantile};
 use super::super::windows::{Frame, Window};
 use super::super::{At, Evaluator, Level, Point, short_number};
 use super::{rate, seconds, trend};
-use crate::ast::Expr;
 use crate::error::Error;
+use crate::syntax::ast::Expr;
 
 impl<'a> Evaluator<'a> {
     /// Functions of a range vector, and of numbers beside it.

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::super::kahan::nan_first;
 use super::super::{At, Evaluator, Level, Point, misplaced};
-use crate::ast::Expr;
 use crate::error::Error;
+use crate::syntax::ast::Expr;
 
 impl<'a> Evaluator<'a> {
     pub(super) fn sort(

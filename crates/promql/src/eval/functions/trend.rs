@@ -4,8 +4,8 @@ use super::super::kahan::Kahan;
 use super::super::windows::Window;
 use super::super::{At, Evaluator, Point, failed};
 use super::seconds;
-use crate::ast::Expr;
 use crate::error::Error;
+use crate::syntax::ast::Expr;
 
 /// The slope of the line through the samples.
 pub(super) fn slope(window: Window<'_>) -> Option<f64> {

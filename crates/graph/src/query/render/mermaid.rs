@@ -1,0 +1,59 @@
+//! The drawing in Mermaid's language.
+
+use super::line;
+use super::view::{Kind, View, names};
+
+/// Draws a Mermaid flowchart.
+pub(super) fn draw(view: &View<'_>) -> String {
+    let mut out = String::from("---\ntitle: ");
+    crate::model::risk::push_text(&mut out, view.title);
+    out.push_str("\n---\n");
+    line(&mut out, format_args!("%% {}", view.summary()));
+    out.push_str("flowchart LR\n");
+    let minors = view.runs();
+    for (at, (name, runs)) in minors.iter().enumerate() {
+        line(&mut out, format_args!("  subgraph m{at}[{}]", quoted(name)));
+        for run in runs {
+            let Some(first) = run.nodes.first() else { continue };
+            let class = if view.focus.contains(first) { ":::focus" } else { "" };
+            line(&mut out, format_args!("    n{first}[{}]{class}", quoted(&view.run_name(run))));
+        }
+        out.push_str("  end\n");
+    }
+    for run in minors.iter().flat_map(|(_, runs)| runs) {
+        let Some(from) = run.nodes.first() else { continue };
+        for update in &run.updates {
+            let to = update.to;
+            match update.kind {
+                Kind::Plain => line(&mut out, format_args!("  n{from} --> n{to}")),
+                Kind::Conditional => {
+                    let label = quoted(&names(update.risks).join("\n"));
+                    line(&mut out, format_args!("  n{from} -.->|{label}| n{to}"));
+                }
+                Kind::Removed => line(&mut out, format_args!("  n{from} --x|\"removed\"| n{to}")),
+            }
+        }
+    }
+    out.push_str("  classDef focus stroke-width:3px\n");
+    out
+}
+
+/// A text in quotes; what Mermaid or HTML would understand is written as Mermaid's entities.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("#quot;"),
+            '#' => out.push_str("#35;"),
+            '&' => out.push_str("#amp;"),
+            '<' => out.push_str("#lt;"),
+            '>' => out.push_str("#gt;"),
+            '`' => out.push_str("#96;"),
+            '\n' => out.push_str("<br/>"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

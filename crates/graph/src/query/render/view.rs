@@ -1,0 +1,235 @@
+//! Which versions and updates are drawn, whatever the language.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use clearway_core::Version;
+
+use super::{NotInGraph, Options, Show};
+use crate::model::graph::Graph;
+use crate::model::risk::Risk;
+use crate::model::versions::id;
+use crate::query::outgoing::{Outgoing, place};
+use crate::query::places::Places;
+
+/// What is drawn.
+pub(super) struct View<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) title: &'g str,
+    /// The places of the versions, in order.
+    pub(super) nodes: Vec<u32>,
+    /// By source and then target.
+    pub(super) updates: Vec<Drawn<'g>>,
+    pub(super) focus: BTreeSet<u32>,
+    /// Which updates are left out, in words.
+    left_out: &'static str,
+    /// By place.
+    counts: Vec<Counts>,
+}
+
+/// An update that is drawn.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Drawn<'g> {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) kind: Kind,
+    pub(super) risks: &'g [Arc<Risk>],
+}
+
+/// How freely an update is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Plain,
+    Conditional,
+    Removed,
+}
+
+/// How many updates a version has, drawn or not: without and with risks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    out: (usize, usize),
+    into: (usize, usize),
+}
+
+/// Neighbouring versions of one minor with the same updates, drawn as one.
+pub(super) struct Run<'v, 'g> {
+    pub(super) nodes: Vec<u32>,
+    pub(super) updates: Vec<&'v Drawn<'g>>,
+}
+
+impl<'g> View<'g> {
+    pub(super) fn new(graph: &'g Graph, options: &'g Options) -> Result<Self, NotInGraph> {
+        let find = |version: &Option<Version>| match version {
+            Some(version) => place(graph, version).map(Some).ok_or_else(|| NotInGraph { version: version.clone() }),
+            None => Ok(None),
+        };
+        let (from, to) = (find(&options.from)?, find(&options.to)?);
+        let mut counts = vec![Counts::default(); graph.nodes().len()];
+        let mut all: Vec<Drawn<'g>> = Vec::new();
+        for (edge, risks) in graph.updates() {
+            let kind = if risks.is_empty() { Kind::Plain } else { Kind::Conditional };
+            all.push(Drawn { from: edge.from, to: edge.to, kind, risks });
+            let add = |counts: &mut (usize, usize)| match kind {
+                Kind::Plain => counts.0 += 1,
+                _ => counts.1 += 1,
+            };
+            counts.get_mut(edge.from as usize).into_iter().for_each(|counts| add(&mut counts.out));
+            counts.get_mut(edge.to as usize).into_iter().for_each(|counts| add(&mut counts.into));
+        }
+        for (from, to) in &options.removed {
+            if let (Some(from), Some(to)) = (place(graph, from), place(graph, to)) {
+                all.push(Drawn { from, to, kind: Kind::Removed, risks: &[] });
+            }
+        }
+        all.sort_by_key(|update| (update.from, update.to, update.kind));
+        let updates = match (from, to) {
+            (None, None) if options.show == Show::All => all,
+            (None, None) => newest(graph, &Outgoing::new(graph).plain_reach(), options.show, &all),
+            (Some(from), None) => all.into_iter().filter(|update| update.from == from).collect(),
+            (None, Some(to)) => all.into_iter().filter(|update| update.to == to).collect(),
+            (Some(from), Some(to)) => between(graph.nodes().len(), from, to, all),
+        };
+        let focus: BTreeSet<u32> = from.into_iter().chain(to).collect();
+        let nodes = if focus.is_empty() {
+            (0..id(graph.nodes().len())).collect()
+        } else {
+            let ends = updates.iter().flat_map(|update| [update.from, update.to]);
+            ends.chain(focus.iter().copied()).collect::<BTreeSet<u32>>().into_iter().collect()
+        };
+        let left_out = if focus.is_empty() && options.show != Show::All {
+            "; left out is what a newer or a safer update stands for"
+        } else {
+            ""
+        };
+        Ok(View { graph, title: &options.title, nodes, updates, focus, left_out, counts })
+    }
+
+    pub(super) fn version(&self, place: u32) -> Version {
+        crate::query::outgoing::version(self.graph, place)
+    }
+
+    /// The versions by minor.
+    pub(super) fn minors(&self) -> Vec<(String, &[u32])> {
+        let minor = |place: u32| {
+            let version = self.version(place);
+            (version.major(), version.minor())
+        };
+        let chunks = self.nodes.chunk_by(|one, other| minor(*one) == minor(*other));
+        let named =
+            |nodes: &[u32]| nodes.first().map(|place| minor(*place)).map_or(String::new(), |(a, b)| format!("{a}.{b}"));
+        chunks.map(|nodes| (named(nodes), nodes)).collect()
+    }
+
+    /// What a tooltip says of a version.
+    pub(super) fn about(&self, place: u32) -> String {
+        let counts = self.counts.get(place as usize).copied().unwrap_or_default();
+        let say = |(plain, conditional): (usize, usize)| format!("{plain} unconditional, {conditional} conditional");
+        let version = self.version(place);
+        format!("{version}\nupdates from here: {}\nupdates to here: {}", say(counts.out), say(counts.into))
+    }
+
+    /// One line about the whole drawing.
+    pub(super) fn summary(&self) -> String {
+        let conditional: usize = self.graph.conditional().iter().map(|group| group.edges.len()).sum();
+        let total = self.graph.edges().len() + conditional;
+        let (nodes, all) = (self.nodes.len(), self.graph.nodes().len());
+        let drawn = self.updates.iter().filter(|update| update.kind != Kind::Removed).count();
+        format!(
+            "{nodes} of {all} versions; {drawn} of {total} updates, of which {conditional} are conditional{}",
+            self.left_out
+        )
+    }
+
+    /// The drawn versions with neighbours put together, by minor.
+    pub(super) fn runs(&self) -> Vec<(String, Vec<Run<'_, 'g>>)> {
+        let targets: BTreeSet<u32> = self.updates.iter().map(|update| update.to).collect();
+        let mut of: BTreeMap<u32, Vec<&Drawn<'g>>> = BTreeMap::new();
+        for update in &self.updates {
+            of.entry(update.from).or_default().push(update);
+        }
+        let alike = |one: &[&Drawn<'g>], other: &[&Drawn<'g>]| {
+            let same = |(one, other): (&&Drawn<'g>, &&Drawn<'g>)| {
+                (one.to, one.kind, names(one.risks)) == (other.to, other.kind, names(other.risks))
+            };
+            one.len() == other.len() && one.iter().zip(other).all(same)
+        };
+        let mut minors = Vec::new();
+        for (name, nodes) in self.minors() {
+            let mut runs: Vec<Run<'_, 'g>> = Vec::new();
+            for place in nodes {
+                let updates = of.remove(place).unwrap_or_default();
+                let alone = |place: &u32| targets.contains(place) || self.focus.contains(place);
+                let joins = |run: &Run<'_, 'g>| !run.nodes.iter().any(alone) && alike(&run.updates, &updates);
+                match runs.last_mut().filter(|run| !alone(place) && joins(run)) {
+                    Some(run) => run.nodes.push(*place),
+                    None => runs.push(Run { nodes: vec![*place], updates }),
+                }
+            }
+            minors.push((name, runs));
+        }
+        minors
+    }
+
+    /// What stands in the box of a run.
+    pub(super) fn run_name(&self, run: &Run<'_, '_>) -> String {
+        match run.nodes.as_slice() {
+            [first, .., last] => {
+                format!("{}–{}\n{} versions", self.version(*first), self.version(*last), run.nodes.len())
+            }
+            nodes => nodes.iter().map(|place| self.version(*place).to_string()).collect(),
+        }
+    }
+}
+
+/// The names of risks, in order.
+pub(super) fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
+    risks.iter().map(|risk| risk.name()).collect()
+}
+
+/// The updates that decide where a cluster can go, of all of them by source and target.
+fn newest<'g>(graph: &Graph, reach: &[Places], show: Show, all: &[Drawn<'g>]) -> Vec<Drawn<'g>> {
+    let minors = crate::query::stranded::minors(graph);
+    let minor = |place: u32| minors.partition_point(|minor| minor.last < place);
+    let mut kept: Vec<Drawn<'g>> = Vec::new();
+    for of_one in all.chunk_by(|one, other| one.from == other.from && minor(one.to) == minor(other.to)) {
+        let newest = |kind: Kind| of_one.iter().rev().find(|update| update.kind == kind);
+        let Some(first) = of_one.first() else { continue };
+        let reached = || reach.get(first.from as usize).into_iter().flat_map(Places::iter);
+        let safe = |update: &&Drawn<'_>| {
+            let mut in_minor = reached().filter(|place| minor(*place) == minor(first.to));
+            if show == Show::Risks {
+                in_minor.any(|place| place == update.to)
+            } else {
+                in_minor.any(|place| place >= update.to)
+            }
+        };
+        kept.extend(newest(Kind::Plain));
+        kept.extend(newest(Kind::Conditional).filter(|update| !safe(update)));
+        kept.extend(newest(Kind::Removed));
+    }
+    kept.sort_by_key(|update| (update.from, update.to, update.kind));
+    kept
+}
+
+/// The updates from one version and to another that are part of a way between them.
+fn between(count: usize, from: u32, to: u32, all: Vec<Drawn<'_>>) -> Vec<Drawn<'_>> {
+    let (mut ahead, mut behind) = (Places::none(count), Places::none(count));
+    ahead.insert(from);
+    behind.insert(to);
+    // By source, so what leads to a version comes before what leads on from it.
+    let offered = || all.iter().filter(|update| update.kind != Kind::Removed);
+    offered().for_each(|update| {
+        if ahead.contains(update.from) {
+            ahead.insert(update.to);
+        }
+    });
+    all.iter().rev().filter(|update| update.kind != Kind::Removed).for_each(|update| {
+        if behind.contains(update.to) {
+            behind.insert(update.from);
+        }
+    });
+    let wanted = |update: &Drawn<'_>| {
+        (update.from == from && behind.contains(update.to)) || (update.to == to && ahead.contains(update.from))
+    };
+    all.into_iter().filter(wanted).collect()
+}

@@ -1,0 +1,220 @@
+//! Keeping what is served current: look at the source, and publish what is new and good.
+//!
+//! The previous revision is served until the new one is complete. What cannot be read, or is refused, changes nothing
+//! but the age of what is served, and is told in the log and by the metrics.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_core::diagnostic::terminal;
+use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
+use clearway_graph::{Inputs, load};
+
+use crate::data::feed::Feed;
+use crate::data::last_good::{LastGood, Staged};
+use crate::data::publication::{Publication, ServedFiles};
+use crate::metrics::{Findings, Refreshed};
+use crate::service::{Service, processors};
+
+/// How soon a source that failed is looked at again; each failure doubles it up to the usual interval.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+
+/// Looks at the source of graph-data and publishes what it finds.
+#[derive(Debug)]
+pub struct Refresher {
+    service: Arc<Service>,
+    feed: Feed,
+    last_good: Option<LastGood>,
+    limits: Limits,
+    /// The files that were refused last: they are not read, and not complained about, again.
+    refused: Option<Digest>,
+    /// What is wrong with the files that are served.
+    findings: Findings,
+    failures: u32,
+}
+
+impl Refresher {
+    /// A refresher of a service.
+    pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGood>) -> Self {
+        let findings = Findings::default();
+        Refresher { service, feed, last_good, limits: Limits::for_graph_data(), refused: None, findings, failures: 0 }
+    }
+
+    /// Publishes something for the first time: what the source holds, or what was good before the restart.
+    ///
+    /// A source that takes its time is not waited for if there is something to serve meanwhile.
+    pub async fn begin(&mut self) -> Refreshed {
+        if self.feed.is_quick() {
+            let outcome = self.once().await;
+            if self.service.publication().is_none() {
+                self.restore().await;
+            }
+            return outcome;
+        }
+        self.restore().await;
+        self.once().await
+    }
+
+    /// Looks at the source once.
+    pub async fn once(&mut self) -> Refreshed {
+        let outcome = self.look().await;
+        self.failures = if outcome == Refreshed::Failed { self.failures.saturating_add(1) } else { 0 };
+        self.service.metrics().refreshed(outcome);
+        outcome
+    }
+
+    /// When to look again: at the usual time, or sooner after a failure.
+    pub fn next(&self, usual: Duration) -> Duration {
+        pause(self.failures, usual)
+    }
+
+    async fn look(&mut self) -> Refreshed {
+        let inputs = match self.feed.read(&self.limits).await {
+            Ok(inputs) => inputs,
+            Err(error) => {
+                let served = self.service.publication().is_some();
+                tracing::error!(%error, "the graph-data cannot be read; {}", instead(served));
+                return Refreshed::Failed;
+            }
+        };
+        let now = self.service.now();
+        let id = inputs.id();
+        let current = self.service.publication();
+        if current.as_ref().is_some_and(|current| *current.revision() == id) {
+            self.service.confirm(now);
+            self.keep(|kept| kept.confirm(&id.to_string(), now));
+            if self.refused.take().is_some() {
+                self.service.metrics().found(&self.findings);
+            }
+            return Refreshed::Unchanged;
+        }
+        if self.refused.as_ref() == Some(&id) {
+            return Refreshed::Refused;
+        }
+        // Those who are being served share the processors with this.
+        let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
+        let (findings, made, staged) = self.prepare(inputs, threads, true).await;
+        self.service.metrics().found(&findings);
+        let Some(publication) = made else {
+            tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
+            self.refused = Some(id);
+            return Refreshed::Refused;
+        };
+        self.publish(publication, findings, now);
+        if let Some(staged) = staged {
+            self.keep(|kept| kept.commit(staged, now));
+        }
+        self.refused = None;
+        Refreshed::Published
+    }
+
+    /// Serves what was good before the restart.
+    async fn restore(&mut self) {
+        let Some(kept) = self.last_good.clone() else { return };
+        let limits = self.limits.clone();
+        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits)).await;
+        let Some((inputs, confirmed)) = loaded.ok().flatten() else { return };
+        // What the metrics tell of is what the source holds, and not this.
+        let (findings, made, _) = self.prepare(inputs, processors(), false).await;
+        if let Some(publication) = made {
+            let age = clearway_core::humanize(self.service.now().since(confirmed));
+            tracing::warn!("serving the last good graph-data of before the restart, {age} old");
+            self.publish(publication, findings, confirmed);
+        }
+    }
+
+    fn publish(&mut self, publication: Publication, findings: Findings, confirmed: Timestamp) {
+        let publication = Arc::new(publication);
+        self.service.publish(Arc::clone(&publication), confirmed);
+        self.findings = findings;
+        tracing::info!(
+            revision = %publication.revision(),
+            releases = publication.releases(),
+            channels = publication.channels(),
+            "published"
+        );
+    }
+
+    /// Everything that takes long, away from the threads that answer: what came of it, and with `stage` the files as they
+    /// are kept for the next start.
+    ///
+    /// The files are let go before the answers are made, and nobody else prepares anything large meanwhile: so the memory
+    /// of both together is bounded.
+    async fn prepare(
+        &self,
+        inputs: Inputs,
+        threads: NonZeroUsize,
+        stage: bool,
+    ) -> (Findings, Option<Publication>, Option<Staged>) {
+        let _alone = self.service.heavy_work().await;
+        let service = Arc::clone(&self.service);
+        let limits = self.limits.clone();
+        let last_good = self.last_good.clone().filter(|_| stage);
+        let work = move || {
+            let outcome = load(&inputs, &limits);
+            tell(&outcome.diagnostics);
+            let findings = Findings::of(&outcome.diagnostics);
+            let Some(revision) = outcome.revision else { return (findings, None, None) };
+            let files = ServedFiles::new(&inputs, &revision);
+            let staged = last_good.and_then(|kept| {
+                let warn = |error: &std::io::Error| tracing::warn!(%error, "cannot keep graph-data for the next start");
+                kept.stage(&inputs).inspect_err(warn).ok()
+            });
+            drop(inputs);
+            let previous = service.publication();
+            let made = files
+                .and_then(|files| Publication::of_files(files, &revision, previous.as_deref(), threads))
+                .inspect_err(|error| tracing::error!("graph-data cannot be served: {error}"))
+                .ok();
+            (findings, made, staged)
+        };
+        // It does not panic; if it did, the revision would be as good as refused.
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+    }
+
+    /// A cache that cannot be written is a pity, and no reason not to serve.
+    fn keep(&self, write: impl FnOnce(&LastGood) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.last_good.as_ref().map(write) {
+            tracing::warn!(%error, "cannot keep graph-data for the next start");
+        }
+    }
+}
+
+/// How long to wait after so many failures in a row.
+pub(crate) fn pause(failures: u32, usual: Duration) -> Duration {
+    match failures.checked_sub(1) {
+        None => usual,
+        Some(more) => FIRST_RETRY.saturating_mul(1 << more.min(10)).min(usual),
+    }
+}
+
+fn instead(served: bool) -> &'static str {
+    if served { "the last good revision goes on being served" } else { "there is nothing to serve yet" }
+}
+
+/// Every error in full, and how many there are of the rest.
+fn tell(diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
+        tracing::error!(code = %diagnostic.code, "{}", terminal::render(diagnostic, false));
+    }
+    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if errors + warnings > 0 {
+        tracing::warn!(errors, warnings, "the graph-data has faults; `clearway graph lint` shows all of them");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_tried_again_soon_and_then_less_often_up_to_the_usual() {
+        let usual = Duration::from_mins(5);
+        let pauses: Vec<u64> = (0..9).map(|failures| pause(failures, usual).as_secs()).collect();
+        assert_eq!(pauses, [300, 5, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(pause(u32::MAX, usual), usual);
+        assert_eq!(pause(1, Duration::from_secs(1)), Duration::from_secs(1));
+    }
+}
