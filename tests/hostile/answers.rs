@@ -107,6 +107,9 @@ fn answers_for_a_mirror_and_commands() {
     let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
     let mirrored = format!("http://127.0.0.1:{port}/api/upgrades_info");
     let show = |graph: &str| run(place.path(), &["graph", "show", "c", "--arch", "amd64", "--graph", graph]);
+    // The mirror has the good answer before the first attack: a client that asks waits for it.
+    let good_before = show(&mirrored);
+    assert!(good_before.text.contains("1.1.0"), "{}", shortened(&good_before.text));
     for (name, attack) in attack::all::<Attack>("answers") {
         let what = format!("{name} ({})", attack.title);
         let said = attack.said();

@@ -132,7 +132,8 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
     }
     if let Some(at) = rule.observed_at {
         let age = match rule.age_seconds {
-            None | Some(0) => "just now".to_owned(),
+            // Not "just now": a snapshot may be judged as of the time it was taken, however long ago that is.
+            None | Some(0) => "at the time of the assessment".to_owned(),
             Some(seconds) => format!("{} ago", humanize(Duration::from_secs(seconds))),
         };
         let source = rule.source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
