@@ -5,6 +5,7 @@ use std::process::Command;
 
 use clearway_advice::Settings;
 use clearway_advice::evidence::ObjectKind;
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_sources::clock;
 use clearway_sources::store::{StateDirectory, Store as _};
@@ -183,7 +184,7 @@ fn the_commands_of_a_state_directory_work() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let store = MetricsStore::Directory(state.metrics());
     for query in ["max(up)", "-up"] {
-        let seen = runtime.block_on(store.observe(query, &Settings::default(), clock::now)).unwrap();
+        let seen = runtime.block_on(store.observe(query, &Settings::default(), clock::now, &Heartbeat::default())).unwrap();
         let shown = run_check(&place, &seen.reproduce.unwrap());
         assert!(shown.ends_with("1\n"), "{shown}");
     }

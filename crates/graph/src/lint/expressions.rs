@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{At, Draft, Drafts, ExpressionFault, ExpressionFinding, RuleTexts};
 use crate::codes;
-use crate::risk::{Risk, Rule};
+use crate::model::risk::{Risk, Rule};
 
 /// Checks the expressions of some risks, each with the file it stands in; each distinct expression is looked at once.
 pub(super) fn check<'r>(
