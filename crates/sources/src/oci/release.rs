@@ -11,9 +11,9 @@ use std::sync::Arc;
 use clearway_core::{Arch, ArchError, Digest, Exceeded, Version};
 
 use super::archive::{self, Kind, Spoiled, Then};
-use super::media::{Descriptor, Image, Manifest, Unread};
-use super::registry::Registry;
 use super::{OciError, Repository};
+use crate::oci::access::registry::Registry;
+use crate::oci::image::media::{Descriptor, Image, Manifest, Unread};
 use crate::release::Metadata;
 
 const METADATA: &str = "release-manifests/release-metadata";
