@@ -184,7 +184,8 @@ fn the_commands_of_a_state_directory_work() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let store = MetricsStore::Directory(state.metrics());
     for query in ["max(up)", "-up"] {
-        let seen = runtime.block_on(store.observe(query, &Settings::default(), clock::now, &Heartbeat::default())).unwrap();
+        let seen =
+            runtime.block_on(store.observe(query, &Settings::default(), clock::now, &Heartbeat::default())).unwrap();
         let shown = run_check(&place, &seen.reproduce.unwrap());
         assert!(shown.ends_with("1\n"), "{shown}");
     }

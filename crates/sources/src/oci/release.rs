@@ -12,9 +12,9 @@ use clearway_core::{Arch, ArchError, Digest, Exceeded, Version};
 use clearway_release::Metadata;
 
 use super::archive::{self, Kind, Spoiled, Then};
-use super::media::{Descriptor, Image, Manifest, Unread};
-use super::registry::Registry;
 use super::{OciError, Repository};
+use crate::oci::access::registry::Registry;
+use crate::oci::image::media::{Descriptor, Image, Manifest, Unread};
 
 const METADATA: &str = "release-manifests/release-metadata";
 /// How an upper layer takes files of lower ones away.

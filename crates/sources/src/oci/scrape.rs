@@ -12,9 +12,9 @@ use futures::StreamExt as _;
 
 use super::cache::Cache;
 use super::reference::{At, is_tag};
-use super::registry::Registry;
 use super::release::{Release, Why};
 use super::{OciError, Repository};
+use crate::oci::access::registry::Registry;
 
 /// The metadata that names the manifest of a release. What the image itself says about it is not believed.
 const MANIFEST_REF: &str = "io.openshift.upgrades.graph.release.manifestref";

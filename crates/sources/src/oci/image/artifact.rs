@@ -9,14 +9,14 @@ use std::sync::Arc;
 use clearway_core::{Digest, Limits};
 use clearway_graph::Inputs;
 
-use super::archive::{self, Spoiled, Then};
-use super::cache::Cache;
-use super::media::{Image as Layers, Manifest, Unread};
-use super::reference::Image;
-use super::registry::Registry;
-use super::tree::{Changes, Tree, Wanted};
-use super::{OciError, Repository};
 use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES};
+use crate::oci::access::registry::Registry;
+use crate::oci::archive::{self, Spoiled, Then};
+use crate::oci::cache::Cache;
+use crate::oci::image::media::{Image as Layers, Manifest, Unread};
+use crate::oci::image::tree::{Changes, Tree, Wanted};
+use crate::oci::reference::Image;
+use crate::oci::{OciError, Repository};
 
 /// Reads the graph-data of an image, and the digest that its name has now.
 pub async fn graph_data(
@@ -92,7 +92,7 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
 }
 
 /// Files as they are kept.
-pub(super) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>) -> Option<Vec<u8>> {
+pub(in crate::oci) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>) -> Option<Vec<u8>> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
@@ -103,7 +103,7 @@ pub(super) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>)
     builder.into_inner().ok()
 }
 
-pub(super) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
+pub(in crate::oci) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     let length = bytes.len() as u64;
     archive::walk(&mut &*bytes, length, &mut |entry| {

@@ -11,12 +11,12 @@ use bytes::{Buf as _, Bytes};
 use reqwest::Response;
 use tokio::sync::mpsc;
 
-use super::OciError;
-use super::archive::{Hasher, Spoiled};
-use super::media::Descriptor;
-use super::pace::Trouble;
-use super::reference::Repository;
-use super::registry::{Registry, trouble};
+use crate::oci::OciError;
+use crate::oci::access::pace::Trouble;
+use crate::oci::access::registry::{Registry, trouble};
+use crate::oci::archive::{Hasher, Spoiled};
+use crate::oci::image::media::Descriptor;
+use crate::oci::reference::Repository;
 
 /// Pieces of a layer that wait to be looked at. With pieces of some hundred kilobytes at most, this is the memory that a
 /// layer takes.
@@ -26,7 +26,7 @@ const WAITING: usize = 2;
 const SLOWEST: u64 = 32 << 10;
 
 /// Looks at the content of a layer.
-pub(super) type Look<T> = dyn Fn(&mut dyn Read) -> Result<T, Spoiled> + Send + Sync;
+pub(in crate::oci) type Look<T> = dyn Fn(&mut dyn Read) -> Result<T, Spoiled> + Send + Sync;
 
 enum Piece {
     Bytes(Bytes),
@@ -35,7 +35,7 @@ enum Piece {
 
 impl Registry {
     /// What `look` finds in a layer whose bytes are those that its digest names.
-    pub(super) async fn layer<T: Send + 'static>(
+    pub(in crate::oci) async fn layer<T: Send + 'static>(
         &self,
         repository: &Repository,
         layer: &Descriptor,

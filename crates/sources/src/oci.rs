@@ -12,37 +12,26 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
-mod artifact;
-mod authorize;
+mod access;
 mod cache;
-mod challenge;
-mod content;
-mod credentials;
 mod error;
-mod layer;
-mod media;
-mod pace;
-mod payload;
-mod push;
+mod image;
 mod reference;
-mod registry;
 mod release;
 mod scrape;
-mod signature;
-mod tree;
 
 use crate::archive;
-pub use artifact::graph_data;
+pub use access::credentials::Credentials;
+pub use access::pace::Pace;
+pub use access::registry::{PlainHttp, Registry, RegistryOptions};
 pub use cache::Cache;
-pub use credentials::Credentials;
 pub use error::OciError;
+pub use image::artifact::graph_data;
 #[cfg(fuzzing)]
-pub use media::read_manifest;
-pub use pace::Pace;
-pub(crate) use payload::{Most, ReleaseFiles, release_files};
-pub(crate) use push::push_image;
+pub use image::media::read_manifest;
+pub(crate) use image::payload::{Most, ReleaseFiles, release_files};
+pub(crate) use image::push::push_image;
+pub(crate) use image::signature::{Attached, attach, attached, attached_kept};
 pub use reference::{Image, ReferenceError, Repository};
-pub use registry::{PlainHttp, Registry, RegistryOptions};
 pub use release::Why;
 pub use scrape::{LeftOut, Progress, Scraped, Step, releases};
-pub(crate) use signature::{Attached, attach, attached, attached_kept};

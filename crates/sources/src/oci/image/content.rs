@@ -6,11 +6,11 @@ use clearway_core::{Digest, Exceeded};
 use reqwest::header::{HeaderMap, LINK};
 use reqwest::{Method, Url};
 
-use super::OciError;
-use super::media::Descriptor;
-use super::pace::Trouble;
-use super::reference::{At, Repository};
-use super::registry::{Ask, Registry, bounded};
+use crate::oci::OciError;
+use crate::oci::access::pace::Trouble;
+use crate::oci::access::registry::{Ask, Registry, bounded};
+use crate::oci::image::media::Descriptor;
+use crate::oci::reference::{At, Repository};
 
 /// Tags asked for in one page.
 const PAGE: u32 = 1000;
@@ -21,7 +21,7 @@ const SHOWN: usize = 128;
 
 impl Registry {
     /// The tags of a repository, in order.
-    pub(super) async fn tags(&self, repository: &Repository) -> Result<Vec<String>, OciError> {
+    pub(in crate::oci) async fn tags(&self, repository: &Repository) -> Result<Vec<String>, OciError> {
         #[derive(serde::Deserialize)]
         struct Page {
             // A repository whose tags are all gone has `null`.
@@ -70,7 +70,7 @@ impl Registry {
     }
 
     /// The digest that a tag has now, without its manifest where the registry can say so.
-    pub(super) async fn digest(&self, repository: &Repository, reference: &At) -> Result<Digest, OciError> {
+    pub(in crate::oci) async fn digest(&self, repository: &Repository, reference: &At) -> Result<Digest, OciError> {
         if let At::Digest(digest) = reference {
             return Ok(digest.clone());
         }
@@ -92,7 +92,7 @@ impl Registry {
     }
 
     /// The manifest of a digest, checked.
-    pub(super) async fn manifest(
+    pub(in crate::oci) async fn manifest(
         &self,
         repository: &Repository,
         digest: &Digest,
@@ -107,7 +107,7 @@ impl Registry {
     }
 
     /// A blob that is small, such as a configuration, checked.
-    pub(super) async fn small_blob(
+    pub(in crate::oci) async fn small_blob(
         &self,
         repository: &Repository,
         blob: &Descriptor,
@@ -126,7 +126,7 @@ impl Registry {
     }
 
     /// The request for a blob.
-    pub(super) fn blob<'a>(
+    pub(in crate::oci) fn blob<'a>(
         &self,
         repository: &'a Repository,
         digest: &Digest,

@@ -8,10 +8,10 @@ use reqwest::Method;
 use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 
-use super::media::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
-use super::pace::Trouble;
-use super::registry::{Ask, Registry, Sends};
-use super::{OciError, Repository};
+use crate::oci::access::pace::Trouble;
+use crate::oci::access::registry::{Ask, Registry, Sends};
+use crate::oci::image::media::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
+use crate::oci::{OciError, Repository};
 
 /// The slowest that something may be sent, in bytes per second.
 const SLOWEST: u64 = 32 << 10;
@@ -32,7 +32,7 @@ pub(crate) async fn push_image(
 
 impl Registry {
     /// Pushes bytes, unless the registry has them; how a manifest refers to them.
-    pub(super) async fn push_blob(
+    pub(in crate::oci) async fn push_blob(
         &self,
         repository: &Repository,
         media_type: &'static str,
@@ -82,7 +82,7 @@ impl Registry {
     }
 
     /// Pushes a manifest under a tag; its digest.
-    pub(super) async fn push_manifest(
+    pub(in crate::oci) async fn push_manifest(
         &self,
         repository: &Repository,
         tag: &str,

@@ -7,7 +7,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
-use super::OciError;
+use crate::oci::OciError;
 
 /// How patient requests are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Default for Pace {
 
 /// What went wrong with one attempt.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(in crate::oci) enum Trouble {
     /// The next attempt may succeed.
     Passing {
         /// What happened.
@@ -53,7 +53,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    pub(super) fn passing(why: impl Into<String>) -> Self {
+    pub(in crate::oci) fn passing(why: impl Into<String>) -> Self {
         Trouble::Passing { why: why.into(), wait: None }
     }
 }
@@ -66,7 +66,7 @@ impl From<OciError> for Trouble {
 
 impl Pace {
     /// The delay after a failed attempt (the first is 1) at something.
-    pub(super) fn delay(&self, attempt: u32, at: &str, asked: Option<Duration>) -> Duration {
+    pub(in crate::oci) fn delay(&self, attempt: u32, at: &str, asked: Option<Duration>) -> Duration {
         let doubled = self.first.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
         let most = doubled.min(self.longest);
         let spread = jitter(self.seed, at, attempt);
@@ -76,7 +76,7 @@ impl Pace {
     }
 
     /// Tries until it succeeds, fails for good, or has been tried often enough.
-    pub(super) async fn persist<T, F>(&self, at: &str, mut attempt: impl FnMut() -> F) -> Result<T, OciError>
+    pub(in crate::oci) async fn persist<T, F>(&self, at: &str, mut attempt: impl FnMut() -> F) -> Result<T, OciError>
     where
         F: Future<Output = Result<T, Trouble>>,
     {
@@ -106,7 +106,7 @@ fn jitter(seed: u64, at: &str, attempt: u32) -> f64 {
 }
 
 /// The delay of a `Retry-After` header; only its form in seconds, which is what registries send.
-pub(super) fn retry_after(value: &str) -> Option<Duration> {
+pub(in crate::oci) fn retry_after(value: &str) -> Option<Duration> {
     value.trim().parse().ok().map(Duration::from_secs)
 }
 

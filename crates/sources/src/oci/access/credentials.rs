@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{OciError, Repository};
+use crate::oci::{OciError, Repository};
 
 /// Who a registry is asked as.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub enum Credentials {
 
 /// A user and a password.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Login {
-    pub(super) user: String,
-    pub(super) password: String,
+pub(in crate::oci) struct Login {
+    pub(in crate::oci) user: String,
+    pub(in crate::oci) password: String,
 }
 
 #[derive(serde::Deserialize)]
@@ -52,7 +52,7 @@ struct Entry {
 
 impl Credentials {
     /// The login for a repository; none is no failure.
-    pub(super) fn login(&self, repository: &Repository) -> Result<Option<Login>, OciError> {
+    pub(in crate::oci) fn login(&self, repository: &Repository) -> Result<Option<Login>, OciError> {
         match self {
             Credentials::Anonymous => Ok(None),
             Credentials::Basic { user, password } => Ok(Some(Login { user: user.clone(), password: password.clone() })),
@@ -66,7 +66,7 @@ impl Credentials {
     }
 
     /// Whether they can be used at all, before anything is asked for.
-    pub(super) fn check(&self) -> Result<(), OciError> {
+    pub(in crate::oci) fn check(&self) -> Result<(), OciError> {
         match self {
             Credentials::DockerConfig(path) => read(path).map(drop),
             Credentials::Anonymous | Credentials::Basic { .. } => Ok(()),
@@ -74,7 +74,7 @@ impl Credentials {
     }
 
     /// What to do when a registry refuses.
-    pub(super) fn hint(&self) -> &'static str {
+    pub(in crate::oci) fn hint(&self) -> &'static str {
         match self {
             Credentials::Anonymous => "give a user, or the docker config.json that names one",
             Credentials::Basic { .. } => "check the user, the password and what the user may read",

@@ -2,7 +2,7 @@
 
 /// A way to say who is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Challenge {
+pub(in crate::oci) enum Challenge {
     /// With a user and a password.
     Basic,
     /// With a token from somebody else.
@@ -15,7 +15,7 @@ pub(super) enum Challenge {
 }
 
 /// The way to take of those that the headers offer: a token, if there is one.
-pub(super) fn choose<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Challenge> {
+pub(in crate::oci) fn choose<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Challenge> {
     let offered: Vec<Challenge> = headers.flat_map(read).collect();
     offered.iter().find(|challenge| **challenge != Challenge::Basic).or(offered.first()).cloned()
 }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use clearway_core::{Arch, Digest};
 
-use super::archive::Spoiled;
-use super::artifact::{pack, unpack};
-use super::cache::Cache;
-use super::media::{Descriptor, Image as Layers, Manifest, Unread};
-use super::reference::Image;
-use super::registry::Registry;
-use super::tree::{Changes, Tree, Wanted};
-use super::{OciError, Repository};
 use crate::file_tree::printable;
 use crate::graph_data::Stored;
+use crate::oci::access::registry::Registry;
+use crate::oci::archive::Spoiled;
+use crate::oci::cache::Cache;
+use crate::oci::image::artifact::{pack, unpack};
+use crate::oci::image::media::{Descriptor, Image as Layers, Manifest, Unread};
+use crate::oci::image::tree::{Changes, Tree, Wanted};
+use crate::oci::reference::Image;
+use crate::oci::{OciError, Repository};
 
 const ROOT: &str = "release-manifests";
 /// The names under which things are kept.

@@ -6,14 +6,14 @@ use base64::engine::general_purpose::STANDARD;
 use clearway_core::Digest;
 use serde_json::{Value, json};
 
-use super::cache::Cache;
-use super::media::{Manifest, OCI_CONFIG, OCI_MANIFEST, Unread};
-use super::reference::At;
-use super::registry::Registry;
-use super::{OciError, Repository};
+use crate::oci::access::registry::Registry;
+use crate::oci::cache::Cache;
+use crate::oci::image::media::{Manifest, OCI_CONFIG, OCI_MANIFEST, Unread};
+use crate::oci::reference::At;
+use crate::oci::{OciError, Repository};
 
 /// The annotation that holds a signature, in base64.
-pub(super) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
+pub(in crate::oci) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// The type of a text that was signed.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Signatures that are looked at.

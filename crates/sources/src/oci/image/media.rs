@@ -8,18 +8,18 @@ use std::fmt;
 use clearway_core::{Digest, Exceeded, RegistryLimits};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::signature::ANNOTATION as SIGNATURE;
+use crate::oci::image::signature::ANNOTATION as SIGNATURE;
 
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
-pub(super) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-pub(super) const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(in crate::oci) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+pub(in crate::oci) const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+pub(in crate::oci) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// What is asked for: without it, a registry may answer with schema 1, or with one image of a list.
-pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
+pub(in crate::oci) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json";
 
@@ -28,7 +28,7 @@ const ABOUT: &str = "vnd.docker.reference.type";
 
 /// A manifest that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Manifest {
+pub(in crate::oci) enum Manifest {
     /// One image or artifact.
     Image(Image),
     /// Several of them: an OCI index or a Docker manifest list.
@@ -37,20 +37,20 @@ pub(super) enum Manifest {
 
 /// The parts of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Image {
-    pub(super) config: Option<Descriptor>,
+pub(in crate::oci) struct Image {
+    pub(in crate::oci) config: Option<Descriptor>,
     /// From the lowest to the top-most.
-    pub(super) layers: Vec<Descriptor>,
+    pub(in crate::oci) layers: Vec<Descriptor>,
 }
 
 /// A reference from one manifest to something else.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Descriptor {
+pub(in crate::oci) struct Descriptor {
     #[serde(default)]
-    pub(super) media_type: String,
-    pub(super) digest: Digest,
-    pub(super) size: u64,
+    pub(in crate::oci) media_type: String,
+    pub(in crate::oci) digest: Digest,
+    pub(in crate::oci) size: u64,
     #[serde(default)]
     platform: Option<Platform>,
     #[serde(default)]
@@ -94,7 +94,7 @@ struct Platform {
 
 /// Why bytes are no manifest that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(in crate::oci) enum Unread {
     /// A known kind of manifest, by name.
     Unsupported(String),
     /// Nothing that is known.
@@ -119,7 +119,7 @@ struct Version {
 
 impl Manifest {
     /// Reads a manifest; one above a cap is broken.
-    pub(super) fn read(bytes: &[u8], limits: &RegistryLimits) -> Result<Self, Unread> {
+    pub(in crate::oci) fn read(bytes: &[u8], limits: &RegistryLimits) -> Result<Self, Unread> {
         let manifest = Manifest::parse(bytes)?;
         let (images, layers) = match &manifest {
             Manifest::Image(image) => (0, image.layers.as_slice()),
@@ -158,7 +158,7 @@ impl Manifest {
         };
         match raw.media_type {
             Some(named) if !types.contains(&named.as_str()) => {
-                Err(Unread::Unsupported(format!("a manifest of type `{}`", super::error::printable(&named))))
+                Err(Unread::Unsupported(format!("a manifest of type `{}`", crate::oci::error::printable(&named))))
             }
             _ => Ok(manifest),
         }
@@ -177,30 +177,30 @@ pub fn read_manifest(bytes: &[u8], limits: &RegistryLimits) -> Result<(usize, us
 
 impl Descriptor {
     /// The architecture that a list names for it.
-    pub(super) fn architecture(&self) -> Option<&str> {
+    pub(in crate::oci) fn architecture(&self) -> Option<&str> {
         let platform = self.platform.as_ref()?;
         Some(platform.architecture.as_str()).filter(|arch| !arch.is_empty() && *arch != "unknown")
     }
 
     /// Whether it is about an image (who built it, and how) and not one itself.
-    pub(super) fn is_attestation(&self) -> bool {
+    pub(in crate::oci) fn is_attestation(&self) -> bool {
         let unknown = |platform: &Platform| platform.os == "unknown" && platform.architecture == "unknown";
         self.platform.as_ref().is_some_and(unknown)
             || self.annotations.as_ref().is_some_and(|annotations| annotations.0.contains_key(ABOUT))
     }
 
     /// Whether it is the configuration of an image, and not that of an artifact.
-    pub(super) fn is_image_config(&self) -> bool {
+    pub(in crate::oci) fn is_image_config(&self) -> bool {
         [DOCKER_CONFIG, OCI_CONFIG].contains(&self.media_type.as_str())
     }
 
     /// The text of an annotation.
-    pub(super) fn annotation(&self, name: &str) -> Option<&str> {
+    pub(in crate::oci) fn annotation(&self, name: &str) -> Option<&str> {
         self.annotations.as_ref()?.0.get(name).map(String::as_str)
     }
 
     /// Whether it can be an archive of files. Signatures, charts and modules of other programs cannot.
-    pub(super) fn is_archive(&self) -> bool {
+    pub(in crate::oci) fn is_archive(&self) -> bool {
         self.media_type.contains("tar")
     }
 }

@@ -3,26 +3,26 @@
 use reqwest::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Response, Url};
 
-use super::OciError;
-use super::challenge::{self, Challenge};
-use super::credentials::Login;
-use super::pace::Trouble;
-use super::registry::{Ask, Registry, bounded, may_ask, trouble};
+use crate::oci::OciError;
+use crate::oci::access::challenge::{self, Challenge};
+use crate::oci::access::credentials::Login;
+use crate::oci::access::pace::Trouble;
+use crate::oci::access::registry::{Ask, Registry, bounded, may_ask, trouble};
 
 /// What is read of an answer that is a token.
 const TOKEN_BYTES: u64 = 1 << 20;
 
 /// What a registry was told, and which telling of it this is.
 #[derive(Clone, Default)]
-pub(super) struct Grant {
-    pub(super) header: Option<HeaderValue>,
-    pub(super) turn: u64,
+pub(in crate::oci) struct Grant {
+    pub(in crate::oci) header: Option<HeaderValue>,
+    pub(in crate::oci) turn: u64,
 }
 
 impl Registry {
     /// What to tell a registry that answered 401. Tokens are not followed to their end: one that has run out brings
     /// another 401, and here a new one.
-    pub(super) async fn authorize(
+    pub(in crate::oci) async fn authorize(
         &self,
         ask: &Ask<'_>,
         response: &Response,

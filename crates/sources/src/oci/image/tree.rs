@@ -6,9 +6,9 @@ use std::io::Read;
 use clearway_core::Digest;
 use clearway_graph::Inputs;
 
-use super::archive::{self, Kind, Spoiled, Then};
 use crate::file_tree::{join, split_last};
 use crate::graph_data::{ArchiveError, Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
+use crate::oci::archive::{self, Kind, Spoiled, Then};
 
 /// What one layer may put and take away, of what is wanted.
 const CHANGES: usize = 100_000;
@@ -19,26 +19,26 @@ const NAMES_BYTES: usize = 8 << 20;
 
 /// Which files of an image are kept, and how many.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(in crate::oci) struct Wanted {
     /// Whether a file is.
-    pub(super) file: fn(&[u8]) -> bool,
+    pub(in crate::oci) file: fn(&[u8]) -> bool,
     /// Whether something that is no file could stand where one is wanted.
-    pub(super) other: fn(&[u8]) -> bool,
+    pub(in crate::oci) other: fn(&[u8]) -> bool,
     /// Whether files that are wanted can be gone with a path.
-    pub(super) gone: fn(&[u8]) -> bool,
+    pub(in crate::oci) gone: fn(&[u8]) -> bool,
     /// The directory on the way to a path that stands in place of a wanted file.
-    pub(super) in_place: fn(&[u8]) -> Option<&[u8]>,
+    pub(in crate::oci) in_place: fn(&[u8]) -> Option<&[u8]>,
     /// Bytes of all files of a layer.
-    pub(super) bytes: u64,
+    pub(in crate::oci) bytes: u64,
     /// Files of a layer, and what it takes from lower ones.
-    pub(super) entries: usize,
+    pub(in crate::oci) entries: usize,
     /// What the files are, in words.
-    pub(super) noun: &'static str,
+    pub(in crate::oci) noun: &'static str,
 }
 
 impl Wanted {
     /// What can be graph-data, wherever that is.
-    pub(super) fn graph_data(bytes: u64) -> Self {
+    pub(in crate::oci) fn graph_data(bytes: u64) -> Self {
         Wanted {
             file: |path| interest(path) == Interest::File,
             other: |path| interest(path) != Interest::None,
@@ -64,17 +64,17 @@ enum Change {
 
 /// What one layer does, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Changes(Vec<Change>);
+pub(in crate::oci) struct Changes(Vec<Change>);
 
 /// The files of some layers.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(in crate::oci) struct Tree {
     files: BTreeMap<Vec<u8>, Stored>,
 }
 
 impl Changes {
     /// Reads a layer, keeping what is wanted. If its unpacked bytes have a digest, it is compared.
-    pub(super) fn read(
+    pub(in crate::oci) fn read(
         stream: &mut dyn Read,
         unpacked: u64,
         wanted: &Wanted,
@@ -129,7 +129,7 @@ impl Change {
 
 impl Tree {
     /// Puts a layer above those that are there.
-    pub(super) fn apply(&mut self, layer: Changes) {
+    pub(in crate::oci) fn apply(&mut self, layer: Changes) {
         // What a layer takes away is what lower ones have, wherever in the layer that stands.
         for change in &layer.0 {
             match change {
@@ -154,13 +154,13 @@ impl Tree {
     }
 
     /// Bytes of all files.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::oci) fn bytes(&self) -> u64 {
         let length = |stored: &Stored| if let Stored::File(content) = stored { content.len() as u64 } else { 0 };
         self.files.values().map(length).sum()
     }
 
     /// Which cap on names all layers together are above: what there is too much of, and how much is kept.
-    pub(super) fn excess(&self) -> Option<(&'static str, u64)> {
+    pub(in crate::oci) fn excess(&self) -> Option<(&'static str, u64)> {
         let names: usize = self.files.keys().map(Vec::len).sum();
         if self.files.len() > CHANGES {
             Some((NOUN, CHANGES as u64))
@@ -190,17 +190,17 @@ impl Tree {
     }
 
     /// How many files there are.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::oci) fn len(&self) -> usize {
         self.files.values().filter(|stored| **stored != Stored::Directory).count()
     }
 
     /// Every path with what is there.
-    pub(super) fn into_files(self) -> BTreeMap<Vec<u8>, Stored> {
+    pub(in crate::oci) fn into_files(self) -> BTreeMap<Vec<u8>, Stored> {
         self.files
     }
 
     /// The files of the one directory that is graph-data.
-    pub(super) fn graph_data(self, bytes: u64) -> Result<Inputs, ArchiveError> {
+    pub(in crate::oci) fn graph_data(self, bytes: u64) -> Result<Inputs, ArchiveError> {
         MemoryTree::new(self.files).graph_data(bytes)
     }
 }

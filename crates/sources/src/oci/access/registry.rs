@@ -17,12 +17,13 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AF
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::sync::Mutex;
 
-use super::authorize::Grant;
-use super::credentials::Credentials;
-use super::error::{chain, printable};
-use super::pace::{Pace, Trouble, retry_after};
-use super::reference::{Repository, is_loopback};
-use super::{OciError, media};
+use crate::oci::OciError;
+use crate::oci::access::authorize::Grant;
+use crate::oci::access::credentials::Credentials;
+use crate::oci::access::pace::{Pace, Trouble, retry_after};
+use crate::oci::error::{chain, printable};
+use crate::oci::image::media;
+use crate::oci::reference::{Repository, is_loopback};
 
 /// What is read of an answer that says what went wrong.
 const COMPLAINT_BYTES: u64 = 16 << 10;
@@ -76,31 +77,31 @@ impl Default for RegistryOptions {
 
 /// A connection to registries, with its settings and the tokens it was given.
 pub struct Registry {
-    pub(super) client: reqwest::Client,
-    pub(super) options: RegistryOptions,
-    pub(super) granted: Mutex<BTreeMap<Repository, Grant>>,
+    pub(in crate::oci) client: reqwest::Client,
+    pub(in crate::oci) options: RegistryOptions,
+    pub(in crate::oci) granted: Mutex<BTreeMap<Repository, Grant>>,
 }
 
 /// One thing to ask a registry for.
-pub(super) struct Ask<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) accept: Option<&'static str>,
+pub(in crate::oci) struct Ask<'a> {
+    pub(in crate::oci) repository: &'a Repository,
+    pub(in crate::oci) method: Method,
+    pub(in crate::oci) url: Url,
+    pub(in crate::oci) accept: Option<&'static str>,
     /// How long the whole answer may take; without it only silence is bounded.
-    pub(super) within: Option<Duration>,
+    pub(in crate::oci) within: Option<Duration>,
     /// What it is, for people.
-    pub(super) at: &'a str,
+    pub(in crate::oci) at: &'a str,
     /// The kind of thing, if there is none.
-    pub(super) what: &'static str,
+    pub(in crate::oci) what: &'static str,
     /// What is sent, where something is to be written.
-    pub(super) sends: Option<&'a Sends>,
+    pub(in crate::oci) sends: Option<&'a Sends>,
 }
 
 /// What is sent to a registry.
-pub(super) struct Sends {
-    pub(super) media_type: &'static str,
-    pub(super) bytes: Bytes,
+pub(in crate::oci) struct Sends {
+    pub(in crate::oci) media_type: &'static str,
+    pub(in crate::oci) bytes: Bytes,
 }
 
 impl Registry {
@@ -121,7 +122,7 @@ impl Registry {
     }
 
     /// The URL of something in a repository. Every part was checked when its name was read.
-    pub(super) fn url(&self, repository: &Repository, rest: &str) -> Result<Url, OciError> {
+    pub(in crate::oci) fn url(&self, repository: &Repository, rest: &str) -> Result<Url, OciError> {
         let plain = match self.options.plain_http {
             PlainHttp::Always => true,
             PlainHttp::Never => false,
@@ -133,7 +134,7 @@ impl Registry {
     }
 
     /// One attempt: the answer, if it is a good one. The registry is told who asks when it wants to know.
-    pub(super) async fn attempt(&self, ask: &Ask<'_>) -> Result<Response, Trouble> {
+    pub(in crate::oci) async fn attempt(&self, ask: &Ask<'_>) -> Result<Response, Trouble> {
         let grant = self.granted.lock().await.get(ask.repository).cloned().unwrap_or_default();
         let mut response = self.send(ask, grant.header.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
@@ -161,7 +162,7 @@ impl Registry {
     }
 
     /// Sorts an answer into good, worth another attempt, and final.
-    pub(super) async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
+    pub(in crate::oci) async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -187,7 +188,7 @@ impl Registry {
 
 impl<'a> Ask<'a> {
     /// A manifest by tag or digest.
-    pub(super) fn manifest(
+    pub(in crate::oci) fn manifest(
         registry: &Registry,
         repository: &'a Repository,
         method: Method,
@@ -199,7 +200,7 @@ impl<'a> Ask<'a> {
         Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image", sends: None })
     }
 
-    pub(super) fn again(&self) -> Self {
+    pub(in crate::oci) fn again(&self) -> Self {
         Ask { method: self.method.clone(), url: self.url.clone(), ..*self }
     }
 }
@@ -229,7 +230,7 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
 }
 
 /// Reads a body of at most so many bytes.
-pub(super) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, Trouble> {
+pub(in crate::oci) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, Trouble> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| trouble(error, at))? {
         if (body.len() + chunk.len()) as u64 > limit {
@@ -261,7 +262,7 @@ async fn complaint(response: Response) -> String {
 }
 
 /// Whether a URL that a registry names may be asked.
-pub(super) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
+pub(in crate::oci) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
     match (url.scheme(), plain) {
         ("https", _) | ("http", PlainHttp::Always) => true,
         ("http", PlainHttp::Loopback) => url.host_str().is_some_and(is_loopback),
@@ -270,7 +271,7 @@ pub(super) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
 }
 
 /// Sorts a failed request into worth another attempt and final.
-pub(super) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
+pub(in crate::oci) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
     // The URL may hold the signature of a storage behind the registry; the name in `at` says what was asked for.
     let error = error.without_url();
     let at = at.to_owned();
