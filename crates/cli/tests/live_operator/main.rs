@@ -3,5 +3,6 @@
 mod advice;
 mod evidence;
 mod lab;
+mod large_objects;
 mod update;
 mod weather;
