@@ -17,7 +17,7 @@ use crate::stranger::{End, Said, Stranger};
 struct Attack {
     /// What somebody tries.
     title: String,
-    #[serde(default = "ok")]
+    #[serde(default = "attack::ok")]
     status: u16,
     /// Lines of the head.
     #[serde(default)]
@@ -32,10 +32,6 @@ struct Attack {
     /// The answer is taken, and the update to 1.1.0 is not judged.
     #[serde(default)]
     unknown: bool,
-}
-
-fn ok() -> u16 {
-    200
 }
 
 impl Attack {
@@ -160,11 +156,31 @@ fn answers_that_end_the_process() {
     let digest = Digest::sha256(deadly.as_bytes());
     stranger.says(move |_| Said::json(deadly.clone()));
     operator.end();
-    mark_deaths(place.path(), &digest, 2);
+    mark_deaths(place.path(), &[digest.clone(), digest]);
     let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
     let set_aside = |status: &Value| reason(status, "RetrievedUpdates") == "RevisionSetAside";
     assert!(both(&operator.until("it is set aside", set_aside)), "what was good stays");
     stranger.says(|_| Said::json(good().to_string()));
     assert!(both(&operator.until("the next answer is taken up", |status| !set_aside(status))));
+    operator.end();
+}
+
+/// A publisher can make every answer another one: after two ends the next new answer waits, whichever it is.
+#[test]
+fn answers_that_differ_and_end_the_process() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(good().to_string()));
+    let upstream = format!("http://{}/api", stranger.host);
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    operator.until("both updates are recommended", both);
+    operator.end();
+    mark_deaths(place.path(), &[Digest::sha256(b"one"), Digest::sha256(b"other")]);
+    let mut another = good();
+    another["conditionalEdges"][0]["risks"][0]["name"] = "Another".into();
+    stranger.says(move |_| Said::json(another.to_string()));
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let status = operator.until("it waits", |status| reason(status, "RetrievedUpdates") == "RevisionSetAside");
+    assert!(both(&status), "what was good stays");
+    assert!(status.to_string().contains("the operator ended 2 times while assessing new answers"), "{status}");
     operator.end();
 }

@@ -3,10 +3,38 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde::Deserialize;
+
+use crate::stranger::{End, Said};
+
+/// What a stranger says to one request.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    #[serde(default = "ok")]
+    pub(crate) status: u16,
+    /// Lines of the head.
+    #[serde(default)]
+    pub(crate) head: Vec<(String, String)>,
+    pub(crate) body: Content,
+    #[serde(default)]
+    pub(crate) end: End,
+}
+
+pub(crate) fn ok() -> u16 {
+    200
+}
+
+impl Answer {
+    pub(crate) fn said(&self) -> Said {
+        let Answer { status, head, body, end } = self.clone();
+        Said { status, head, body: body.bytes().unwrap(), end }
+    }
+}
 
 /// What a stranger puts somewhere.
 #[derive(Debug, Clone, Deserialize)]
@@ -34,6 +62,8 @@ pub(crate) enum Content {
         #[serde(default)]
         after: String,
     },
+    /// What is in it, packed.
+    Packed { gzip: Box<Content> },
     /// A symbolic link.
     Link { link: String },
     /// What is no file at all.
@@ -46,6 +76,8 @@ pub(crate) enum Content {
 pub(crate) enum Odd {
     /// A named pipe that nobody writes to.
     Pipe,
+    /// A socket that nobody listens on.
+    Socket,
 }
 
 impl Content {
@@ -67,6 +99,7 @@ impl Content {
                     .concat()
                     .into_bytes(),
             ),
+            Content::Packed { gzip } => gzip.bytes().map(|bytes| clearway_testbed::images::gzip(&bytes)),
             Content::Link { .. } | Content::Odd { .. } => None,
         }
     }
@@ -81,6 +114,7 @@ pub(crate) fn write(root: &Path, files: &BTreeMap<String, Content>) {
         match content {
             Content::Link { link } => symlink(link, path).unwrap(),
             Content::Odd { odd: Odd::Pipe } => mknodat(CWD, path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
+            Content::Odd { odd: Odd::Socket } => drop(UnixListener::bind(path).unwrap()),
             file => fs::write(path, file.bytes().unwrap()).unwrap(),
         }
     }

@@ -11,6 +11,7 @@ use clearway_testbed::images::{Family, Pusher, gzip};
 use serde::Deserialize;
 
 use crate::attack::{self, Content};
+use crate::evidence;
 use crate::operator::{Operator, advice, is_recommended};
 use crate::program::{COMMAND, Service, run, shortened};
 
@@ -26,6 +27,9 @@ struct Attack {
     refused: Option<String>,
     /// It is published, and the update to 1.1.0 is not judged, saying this.
     unknown: Option<String>,
+    /// It is published, and the risk on the update to 1.1.0 applies.
+    #[serde(default)]
+    applies: bool,
     /// It is published, and the update to 1.1.0 is not offered.
     #[serde(default)]
     closed: bool,
@@ -116,7 +120,7 @@ async fn graph_data_for_commands() {
     let registry = clearway_testbed::registry().await;
     for (name, attack) in attack::all::<Attack>("graph-data") {
         let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("feed.prom"), "broken 0\n").unwrap();
+        evidence::write(&place.path().join("evidence"));
         for (source, graph) in sources(&name, &attack, place.path(), registry.as_ref()).await {
             let graph: Vec<&str> = ["--graph"].into_iter().chain(graph.iter().map(String::as_str)).collect();
             commands(&name, &attack, source, place.path(), &graph);
@@ -126,10 +130,10 @@ async fn graph_data_for_commands() {
 
 /// The commands on one source.
 fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&str]) {
-    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--as-of", "2026-11-16T00:00:00Z"];
+    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--snapshot", "evidence", "--as-of", "snapshot", "-o", "json"];
     let lint = run(place, &[&["graph", "lint"][..], graph].concat());
     let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
-    let assessed = run(place, &[&assess[..], &["--series", "feed.prom"], graph].concat());
+    let assessed = run(place, &[&assess[..], graph].concat());
     let what = format!("{name} ({}) from {source}", attack.title);
     for (command, ended) in [("lint", &lint), ("show", &show), ("assess", &assessed)] {
         let text = shortened(&ended.text);
@@ -142,8 +146,24 @@ fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&s
                 "{what}: {command} ends with {}: {text}",
                 ended.code
             );
-        } else if command != "lint" {
+        } else if command == "show" {
             assert!(ended.text.contains("1.2.0"), "{what}: {command} ends with {}: {text}", ended.code);
+        }
+    }
+    if attack.refused.is_none() {
+        let advice = |version: &str| evidence::advice(&assessed, version);
+        let status = |version: &str| advice(version).map(|(status, _)| status);
+        assert_eq!(status("1.2.0").as_deref(), Some("True"), "{what}: the other update: {}", shortened(&assessed.text));
+        let touched = advice("1.1.0");
+        let text = format!("{what}: {touched:?}");
+        match (&attack.unknown, touched) {
+            (Some(words), Some((status, message))) => {
+                assert!(status == "Unknown" && message.contains(words), "{text}");
+            }
+            (None, Some((status, _))) if attack.applies => assert_eq!(status, "False", "{text}"),
+            (None, None) => assert!(attack.closed, "{text}"),
+            (None, Some((status, _))) => assert!(attack.harmless && status == "True", "{text}"),
+            (Some(_), None) => panic!("{text}"),
         }
     }
 }
@@ -190,6 +210,11 @@ fn graph_data_for_services() {
             assert!(message.contains(words), "{what}: {message}");
             operator
                 .until(&format!("{what}: the other update is recommended"), |status| is_recommended(status, "1.2.0"));
+        } else if attack.applies {
+            assert!(line.contains("published"), "{what}: {line}");
+            let judged =
+                |status: &serde_json::Value| advice(status, "1.1.0").is_some_and(|(status, _)| status == "False");
+            operator.until(&what, |status| judged(status) && is_recommended(status, "1.2.0"));
         } else if attack.closed {
             assert!(line.contains("published"), "{what}: {line}");
             operator.until(&what, |status| advice(status, "1.1.0").is_none() && is_recommended(status, "1.2.0"));

@@ -52,12 +52,25 @@ pub(crate) fn write_state(state: &Path) {
     );
 }
 
-/// Marks in what operators keep over a restart that an answer has ended so many of them.
-pub(crate) fn mark_deaths(place: &Path, answer: &Digest, deaths: u32) {
+/// Asks for an update to a release by its image.
+pub(crate) fn ask_for(state: &Path, image: &str) {
+    let path = state.join(OBJECT);
+    let mut object: Value = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    object["spec"]["desiredUpdate"] = json!({"image": image, "force": true});
+    fs::write(path, object.to_string()).unwrap();
+}
+
+/// Marks in what operators keep over a restart that each of these answers has ended one of them.
+pub(crate) fn mark_deaths(place: &Path, answers: &[Digest]) {
     let directory = place.join("state/objects/core/ConfigMap/clearway");
     let path = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     let mut object: Value = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    object["data"]["assessing"] = format!("{answer} {deaths}").into();
+    let now = clearway_core::Timestamp::from_seconds(
+        i64::try_from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()).unwrap(),
+    )
+    .unwrap();
+    let attempts: Vec<Value> = answers.iter().map(|answer| json!({"digest": answer, "at": now})).collect();
+    object["data"]["assessing"] = json!(attempts).to_string().into();
     fs::write(path, object.to_string()).unwrap();
 }
 
@@ -103,6 +116,16 @@ impl Operator {
     /// Waits for a line of its log.
     pub(crate) fn line_with(&mut self, text: &str) -> String {
         self.service.line_with(&[text])
+    }
+
+    /// Asks it to end.
+    pub(crate) fn signal(&self) {
+        self.service.signal();
+    }
+
+    /// Waits until it has ended, however it did.
+    pub(crate) fn ended(mut self) {
+        self.service.wait();
     }
 
     /// Ends it, and looks through all that it wrote.

@@ -27,6 +27,9 @@ fn command(place: &Path, arguments: &[&str]) -> Command {
 /// A value of the machine, or of the cluster, that no output may repeat.
 pub(crate) const MARKER: &str = "hunter2marker";
 
+/// How a record of a log begins that an attack wants to forge.
+const FORGED: &str = "2026-11-16T00:00:00Z ERROR forged";
+
 /// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -138,20 +141,33 @@ impl Service {
         shortened(&lines[lines.len().saturating_sub(5)..].join("\n"))
     }
 
-    /// Ends it by a signal, as a machine does that shuts down: it kept within its memory, and ends well.
-    pub(crate) fn end(mut self, kilobytes: u64) {
-        self.is_well();
-        let highest = memory(&self.child).unwrap();
-        assert!(highest < kilobytes, "{highest} kB");
+    /// Sends what a machine sends that shuts down.
+    pub(crate) fn signal(&self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, Signal::TERM).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait(&mut self) {
         let begin = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(begin.elapsed() < IN_TIME, "a signal does not end it");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Ends it by a signal, as a machine does that shuts down: it kept within its memory, and ends well.
+    pub(crate) fn end(mut self, kilobytes: u64) {
+        self.is_well();
+        let highest = memory(&self.child).unwrap();
+        assert!(highest < kilobytes, "{highest} kB");
+        self.signal();
+        self.wait();
         assert_eq!(self.child.wait().unwrap().code(), Some(0), "{}", self.last_words());
-        assert!(!self.log.lock().unwrap().contains(MARKER), "it tells a value of the machine");
+        let log = self.log.lock().unwrap();
+        assert!(!log.contains(MARKER), "it tells a value of the machine");
+        let forged = log.lines().find(|line| line.starts_with(FORGED));
+        assert_eq!(forged, None, "foreign text begins a record of the log");
     }
 }
 

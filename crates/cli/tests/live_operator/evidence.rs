@@ -15,7 +15,7 @@ use crate::lab::{ID, Lab, SOON, serve};
 const MARKER: &str = "hunter2marker";
 
 /// A risk by name, its rules, and what becomes of it.
-const RISKS: [(&str, &str, &str); 17] = [
+const RISKS: [(&str, &str, &str); 18] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -49,6 +49,11 @@ const RISKS: [(&str, &str, &str); 17] = [
         "unknown",
     ),
     ("Forbidden", "- {type: Resource, resource: {apiVersion: v1, kind: Service, expression: 'true'}}", "unknown"),
+    (
+        "TooLarge",
+        "- {type: Resource, resource: {apiVersion: apps/v1, kind: ControllerRevision, expression: object.revision == 1}}",
+        "unknown",
+    ),
     (
         "NotServed",
         "- {type: Resource, resource: {apiVersion: example.com/v1, kind: Widget, expression: 'true', whenAbsent: NoMatch}}",
@@ -110,11 +115,17 @@ async fn furnish(lab: &Lab) {
         "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}},
     }))
     .await;
+    // A text of one megabyte that takes a hundred in memory.
+    let maps = vec![json!({"a": 0}); 130_000];
+    lab.create(&json!({
+        "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1, "metadata": meta("large"), "data": {"maps": maps},
+    }))
+    .await;
     lab.create(&json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reader"},
         "rules": [
             {"apiGroups": [""], "resources": ["configmaps", "secrets", "serviceaccounts"], "verbs": ["get", "list"]},
-            {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]},
+            {"apiGroups": ["apps"], "resources": ["deployments", "controllerrevisions"], "verbs": ["get", "list"]},
             {"apiGroups": ["config.openshift.io"], "resources": ["clusterversions"], "verbs": ["get", "list"]},
         ],
     }))
@@ -233,6 +244,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     let proofs = told.to_string();
     for why in [
         "Service objects are not known: permission denied.",
+        "ControllerRevision.apps objects are not known: too large.",
         "Rules cannot read Secret objects.",
         "Rules can read only ConfigMaps that they name",
         "reads a field whose value is removed from evidence",

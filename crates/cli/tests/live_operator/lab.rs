@@ -64,6 +64,13 @@ impl Program {
         let _ = self.child.wait();
     }
 
+    /// The most resident memory that it had, in kilobytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        mark.trim().trim_end_matches("kB").trim().parse().unwrap()
+    }
+
     /// What it has logged.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()

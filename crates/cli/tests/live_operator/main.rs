@@ -3,6 +3,7 @@
 mod advice;
 mod evidence;
 mod lab;
+mod large_objects;
 mod own_status;
 mod update;
 mod weather;

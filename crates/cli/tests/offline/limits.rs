@@ -9,6 +9,7 @@ use clearway_core::{GraphLimits, RegistryLimits};
 use clearway_operator::shape::STATUS_CAPS;
 use clearway_promql::{Fence, Limits};
 use clearway_sources::collector::ObjectLimits;
+use clearway_sources::kubernetes::{PAGE_BYTES, PAGE_MEMORY};
 
 /// A number with its thousands apart.
 fn number(value: u64) -> String {
@@ -63,6 +64,8 @@ fn objects() -> String {
     rows.extend([
         ("Objects of one kind", objects.count as u64),
         ("Bytes of the objects of one kind, as JSON without what is removed", objects.bytes as u64),
+        ("Bytes of one answer of the API server with such objects", PAGE_BYTES as u64),
+        ("Bytes of memory that such an answer takes, estimated before it is read", PAGE_MEMORY as u64),
     ]);
     rows.extend([
         ("Samples that queries look at, of one rule", budget.samples.rule),

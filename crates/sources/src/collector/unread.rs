@@ -11,7 +11,7 @@ use crate::store::{Kind, StoreError};
 pub enum Unread {
     /// The identity that reads evidence may not read them.
     Forbidden,
-    /// There are more than [`ObjectLimits`] allow.
+    /// There are more than [`ObjectLimits`](super::ObjectLimits) allow.
     TooLarge,
     /// The API server did not answer, or not with what was asked for.
     Unreachable,

@@ -1,0 +1,35 @@
+//! Attacks by whoever packed an archive.
+
+use std::fs;
+
+use clearway_testbed::images::gzip;
+
+use crate::program::{run, shortened};
+
+/// An archive with one file of zeros, so many of them.
+fn bomb(path: &str, bytes: usize) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes as u64);
+    header.set_mode(0o644);
+    builder.append_data(&mut header, path, std::io::Cursor::new(vec![0_u8; bytes])).unwrap();
+    gzip(&builder.into_inner().unwrap())
+}
+
+#[test]
+fn archives_that_unpack_to_more_than_is_read() {
+    let place = tempfile::tempdir().unwrap();
+    for (file, path) in [("data.tar.gz", "data/risks/x.yaml"), ("kept.tar.gz", "snapshot.json")] {
+        let packed = bomb(path, 70 << 20);
+        assert!(packed.len() < 1 << 20);
+        fs::write(place.path().join(file), packed).unwrap();
+    }
+    for command in [
+        &["graph", "show", "c", "--graph", "data.tar.gz"][..],
+        &["graph", "lint", "--graph", "data.tar.gz"],
+        &["snapshot", "show", "kept.tar.gz"],
+    ] {
+        let ended = run(place.path(), command);
+        assert!(ended.code != 0 && ended.text.contains("larger than"), "{command:?}: {}", shortened(&ended.text));
+    }
+}

@@ -1,0 +1,64 @@
+//! Attacks by whoever wrote a snapshot or the directory of a release: each is refused or unknown by name.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::attack::{self, Content};
+use crate::program::{run, shortened};
+
+/// Files of a directory that somebody else wrote.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attack {
+    /// What somebody tries.
+    title: String,
+    files: BTreeMap<String, Content>,
+    /// The file that is named.
+    says: String,
+}
+
+/// A graph with one rule about objects and one about metrics, which nobody may answer "no" to.
+const GRAPH: &str = r#"{"nodes":[{"version":"1.0.0","payload":"a"},{"version":"1.1.0","payload":"b"},{"version":"1.2.0","payload":"c"}],
+"edges":[],"conditionalEdges":[
+{"edges":[{"from":"1.0.0","to":"1.1.0"}],"risks":[{"name":"Objects","url":"https://example.com","message":"m","matchingRules":[
+  {"type":"Resource","resource":{"apiVersion":"v1","kind":"Node","expression":"true","whenAbsent":"NoMatch"}}]}]},
+{"edges":[{"from":"1.0.0","to":"1.2.0"}],"risks":[{"name":"Series","url":"https://example.com","message":"m","matchingRules":[
+  {"type":"PromQL","promql":{"promql":"max(broken) or vector(0)"}}]}]}]}"#;
+
+#[test]
+fn snapshots_for_commands() {
+    for (name, attack) in attack::all::<Attack>("snapshots") {
+        let what = format!("{name} ({})", attack.title);
+        let place = tempfile::tempdir().unwrap();
+        attack::write(&place.path().join("kept"), &attack.files);
+        std::fs::write(place.path().join("graph.json"), GRAPH).unwrap();
+        let of_graph = ["--graph", "graph.json", "--version", "1.0.0"];
+        for command in [
+            vec!["snapshot", "show", "kept"],
+            [&["assess", "--snapshot", "kept"][..], &of_graph].concat(),
+            vec!["fleet", "assess", "--graph", "graph.json", "--snapshots", "kept"],
+        ] {
+            let ended = run(place.path(), &command);
+            let text = shortened(&ended.text);
+            assert!(ended.code != 0, "{what}: {command:?}: {text}");
+            assert!(ended.text.contains(&attack.says), "{what}: {command:?} names the file: {text}");
+            assert!(!ended.text.contains('\u{1b}'), "{what}: {command:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn releases_for_commands() {
+    for (name, attack) in attack::all::<Attack>("releases") {
+        let what = format!("{name} ({})", attack.title);
+        let place = tempfile::tempdir().unwrap();
+        attack::write(&place.path().join("release"), &attack.files);
+        for command in [&["release", "verify", "release"][..], &["release", "show", "release"]] {
+            let ended = run(place.path(), command);
+            let text = shortened(&ended.text);
+            assert!(ended.code != 0 && ended.text.contains(&attack.says), "{what}: {command:?}: {text}");
+            assert!(!ended.text.contains('\u{1b}'), "{what}: {command:?}: {text}");
+        }
+    }
+}
