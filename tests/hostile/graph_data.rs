@@ -130,7 +130,19 @@ async fn graph_data_for_commands() {
 
 /// The commands on one source.
 fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&str]) {
-    let assess = ["assess", "--version", "1.0.0", "--channel", "c", "--snapshot", "evidence", "--as-of", "snapshot", "-o", "json"];
+    let assess = [
+        "assess",
+        "--version",
+        "1.0.0",
+        "--channel",
+        "c",
+        "--snapshot",
+        "evidence",
+        "--as-of",
+        "snapshot",
+        "-o",
+        "json",
+    ];
     let lint = run(place, &[&["graph", "lint"][..], graph].concat());
     let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
     let assessed = run(place, &[&assess[..], graph].concat());
