@@ -60,7 +60,7 @@ pub(crate) fn unconditional() -> Statement {
 /// The recommendation for an update with these risks, which are in the order of their names.
 pub(crate) fn recommended(risks: &[Arc<RiskProof>]) -> Statement {
     if risks.is_empty() {
-        let message = "The update is conditional but names no risk, so nobody can tell whether it is safe.";
+        let message = "The update is conditional but names no risk, so whether it is safe is not known.";
         return statement(Status::Unknown, reasons::EVALUATION_FAILED, message);
     }
     let said: Vec<&RiskProof> =

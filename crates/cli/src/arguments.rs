@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Check, evaluate, test and explain CEL expressions as Kubernetes means them
     #[command(subcommand)]
     Cel(Cel),
-    /// Tell how many clusters stand under a graph, and what a change of it does to them
+    /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),
     /// Build, check, show and explain the update graph of graph-data

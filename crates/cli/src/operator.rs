@@ -282,7 +282,7 @@ fn machine() -> Result<Arch> {
         other => other,
     };
     name.parse()
-        .with_context(|| format!("this machine's architecture {name} is none of releases; name one with --arch"))
+        .with_context(|| format!("releases do not exist for this machine's architecture {name}; name one with --arch"))
 }
 
 /// A number from 0 to 1 that differs between machines and starts: the fraction of the second it is.

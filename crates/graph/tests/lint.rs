@@ -150,7 +150,7 @@ fn expressions() {
         ("GD102", "1[.]0", None),
         ("GD102", "1[.]0[.].*", None),
         ("GD102", "1[.]0[.]9", None),
-        ("GD103", "1.0[.]1[+]", Some("info a dot of `1.0[.]1[+]` stands for any character")),
+        ("GD103", "1.0[.]1[+]", Some("info a dot of `1.0[.]1[+]` matches any character")),
         ("GD103", r"1\.0[.].*", None),
         ("GD104", "1[.]0[.]1", None),
         ("GD104", "^1[.]1", None),
@@ -181,7 +181,7 @@ fn what_an_expression_matches_by_chance_is_a_warning_where_an_update_is_touched(
         let path = format!("blocked-edges/{to}-Slow.yaml");
         found(code, &[(&path, &block(to, from, "Slow", "")), ("releases/more.json", &more(next))])
     };
-    let dot = "a dot of `1.3[+]` stands for any character, so that it also matches 1.0.113";
+    let dot = "a dot of `1.3[+]` matches any character, so that it also matches 1.0.113";
     let at = "blocked-edges/1.1.0-Slow.yaml:2:7";
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", "\"1.1.0\""), [format!("warning {at} {dot}")]);
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", ""), [format!("info {at} {dot}")]);

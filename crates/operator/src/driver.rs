@@ -190,7 +190,7 @@ impl<S: Store> Driver<S> {
         let object = match self.tools.store.get(&key).await {
             Ok(object) => object?,
             Err(error) => {
-                tracing::warn!(%error, "what was kept cannot be read; it is found out anew");
+                tracing::warn!(%error, "cached state is unreadable; rebuilding it");
                 return None;
             }
         };

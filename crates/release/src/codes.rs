@@ -52,13 +52,13 @@ pub const RULES: [Rule; 16] = [
     rule(
         DUPLICATE,
         "an object is in a release once",
-        "Of two manifests for one object, the one that is applied last wins, and the two replace each other for ever.",
+        "Of two manifests for one object, the one that is applied last wins, and the two replace each other forever.",
     ),
-    rule(TEMPLATE, "a release holds no templates", "Nobody fills them in when the release is carried out."),
+    rule(TEMPLATE, "a release holds no templates", "Templates are not filled in when the release is applied."),
     rule(
         METADATA,
         "release-metadata says which version this is",
-        "Without it nobody can tell which release this is, or whether it is the one that was asked for.",
+        "Without it, it is not known which release this is, or whether it is the requested one.",
     ),
     rule(
         REFERENCES,

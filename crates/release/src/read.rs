@@ -181,16 +181,16 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.')
     };
     if !(api_version.split('/').count() <= 2 && api_version.split('/').all(word)) {
-        return Err(no(format!("apiVersion `{}` is none of an API", shown(&api_version)), node));
+        return Err(no(format!("apiVersion `{}` is not valid", shown(&api_version)), node));
     }
     let (kind, node) = text(root, "kind", source)?;
     if !kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(no(format!("kind `{}` is none of an API", shown(&kind)), node));
+        return Err(no(format!("kind `{}` is not valid", shown(&kind)), node));
     }
     // A reader that does not know the kind takes its items for objects, and the object for an empty list.
     if let Some((items, _)) = root.field("items").filter(|(_, items)| items.is_sequence()) {
         return Err(no(
-            format!("a {kind} with a list `items` at its top cannot be told from a list of objects"),
+            format!("a {kind} with a list `items` at its top looks like a list of objects"),
             items,
         ));
     }
@@ -263,7 +263,7 @@ fn in_path(name: &str) -> Result<(), &'static str> {
     if name == "." || name == ".." || name.contains(['/', '%']) {
         Err("leads elsewhere in a path")
     } else if name.len() > 253 || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
-        Err("is none that an API server takes")
+        Err("is not one that an API server accepts")
     } else {
         Ok(())
     }

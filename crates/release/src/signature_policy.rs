@@ -54,7 +54,7 @@ pub fn accept(verdict: Option<&Verdict>, force: bool) -> Result<Accepted, Refuse
     let why = match verdict {
         None => return Ok(Accepted::Unchecked),
         Some(Verdict::Verified { key, .. }) => return Ok(Accepted::Verified { key: key.clone() }),
-        Some(Verdict::Unsigned) => "nobody signed it".to_owned(),
+        Some(Verdict::Unsigned) => "it is not signed".to_owned(),
         Some(Verdict::Failed { why }) => why.clone(),
     };
     if force { Ok(Accepted::Waived { why }) } else { Err(Refused { why }) }
@@ -76,8 +76,8 @@ mod tests {
             (None, true, Ok(Accepted::Unchecked)),
             (Some(&verified), false, key()),
             (Some(&verified), true, key()),
-            (Some(&Verdict::Unsigned), false, refused("nobody signed it")),
-            (Some(&Verdict::Unsigned), true, waived("nobody signed it")),
+            (Some(&Verdict::Unsigned), false, refused("it is not signed")),
+            (Some(&Verdict::Unsigned), true, waived("it is not signed")),
             (Some(&failed), false, refused("no")),
             (Some(&failed), true, waived("no")),
         ] {

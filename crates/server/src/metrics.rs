@@ -141,7 +141,7 @@ impl Metrics {
         };
         let m = &metrics;
         registry.register("http_requests", "Requests answered", m.requests.clone());
-        registry.register("http_errors", "Requests refused, by what the client was told", m.refusals.clone());
+        registry.register("http_errors", "Requests refused, by reason", m.refusals.clone());
         registry.register_with_unit(
             "http_request_duration",
             "Time from a request to its answer, without sending it",

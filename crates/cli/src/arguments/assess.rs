@@ -27,7 +27,7 @@ A version that is several updates away (--to) is shown with the ways there: the 
 risks. Only the first update starts from the cluster as it is; later ones are judged with today's evidence.
 
 Exit code 0: at least one update is recommended (with --to: this one, or every update of a way); 1: none is, or there is
-no way; 2: none is, but some cannot be told, or a source of evidence that is needed cannot be reached; 3: could not run.";
+no way; 2: none is, but some are unknown, or a needed source of evidence cannot be reached; 3: could not run.";
 
 /// Which cluster is meant, and how it is asked.
 #[derive(Debug, Args)]

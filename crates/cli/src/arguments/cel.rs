@@ -45,7 +45,7 @@ Examples:
   clearway cel explain quantity -o json
   clearway cel explain --environment standard
 
-Exit code 0: there is such a function; 1: there is none; 3: could not run.")]
+Exit code 0: the function exists; 1: it does not; 3: could not run.")]
     Explain(CelExplain),
 }
 

@@ -13,7 +13,7 @@ Examples:
   clearway demo --list
 
 At a terminal the demo goes on until Ctrl-C, so that commands in a second terminal have something to
-work on; it prints them. Intervals are shorter than in a cluster, and roll-outs are played.";
+work on; it prints them. Intervals are shorter than in a cluster, and rollouts are simulated.";
 
 /// Options of `clearway demo`.
 #[derive(Debug, Args)]
@@ -27,10 +27,10 @@ pub(crate) struct Demo {
     /// Keep everything in this directory: the samples, and the state of the cluster
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// End at the end, and do not go on serving; so it is anyway when nobody is at a terminal
+    /// Stop after the last step instead of serving on; the default without a terminal
     #[arg(long)]
     pub(crate) once: bool,
-    /// Go on until Ctrl-C also when nobody is at a terminal
+    /// Serve until Ctrl-C, also without a terminal
     #[arg(long, conflicts_with = "once")]
     pub(crate) stay: bool,
 }

@@ -12,7 +12,7 @@ use super::{AsData, AsOf, GraphName, GraphSource, OfArch, PrometheusAccess, Quer
 /// What can be asked about many clusters.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fleet {
-    /// Show how clusters stand under a graph: what is recommended to each, and which risks apply to how many
+    /// Show the update status of clusters: what is recommended to each, and how many each risk applies to
     #[command(
         disable_version_flag = true,
         after_help = "\

@@ -30,7 +30,7 @@ Examples:
   clearway graph explain 4.15.9 4.16.3 --graph graph-data
   clearway graph explain 4.15.9 4.16.3 --channel stable-4.16 --graph https://example.com/api/upgrades_info
 
-Exit code 0: offered to every cluster; 1: offered to nobody; 2: it depends on the cluster; 3: could not tell.")]
+Exit code 0: offered to every cluster; 1: not offered to any cluster; 2: it depends on the cluster; 3: could not tell.")]
     Explain(GraphExplain),
     /// Check graph-data: expressions that match too much or nothing, queries that cannot answer, risks with holes
     #[command(after_help = "\
@@ -209,7 +209,7 @@ pub(crate) struct GraphDiff {
     /// What was: a directory, an archive, an answer in a file, a URL, an image (oci://…), or a git revision of what
     /// --graph names
     pub(crate) before: GraphName,
-    /// What is: likewise
+    /// New graph (same forms as BEFORE)
     pub(crate) after: GraphName,
     /// The graph-data directory that git revisions are of
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -289,7 +289,7 @@ pub(crate) struct GraphRender {
     /// Every update to this version
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Option<Version>,
-    /// Updates that are offered to nobody as well
+    /// Include updates that no cluster is offered
     #[arg(long)]
     pub(crate) blocked: bool,
 }

@@ -18,7 +18,7 @@ Examples:
   clearway risk explain ProxyTimeouts --graph graph-data --snapshot snapshot
   clearway risk explain ProxyTimeouts --graph graph-data --prometheus http://localhost:9090
 
-Exit code 0: explained, and with evidence: it does not apply; 1: it applies; 2: that cannot be told; 3: could not run."
+Exit code 0: explained, and with evidence: it does not apply; 1: it applies; 2: that is not known; 3: could not run."
     )]
     Explain(Box<RiskExplain>),
     /// Run the unit tests of the risks of a graph-data directory

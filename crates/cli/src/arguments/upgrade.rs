@@ -84,7 +84,7 @@ Examples:
 
 The graph is that of the ClusterVersion's upstream. Whether a risk applies is taken from what the ClusterVersion says about
 the next update; `clearway assess --to V` evaluates the risks of every hop.
-Exit code 0: there is a way that is recommended; 1: there is none; 2: it cannot be told; 3: could not look.")]
+Exit code 0: there is a way that is recommended; 1: there is no such way; 2: that is not known; 3: could not look.")]
     Plan(Box<UpgradePlan>),
 }
 

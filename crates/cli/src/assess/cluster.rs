@@ -68,7 +68,7 @@ fn read(object: &Value) -> Result<About> {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
     // What the cluster is at, or on its way to: that is where the next update starts.
     let version = text("/status/desired/version").map(str::parse).transpose();
-    let version = version.context("the ClusterVersion has a version that is none")?;
+    let version = version.context("the version of the ClusterVersion is not a semantic version")?;
     Ok(About {
         version,
         channel: text("/spec/channel").map(str::to_owned),

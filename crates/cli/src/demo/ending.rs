@@ -14,7 +14,7 @@ pub(super) async fn introduce(stage: &Stage, teller: &mut Teller) -> Result<()> 
         "The update service serves a sample product. A cluster that runs {} follows its channel {}: a directory in place of \
          an API server, with files in place of a Prometheus. On it works the operator, as in a cluster. Its intervals \
          are shortened: it asks the update service and the metrics every second, which are minutes and hours in a cluster. The \
-         controllers that roll workloads out are played.",
+         controllers that roll out workloads are simulated.",
         status.desired.version, stage.channel
     ))?;
     teller.lines("")

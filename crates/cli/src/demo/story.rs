@@ -97,7 +97,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
     writeln!(teller.out, "\n{}", heading("And why?   (the same with --why)"))?;
     writeln!(teller.out, "{}", render::assessment(&assessment).trim_end())?;
 
-    teller.heading("What is its administrator told?")?;
+    teller.heading("What does its administrator see?")?;
     introduce(stage, teller).await?;
     teller.prose(&format!(
         "The image of {TARGET} in the graph is a directory here, with a release made for the purpose; the others are those of the story."

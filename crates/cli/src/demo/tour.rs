@@ -52,7 +52,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
          ready.",
     )?;
 
-    teller.heading("May one believe their status?   (clearway status lint)")?;
+    teller.heading("Is the reported status reliable?   (clearway status lint)")?;
     let out = &mut teller.out;
     for finding in &findings {
         writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;

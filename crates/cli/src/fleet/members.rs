@@ -102,7 +102,7 @@ fn members(listed: Vec<Listed>, channel: Option<&str>, arch: Option<&Arch>) -> M
 
 fn member(one: &Listed, channel: Option<&str>, arch: Option<&Arch>) -> Result<Member, String> {
     let version: Version =
-        one.version.parse().map_err(|error| format!("its version `{}` is none: {error}", one.version))?;
+        one.version.parse().map_err(|error| format!("its version `{}` is not valid: {error}", one.version))?;
     let said = one.arch.as_ref().map(|arch| arch.parse::<Arch>()).transpose().map_err(|error| error.to_string())?;
     Ok(Member {
         name: one.id.clone(),

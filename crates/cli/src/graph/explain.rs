@@ -145,7 +145,7 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
         Verdict::NotListed => format!("{from} to {to} is not an update: no release lists it"),
         Verdict::Recommended => format!("{from} to {to} is offered to every cluster"),
         Verdict::Conditional(risks) => conditional(from, to, risks),
-        Verdict::Removed => format!("{from} to {to} is offered to nobody"),
+        Verdict::Removed => format!("{from} to {to} is not offered to any cluster"),
     }];
     lines.extend(explanation.said.iter().map(|said| format!("  because {}", sentence(said))));
     let channels: Vec<String> = explanation.channels.iter().map(|name| (*name).to_owned()).collect();

@@ -26,7 +26,7 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
         Some(revision) => {
             let is_in_git = !checked.is_answer && options.source.graph.as_path().is_dir();
             if !is_in_git {
-                bail!("--new-since {revision} is of a directory in git, and {} is none", options.source.graph);
+                bail!("`--new-since {revision}` needs a git repository; {} is not one", options.source.graph);
             }
             Checked::of(source::local(options.source.graph.as_path(), Some(revision))?, &texts).found
         }
@@ -110,7 +110,7 @@ fn explain(code: &str, format: FindingFormat) -> Result<Exit> {
         FindingFormat::Table => DataFormat::Table,
         FindingFormat::Yaml => DataFormat::Yaml,
         FindingFormat::Json => DataFormat::Json,
-        FindingFormat::Sarif => bail!("an explanation is no finding: SARIF has no form for it"),
+        FindingFormat::Sarif => bail!("`--explain` does not support `-o sarif`"),
     };
     let data = json!({"code": entry.code, "severity": entry.severity, "title": entry.title, "text": entry.text});
     output::print_data(format, &data, || {

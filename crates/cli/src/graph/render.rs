@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
     let removed = match (&view.revision, &view.arch) {
         _ if !options.blocked => Vec::new(),
         (Some(revision), Some(arch)) => revision.removed(&view.name, arch),
-        _ => bail!("an answer does not say what is offered to nobody: leave --blocked out, or give the graph-data"),
+        _ => bail!("an answer does not list removed updates: leave out --blocked, or name graph-data with --graph"),
     };
     let drawing = render(
         &view.graph,

@@ -208,7 +208,7 @@ pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<Given> {
     let shown = path.display().to_string();
     let content = match rev {
         Some(rev) if path.is_file() || shown == "-" => {
-            bail!("--rev {rev} is of a directory in git, and {shown} is none")
+            bail!("`--rev {rev}` needs a git repository; {shown} is not one")
         }
         Some(rev) => return Ok(Given::Files(graph_data::git_revision(path, rev, &limits)?)),
         None if shown == "-" => graph_data::stream(path, std::io::stdin().lock(), &limits)?,

@@ -75,7 +75,7 @@ fn check_signatures(options: &Install, before: &Settings, settings: &Settings) -
     let was_unsigned = before.apply_updates && before.release_keys.is_empty();
     let is_decided = !settings.release_keys.is_empty() || options.allow_unsigned_releases || was_unsigned;
     if settings.apply_updates && !is_decided {
-        bail!("--apply-updates needs --release-key FILE, or --allow-unsigned-releases to apply what nobody signed");
+        bail!("--apply-updates needs --release-key FILE, or --allow-unsigned-releases to apply unsigned releases");
     }
     Ok(())
 }

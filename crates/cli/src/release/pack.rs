@@ -58,7 +58,7 @@ fn packed(options: &ReleasePack) -> Result<Result<Packed, Vec<Diagnostic>>> {
         streams.push((input.name(), stream));
     }
     if !clearway_release::is_component(&options.component) {
-        bail!("--component {} is none: letters and digits, with single dashes between", options.component);
+        bail!("--component {} is not valid: use letters and digits, with single dashes between", options.component);
     }
     Ok(clearway_release::pack(streams, &metadata(options), &options.component, &ReleaseLimits::default()))
 }
@@ -93,7 +93,7 @@ fn target(name: &str, version: &Version) -> Result<(Repository, String)> {
     let image: Image = name.parse()?;
     match image.tag() {
         Some(tag) => Ok((image.repository().clone(), tag.to_owned())),
-        None => bail!("{name} names a digest, which nobody can choose; name a tag"),
+        None => bail!("{name} names a digest, which cannot be chosen when pushing; name a tag"),
     }
 }
 

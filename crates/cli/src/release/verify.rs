@@ -52,7 +52,7 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
 fn of_signature(verdict: &Verdict) -> Option<Diagnostic> {
     let why = match verdict {
         Verdict::Verified { .. } => return None,
-        Verdict::Unsigned => "nobody signed it",
+        Verdict::Unsigned => "it is not signed",
         Verdict::Failed { why } => why,
     };
     let finding = Diagnostic::new(codes::SIGNATURE, Severity::Error, format!("the release cannot be verified: {why}"));
@@ -66,6 +66,6 @@ fn told(payload: Option<&Payload>, signature: Option<&Verdict>) {
     match signature {
         Some(Verdict::Verified { key, .. }) => crate::output::print_note!("signed by {key}"),
         Some(_) => {}
-        None => crate::output::print_note!("nobody asked who signed it: name public keys with --key"),
+        None => crate::output::print_note!("signature not checked; pass --key"),
     }
 }

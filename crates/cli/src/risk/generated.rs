@@ -88,7 +88,7 @@ impl Tests<'_> {
     }
 
     fn metrics(&self, questions: &[&Question]) -> Result<Vec<Tried>> {
-        let away = Record::failed(FailureClass::Unreachable, "Nobody answers.");
+        let away = Record::failed(FailureClass::Unreachable, "The source cannot be reached.");
         let queries = questions.iter().map(|question| (question.text().to_owned(), away.clone()));
         let store_away = Recorded { queries: queries.collect(), configured: true, ..Recorded::default() };
         let mut tried = vec![self.never("the metrics store is away", &store_away)?];
@@ -114,9 +114,9 @@ impl Tests<'_> {
     }
 
     fn objects(&self, requests: &[&ObjectRequest]) -> Result<Vec<Tried>> {
-        let mut away = Objects::new(self.now, "nobody");
+        let mut away = Objects::new(self.now, "an unreachable source");
         for request in requests {
-            away.fail(request.kind.clone(), Failure::new(FailureClass::Unreachable, "Nobody answers."));
+            away.fail(request.kind.clone(), Failure::new(FailureClass::Unreachable, "The source cannot be reached."));
         }
         let mut tried = vec![self.never("the API server is away", &with(&away, self.now))?];
         let says = |rule: &Rule, key: &str| own(rule).and_then(|own| word(own, key)).unwrap_or_default().to_owned();

@@ -125,7 +125,7 @@ fn promql(rule: &Rule, text: &mut RuleText) {
     };
     if query.selectors().iter().any(|selector| selector.matchers.iter().any(ours)) {
         let note =
-            format!("`{CLUSTER_ID_LABEL}=\"\"` stands for the cluster's id where a store holds several clusters.");
+            format!("`{CLUSTER_ID_LABEL}=\"\"` means the cluster's id where a store holds several clusters.");
         text.notes.push(note);
     }
     for finding in shape::findings(&query) {

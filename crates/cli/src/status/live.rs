@@ -55,7 +55,7 @@ impl Live {
             targets if targets.iter().any(|target| target.contains('/')) => {
                 for target in targets {
                     let Some((kind, name)) = target.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-                        bail!("`{target}` stands among KIND/NAME words but is none");
+                        bail!("`{target}` is not KIND/NAME, as the other arguments are");
                     };
                     wanted.entry(self.catalog.find(kind)?.clone()).or_default().push(name.to_owned());
                 }

@@ -76,7 +76,7 @@ async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
         Ok(Some(definition)) => definition,
         // A state directory has no definitions, and keeps everything.
         Ok(None) => return Ok(()),
-        Err(error) => bail!("whether this cluster can keep accepted risks cannot be told: {error}; {instead}"),
+        Err(error) => bail!("cannot find out whether this cluster stores accepted risks: {error}; {instead}"),
     };
     match definition["metadata"]["annotations"][CHANNEL].as_str() {
         Some("experimental") => Ok(()),

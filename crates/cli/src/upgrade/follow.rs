@@ -97,7 +97,7 @@ pub(super) async fn run<S: Store>(
             ended = &mut interrupted => {
                 ended.context("cannot wait for Ctrl-C")?;
                 watch.line.clear();
-                output::print_note!("not followed any more; what was asked for goes on");
+                output::print_note!("stopped watching; the update continues");
                 return watch.end(Exit::Unknown);
             }
         }
@@ -116,7 +116,7 @@ impl Watch<'_> {
                     Some(other) => format!("{} is asked for by now", printable(other)),
                     None => "the request was taken back".to_owned(),
                 };
-                output::print_note!("not followed any more: {asked}");
+                output::print_note!("stopped watching: {asked}");
                 self.seen = Some(judge(&found, self.subject));
                 return self.end(Exit::No).map(Some);
             }

@@ -256,7 +256,7 @@ fn hop_text(number: usize, hop: &Hop) -> String {
     let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     let mut out = format!("\n  {number}. {} to {}: {words}{reason}\n", hop.from, hop.to);
     if hop.provisional {
-        out.push_str("     as far as can be told today\n");
+        out.push_str("     as far as is known today\n");
     }
     for risk in &hop.risks {
         let verdict = match risk.verdict {

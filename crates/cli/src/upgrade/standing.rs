@@ -68,7 +68,7 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
         is_final: false,
     };
     if found.object.status.is_none() {
-        let advice = "See that the operator is running: nobody has written a status yet.".to_owned();
+        let advice = "Check that the operator is running: it has not written a status yet.".to_owned();
         return standing(State::Unknown, format!("{noun}: nothing is known"), "", vec![advice]);
     }
     let condition = |type_| status.conditions.get(type_);

@@ -284,7 +284,7 @@ fn not_retrieved(status: &Status) -> Option<(&str, &str)> {
 fn multi_arch(status: &Status, allowed: Allowed, noun: &str) -> Result<Choice, Refusal> {
     let version = &status.desired.version;
     if version.is_empty() {
-        return Err(no(format!("{noun} has no version yet, so there is none to have for several architectures.")));
+        return Err(no(format!("{noun} has no version yet, so it cannot change its architecture.")));
     }
     if is_multi(status) {
         let version = printable(version);

@@ -151,7 +151,7 @@ fn a_signed_directory_is_verified_with_its_key_only() {
         ("release verify out --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub", 1, "none of its 1 signatures is by a trusted key (yours.pub)"),
-        ("release verify plain --key mine.pub", 1, "nobody signed it"),
+        ("release verify plain --key mine.pub", 1, "it is not signed"),
         ("release verify plain", 0, "name public keys with --key"),
     ] {
         let answer = run(&place, line);

@@ -49,7 +49,7 @@ macro_rules! caps {
         }
 
         impl $name {
-            /// The same caps with another value of the one of a name; the same if there is none of it.
+            /// The same caps with another value for the cap of this name; unchanged if no cap has it.
             #[must_use]
             pub fn with(mut self, name: &str, value: u64) -> Self {
                 $(if name == stringify!($field) {

@@ -44,7 +44,7 @@ caps! {
         channels: usize = 100_000, needs 76;
         /// Bytes of the name of a channel
         channel_name_bytes: usize = 256, needs 14;
-        /// Versions that one channel lists; its tombstones likewise
+        /// Versions, and tombstones, that one channel lists
         channel_versions: usize = 5_000, needs 270;
         /// Versions that all channels list, tombstones included
         channel_entries: usize = 250_000, needs 8_932;

@@ -207,7 +207,7 @@ impl<'i> Judgement<'i> {
                 0 => String::new(),
                 _ => format!(", so that it also matches {}", first_few(surplus.iter().copied())),
             };
-            let message = format!("a dot of `{text}` stands for any character{also}");
+            let message = format!("a dot of `{text}` matches any character{also}");
             by_chance(&codes::SOURCE_DOT, surplus, message, format!("write `{}`", shortened(escaped)));
         }
     }

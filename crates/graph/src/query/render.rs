@@ -37,7 +37,7 @@ pub struct Options {
     pub from: Option<Version>,
     /// Every update to this version. With `from`, only those that come from it.
     pub to: Option<Version>,
-    /// Updates that are offered to nobody, to be drawn as well; from each version and into each minor only the newest,
+    /// Updates that are not offered to any cluster, to be drawn as well; from each version and into each minor only the newest,
     /// unless all updates are drawn. See [`Revision::removed`](crate::Revision::removed).
     pub removed: Vec<(Version, Version)>,
     /// What the drawing is of, such as the name of a channel.

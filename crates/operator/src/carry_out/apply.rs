@@ -197,7 +197,7 @@ impl<'a, S: Store> Course<'a, S> {
         tracing::info!(reason, message, "update");
         let event = Event::new(weight, reason, message).about(&self.prepared.version);
         if let Err(error) = self.means.store.tell(&self.means.task.about, &event).await {
-            tracing::debug!(%error, "an event was not told");
+            tracing::debug!(%error, "failed to record an event");
         }
     }
 }

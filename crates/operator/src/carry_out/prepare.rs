@@ -109,6 +109,6 @@ async fn tell<S: Store>(store: &S, task: &Task, version: &str, findings: &[Findi
     };
     let event = Event::new(weight, reason, message).about(version);
     if let Err(error) = store.tell(&task.about, &event).await {
-        tracing::debug!(%error, "an event was not told");
+        tracing::debug!(%error, "failed to record an event");
     }
 }

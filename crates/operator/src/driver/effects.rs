@@ -57,7 +57,7 @@ pub(super) async fn carry_out<S: Store>(
             if let Ok(Some(object)) = tools.store.get(key).await
                 && let Err(error) = tools.store.tell(&object, &event).await
             {
-                tracing::warn!(%error, "an event was not heard");
+                tracing::warn!(%error, "failed to record an event");
             }
             Vec::new()
         }

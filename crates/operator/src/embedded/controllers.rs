@@ -5,7 +5,7 @@
 use clearway_core::Timestamp;
 use serde_json::{Value, json};
 
-/// The kinds that are played.
+/// The kinds that are simulated.
 pub(super) const KINDS: [(&str, &str); 6] = [
     ("v1", "Namespace"),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),

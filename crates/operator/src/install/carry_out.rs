@@ -1,7 +1,7 @@
 //! Applying what the operator consists of, and taking it away again.
 //!
 //! Nothing of others is touched: a CRD without our annotations (OpenShift's) and a namespace that was there before are left
-//! alone, and only what carries our label is deleted. Doing it twice is doing it once.
+//! alone, and only what carries our label is deleted. Idempotent.
 
 mod adopt;
 mod present;

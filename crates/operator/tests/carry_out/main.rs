@@ -1,4 +1,4 @@
-//! Updates carried out: on a directory whose controllers are played, and on a real control plane.
+//! Updates carried out: on a directory whose controllers are simulated, and on a real control plane.
 
 mod apply;
 mod failing;

@@ -96,14 +96,14 @@ async fn with_keys_one_must_have_signed_it_unless_it_is_forced() {
     let settings = Settings { keys, ..settings() };
     let order = order(&path, "1.0.0");
     let refused = outcome(&settings, order.clone()).await.unwrap_err();
-    assert_eq!(refused, (Step::Retrieve, "the release cannot be verified: nobody signed it".to_owned()));
+    assert_eq!(refused, (Step::Retrieve, "the release cannot be verified: it is not signed".to_owned()));
 
     let forced = outcome(&settings, Order { force: true, ..order.clone() }).await.unwrap();
     assert!(!forced.verified);
     assert_eq!(
         forced.overridden[0],
         format!(
-            "Target release version=\"1.0.0\" image={:?} cannot be verified, but continuing anyway because the update was forced: nobody signed it",
+            "Target release version=\"1.0.0\" image={:?} cannot be verified, but continuing anyway because the update was forced: it is not signed",
             order.release.image
         )
     );

@@ -195,7 +195,7 @@ fn remarks(eval: &Eval, answer: &Answer, query: &Query) -> Result<(), String> {
         let name = if level == Level::Warning { "warning" } else { "remark" };
         let wanted: Vec<_> = eval.remarks.iter().filter(|(of, _)| *of == level).map(|(_, words)| words).collect();
         if (eval.some.contains(&level) || !wanted.is_empty()) && found.is_empty() {
-            return Err(format!("A {name} is expected, but there is none."));
+            return Err(format!("A {name} is expected, but not there."));
         }
         if eval.silent.contains(&level) && !found.is_empty() {
             return Err(format!("No {name} is expected, but there is: {}", found.join("; ")));

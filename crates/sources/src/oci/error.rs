@@ -61,7 +61,7 @@ pub enum OciError {
         what: &'static str,
     },
     /// The registry answers something that the protocol does not have.
-    #[error("{at}: the answer is none of a registry: {why}; check that the host is one")]
+    #[error("{at}: the answer is not that of a registry: {why}; check the host")]
     Protocol {
         /// What was asked for.
         at: String,

@@ -185,7 +185,7 @@ fn unasked(tag: &str) -> Why {
     if is_companion(tag) {
         Why::Companion
     } else {
-        Why::Unsupported { what: "an entry whose name is none of a tag".to_owned() }
+        Why::Unsupported { what: "an entry whose name is not a valid tag".to_owned() }
     }
 }
 

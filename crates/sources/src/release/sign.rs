@@ -34,7 +34,7 @@ impl SigningKey {
         let schemes =
             [SignatureScheme::ECDSA_NISTP256_SHA256, SignatureScheme::ED25519, SignatureScheme::RSA_PKCS1_SHA256];
         let signer = key.ok().and_then(|key| key.choose_scheme(&schemes));
-        let signer = signer.ok_or_else(|| failed("its key is none of ECDSA P-256, Ed25519, RSA"))?;
+        let signer = signer.ok_or_else(|| failed("its key is not ECDSA P-256, Ed25519 or RSA"))?;
         Ok(SigningKey { signer, name: name.to_owned() })
     }
 

@@ -174,7 +174,7 @@ async fn pages_of_tags_are_followed_and_a_tag_that_vanished_is_left_out() {
         left_out(&scraped),
         [
             "tag ghost was gone when it was to be read",
-            "tag no/tag is an entry whose name is none of a tag, which is not read; push it again with a current tool"
+            "tag no/tag is an entry whose name is not a valid tag, which is not read; push it again with a current tool"
         ]
     );
 }

@@ -150,7 +150,7 @@ fn following_ends_when_the_clock_the_person_or_another_request_says_so() {
     watch.until("4.6.43 is asked for");
     kill_process(Pid::from_child(&watch.child), Signal::INT).unwrap();
     let end = watch.end();
-    assert!(end.code == 2 && end.err.contains("not followed any more; what was asked for goes on"), "{end:?}");
+    assert!(end.code == 2 && end.err.contains("stopped watching; the update continues"), "{end:?}");
 
     for (spec, said) in [
         (json!({"desiredUpdate": {"version": "4.6.42", "image": "x"}}), "4.6.42 is asked for by now"),

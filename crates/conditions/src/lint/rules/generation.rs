@@ -36,7 +36,7 @@ pub(crate) fn condition(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
                 (severity, format!("condition {} has {what} observedGeneration", condition.title()))
             };
             let help =
-                "write metadata.generation as it was when you looked; without it nobody can tell a stale condition";
+                "write metadata.generation as it was when you looked; without it a stale condition looks current";
             ("SC007", severity, message, help, "GW4, A15, G2")
         }
     };

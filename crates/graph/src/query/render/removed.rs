@@ -1,4 +1,4 @@
-//! The updates of a channel that are listed and offered to nobody.
+//! The updates of a channel that are listed and not offered to any cluster.
 
 use clearway_core::{Arch, Version};
 

@@ -163,7 +163,7 @@ fn about(view: &View<'_>, layout: &Layout, trunk: &Trunk) -> String {
     let sources: Vec<_> = trunk.sources.iter().map(|place| view.version(*place).to_string()).collect();
     let set = trunk.set.and_then(|set| layout.sets.get(set.checked_sub(1)?));
     let risks = set.map_or(String::new(), |(names, _)| format!("\nrisks: {}", names.join(", ")));
-    let removed = if trunk.kind == Kind::Removed { "\noffered to nobody" } else { "" };
+    let removed = if trunk.kind == Kind::Removed { "\nnot offered to any cluster" } else { "" };
     format!("to {target} from {}{risks}{removed}", sources.join(", "))
 }
 

@@ -97,7 +97,7 @@ impl<'g> View<'g> {
             ends.chain(focus.iter().copied()).collect::<BTreeSet<u32>>().into_iter().collect()
         };
         let left_out = if focus.is_empty() && options.show != Show::All {
-            "; left out is what a newer or a safer update stands for"
+            "; updates that a newer or safer one replaces are left out"
         } else {
             ""
         };

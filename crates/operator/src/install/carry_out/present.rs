@@ -25,7 +25,7 @@ impl Present {
 }
 
 /// Reads what is installed in a namespace; nothing where there is neither an operator nor a CRD of ours. Keys that cannot be
-/// read are an error only if they are to be kept: without them releases would be applied that nobody signed.
+/// read are an error only if they are to be kept: without them unsigned releases would be applied.
 pub async fn present(place: &Place<'_>, namespace: &str, keeps_keys: bool) -> Result<Option<Present>, InstallError> {
     let channels: Vec<Option<Channel>> = installed(place)
         .await?

@@ -31,7 +31,7 @@ pub const EVIDENCE: &[Right] = &[
         &[""],
         &["configmaps"],
         &["get"],
-        "rules about a ConfigMap that they name; nobody may list them, because many hold what nobody should read",
+        "rules about a ConfigMap that they name; listing is not allowed, because many hold confidential data",
     ),
     Right::new(
         &["apps"],

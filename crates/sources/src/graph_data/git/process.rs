@@ -217,8 +217,8 @@ impl Running {
         let said = complaints.trim_ascii();
         match (said.is_empty(), status) {
             (false, _) => said.split(|byte| *byte == b'\n').map(printable).collect::<Vec<_>>().join("; "),
-            (true, Ok(status)) => format!("git ended without a word ({status})"),
-            (true, Err(error)) => format!("git ended without a word ({error})"),
+            (true, Ok(status)) => format!("git failed without a message ({status})"),
+            (true, Err(error)) => format!("git failed without a message ({error})"),
         }
     }
 }
