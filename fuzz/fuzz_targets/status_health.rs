@@ -7,7 +7,7 @@ use clearway_conditions::Object;
 use clearway_conditions::health::wait::{Clocks, Decision, Observation, Wait};
 use clearway_conditions::health::{Context, OwnedObject, forest, health, progress_token};
 use clearway_core::{Limits, Timestamp};
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let context = Context::at(now);
     let (mut owned, mut seen) = (Vec::new(), Vec::new());
     read(bytes, "fuzz", &limits, |found| {
-        if let Found::Object { root, source, list } = found
+        if let ReadEvent::Object { root, source, list } = found
             && let Ok(object) = Object::new(root, source, list)
         {
             let verdict = health(&object, &context);

@@ -6,7 +6,7 @@ use clearway_conditions::Object;
 use clearway_conditions::lint::{self, History, Policy, Profile};
 use clearway_core::Limits;
 use clearway_core::diagnostic::{report, sarif, terminal};
-use clearway_yaml::{Found, read_fields};
+use clearway_yaml::{ReadEvent, read_fields};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut histories: Vec<History> = policies.iter().map(|_| History::new()).collect();
     let mut findings = Vec::new();
     read_fields(bytes, "fuzz", &limits, lint::keeps, |found| match found {
-        Found::Object { root, source, list } => match Object::new(root, source, list) {
+        ReadEvent::Object { root, source, list } => match Object::new(root, source, list) {
             Ok(object) => {
                 for (policy, history) in policies.iter().zip(&mut histories) {
                     lint::lint(&object, policy, &mut findings);
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             Err(problem) => findings.push(*problem),
         },
-        Found::Problem(problem) => findings.push(problem),
+        ReadEvent::Problem(problem) => findings.push(problem),
     });
     let mut json = report::Report::new(report::Format::Json);
     for finding in findings.iter().take(50) {

@@ -3,21 +3,21 @@
 #![no_main]
 
 use clearway_core::Limits;
-use clearway_yaml::{Found, Node, Source, read, read_fields};
+use clearway_yaml::{ReadEvent, Node, Source, read, read_fields};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { file_bytes: 1 << 16, document_bytes: 1 << 12, depth: 32, nodes: 2_000, list_items: 8 };
     let mut whole = Vec::new();
     let summary = read(bytes, "fuzz", &limits, |found| match found {
-        Found::Object { root, source, list } => {
+        ReadEvent::Object { root, source, list } => {
             let values = walk(root, source, 0);
             assert!(values <= limits.nodes, "{values} values");
             list.into_iter().for_each(|list| _ = walk(list, source, 0));
             whole.push(root.get("kind").map(Node::to_json));
             _ = root.to_json();
         }
-        Found::Problem(problem) => assert!(problem.place.file.is_some()),
+        ReadEvent::Problem(problem) => assert!(problem.place.file.is_some()),
     });
     assert_eq!(summary.objects, whole.len());
     let mut kept = Vec::new();
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
         &limits,
         |_, field| field == "kind",
         |found| {
-            if let Found::Object { root, .. } = found {
+            if let ReadEvent::Object { root, .. } = found {
                 kept.push(root.get("kind").map(Node::to_json));
             }
         },

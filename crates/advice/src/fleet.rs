@@ -3,7 +3,7 @@
 //! A [`Ground`] is one channel as it is laid out for a fleet; [`Ground::stance`] is what it says to every cluster that
 //! runs one version, read once; and [`Stance::meet`] what it says to one of them. From the standings of all clusters
 //! [`Picture::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
-//! one. Whoever reads evidence does that one cluster at a time and drops it: a [`Standing`] is a few hundred bytes.
+//! one. Whoever reads evidence does that one cluster at a time and drops it: a [`ClusterAssessment`] is a few hundred bytes.
 //!
 //! # The state of a cluster
 //!
@@ -93,7 +93,7 @@ pub struct Member {
 
 /// What a graph says to one cluster.
 #[derive(Debug, Clone)]
-pub enum Standing {
+pub enum ClusterAssessment {
     /// It was assessed.
     Assessed {
         /// What is said to all clusters like it.
@@ -161,15 +161,15 @@ impl Stance {
     }
 
     /// What it says to one cluster.
-    pub fn meet(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> Standing {
-        Standing::Assessed { stance: Arc::clone(self), brief: self.plan.brief(evidence, now) }
+    pub fn meet(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
+        ClusterAssessment::Assessed { stance: Arc::clone(self), brief: self.plan.brief(evidence, now) }
     }
 }
 
-impl Standing {
+impl ClusterAssessment {
     /// How the cluster stands.
     pub fn state(&self) -> State {
-        let Standing::Assessed { stance, brief } = self else { return State::Absent };
+        let ClusterAssessment::Assessed { stance, brief } = self else { return State::Absent };
         let any = |status: Status| brief.updates.contains(&status);
         if any(Status::True) {
             State::Recommended
@@ -185,8 +185,10 @@ impl Standing {
     /// The updates with their status, newest first.
     fn updates(&self) -> impl Iterator<Item = (&Version, Status)> {
         let assessed = match self {
-            Standing::Assessed { stance, brief } => Some(stance.plan.targets().zip(brief.updates.iter().copied())),
-            Standing::Absent { .. } => None,
+            ClusterAssessment::Assessed { stance, brief } => {
+                Some(stance.plan.targets().zip(brief.updates.iter().copied()))
+            }
+            ClusterAssessment::Absent { .. } => None,
         };
         assessed.into_iter().flatten()
     }
@@ -200,7 +202,7 @@ impl Standing {
             Verdict::Unknown => 2,
             Verdict::Match => 3,
         };
-        let Standing::Assessed { stance, brief } = self else { return Vec::new() };
+        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
         let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
         for (place, verdict) in stance.places.iter().zip(&brief.risks) {
             if let Some((_, known)) = risks.get_mut(*place)
@@ -214,7 +216,7 @@ impl Standing {
 
     /// The names of the risks that speak against an update: those that apply, or are not known.
     fn against(&self, version: &Version) -> Vec<String> {
-        let Standing::Assessed { stance, brief } = self else { return Vec::new() };
+        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
         let risks: Vec<_> = stance.plan.risks().zip(&brief.risks).collect();
         let carried = stance.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
         let names: BTreeSet<&str> =
@@ -224,8 +226,8 @@ impl Standing {
 
     fn missing(&self) -> Option<Missing> {
         match self {
-            Standing::Assessed { stance, .. } => stance.missing,
-            Standing::Absent { .. } => None,
+            ClusterAssessment::Assessed { stance, .. } => stance.missing,
+            ClusterAssessment::Absent { .. } => None,
         }
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use clearway_advice::Settings;
-use clearway_advice::fleet::{Change, Ground, Member, Picture, Refused, Standing, State};
+use clearway_advice::fleet::{Change, ClusterAssessment, Ground, Member, Picture, Refused, State};
 use clearway_graph::Graph;
 use common::{answer, graph, now, risk, series, snapshot, version};
 use serde_json::{Value, json};
@@ -22,14 +22,14 @@ fn member(name: &str) -> Member {
     Member { name: name.to_owned(), id, version: version("1.0.0"), channel, arch: None }
 }
 
-fn standings(graph: Graph) -> Vec<(Member, Standing)> {
+fn standings(graph: Graph) -> Vec<(Member, ClusterAssessment)> {
     let ground = Ground::new(graph, Settings::default());
     let stance = ground.stance(&version("1.0.0")).map(Arc::new);
     let standing = |(name, metrics): &(&str, &str)| {
         let series = series(metrics);
         let standing = match &stance {
             Ok(stance) => stance.meet(&snapshot(&series), now()),
-            Err(error) => Standing::Absent { why: error.to_string() },
+            Err(error) => ClusterAssessment::Absent { why: error.to_string() },
         };
         (member(name), standing)
     };

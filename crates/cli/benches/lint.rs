@@ -10,8 +10,9 @@ use std::time::Instant;
 use clearway_conditions::Object;
 use clearway_conditions::lint::{self, Policy, lint};
 use clearway_core::{Diagnostic, Limits};
-use clearway_yaml::{Found, read_fields};
+use clearway_yaml::{ReadEvent, read_fields};
 
+#[path = "objects/generate.rs"]
 mod objects;
 
 const OBJECTS: usize = 10_000;
@@ -109,10 +110,10 @@ fn read_and_lint(text: &str) -> usize {
     let policy = Policy::new("2026-01-01T00:00:00Z".parse().expect("a time"));
     let mut findings: Vec<Diagnostic> = Vec::new();
     let summary = read_fields(text.as_bytes(), "bench.yaml", &Limits::default(), lint::keeps, |found| match found {
-        Found::Object { root, source, list } => {
+        ReadEvent::Object { root, source, list } => {
             lint(&Object::new(root, source, list).expect("an object"), &policy, &mut findings);
         }
-        Found::Problem(problem) => panic!("{problem:?}"),
+        ReadEvent::Problem(problem) => panic!("{problem:?}"),
     });
     // Findings cost what writing them costs; what is compared is a cluster that is well.
     assert!(findings.is_empty(), "{:?}", findings.first());

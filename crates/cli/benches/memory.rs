@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
+#[path = "objects/generate.rs"]
 mod objects;
 
 const FEW: usize = 10_000;

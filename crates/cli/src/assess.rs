@@ -1,9 +1,9 @@
 //! `clearway assess`: which updates are safe for a cluster, and why.
 
 pub(crate) mod cluster;
-pub(crate) mod given;
-pub(crate) mod kept;
 pub(crate) mod live;
+pub(crate) mod opened_evidence;
+pub(crate) mod snapshot_evidence;
 mod way;
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::graph::source::{self, View};
 use crate::output;
 use cluster::About;
-use given::Given;
+use opened_evidence::OpenedEvidence;
 use way::Ways;
 
 /// The columns of the list.
@@ -45,7 +45,7 @@ impl Planned {
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
-    let mut given = Given::open(&options.evidence, &options.source.trust)?;
+    let mut given = OpenedEvidence::open(&options.evidence, &options.source.trust)?;
     if options.why || options.to.is_some() {
         given = given.showing_values();
     }

@@ -6,6 +6,7 @@
 //! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
 mod ending;
+mod narration;
 mod outage;
 mod platform;
 mod product;
@@ -13,7 +14,6 @@ mod publish;
 mod service;
 mod stage;
 mod story;
-mod teller;
 mod tour;
 mod update;
 mod watching;
@@ -29,8 +29,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
+use narration::Teller;
 use stage::Stage;
-use teller::Teller;
 
 /// Runs the demo.
 pub(crate) fn run(options: &Demo) -> Result<Exit> {

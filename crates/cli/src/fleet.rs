@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clearway_advice::Settings;
-use clearway_advice::fleet::{Change, Member, Picture, Refused, Standing};
+use clearway_advice::fleet::{Change, ClusterAssessment, Member, Picture, Refused};
 use serde::Serialize;
 
 use crate::arguments::{AsOf, Fleet, FleetAssess, FleetDiff, FleetEvidence, GraphSource};
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &Fleet) -> Result<Exit> {
 /// The clusters with how they stand under each of some graphs, and the evidence that could not be used.
 #[derive(Default)]
 struct Assembled<const GRAPHS: usize> {
-    clusters: Vec<(Member, [Standing; GRAPHS])>,
+    clusters: Vec<(Member, [ClusterAssessment; GRAPHS])>,
     refused: Vec<Refused>,
     /// Why the store could not be asked something, if it could not be reached.
     unreachable: BTreeSet<String>,

@@ -13,7 +13,7 @@ use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{self, Veto};
-use clearway_operator::driver::{Shown, Tools};
+use clearway_operator::driver::{ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics;
@@ -306,7 +306,7 @@ struct Health {
 }
 
 impl Health {
-    fn shown(&self) -> Vec<((Kind, String), Shown)> {
+    fn shown(&self) -> Vec<((Kind, String), ObjectReport)> {
         let all = self.watched.borrow();
         all.iter().filter_map(|(id, told)| Some((id.clone(), told.borrow().clone()?))).collect()
     }
@@ -324,7 +324,7 @@ impl Probed for Health {
     }
 
     fn metrics_text(&self) -> String {
-        let shown: Vec<Shown> = self.shown().into_iter().map(|(_, shown)| shown).collect();
+        let shown: Vec<ObjectReport> = self.shown().into_iter().map(|(_, shown)| shown).collect();
         metrics::text(&shown, self.leads.load(Ordering::Relaxed))
     }
 

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_conditions::Object;
 use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_sources::files;
-use clearway_yaml::{Found, Keep, codes, read_fields};
+use clearway_yaml::{Keep, ReadEvent, codes, read_fields};
 
 use crate::arguments::{Selection, Status};
 use crate::exit::Exit;
@@ -85,11 +85,11 @@ fn read_files(
                 // The reader cannot be stopped; after the first failure to write there is nothing left to do.
                 if outcome.is_ok() {
                     outcome = match found {
-                        Found::Object { root, source, list } => match Object::new(root, source, list) {
+                        ReadEvent::Object { root, source, list } => match Object::new(root, source, list) {
                             Ok(object) => visit(&object),
                             Err(problem) => complain(*problem),
                         },
-                        Found::Problem(problem) => complain(problem),
+                        ReadEvent::Problem(problem) => complain(problem),
                     };
                 }
             });

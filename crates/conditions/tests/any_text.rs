@@ -9,7 +9,7 @@ use clearway_conditions::health::wait::{Clocks, Decision, Observation, Wait};
 use clearway_conditions::health::{Context, OwnedObject, forest, health, progress_token};
 use clearway_conditions::lint::{self, History, Policy, Profile};
 use clearway_core::{Limits, Timestamp};
-use clearway_yaml::{Found, read, read_fields};
+use clearway_yaml::{ReadEvent, read, read_fields};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -114,7 +114,7 @@ fn lint_all(text: &str) -> usize {
     let mut histories: Vec<History> = policies.iter().map(|_| History::new()).collect();
     let (mut count, mut findings) = (0, Vec::new());
     read_fields(text.as_bytes(), "x", &Limits::default(), lint::keeps, |found| {
-        if let Found::Object { root, source, list } = found
+        if let ReadEvent::Object { root, source, list } = found
             && let Ok(object) = Object::new(root, source, list)
         {
             count += 1;
@@ -131,7 +131,7 @@ fn lint_all(text: &str) -> usize {
 fn judge_all(text: &str) -> usize {
     let (mut owned, mut seen) = (Vec::new(), Vec::new());
     read(text.as_bytes(), "x", &Limits::default(), |found| {
-        if let Found::Object { root, source, list } = found
+        if let ReadEvent::Object { root, source, list } = found
             && let Ok(object) = Object::new(root, source, list)
         {
             let verdict = health(&object, &Context::at(now()));

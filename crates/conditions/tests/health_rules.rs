@@ -12,7 +12,7 @@ use clearway_conditions::health::{
 };
 use clearway_conditions::{Object, ObjectId};
 use clearway_core::{Limits, Timestamp};
-use clearway_yaml::{Found, Source, Tape, read};
+use clearway_yaml::{ReadEvent, Source, Tape, read};
 use serde_json::{Value, json};
 
 const NOW: &str = "2024-05-01T12:10:00Z";
@@ -29,8 +29,8 @@ fn each_object(mut visit: impl FnMut(&Object<'_>)) {
     for file in files {
         let input = BufReader::new(File::open(&file).unwrap());
         read(input, &file.display().to_string(), &Limits::default(), |found| match found {
-            Found::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
-            Found::Problem(problem) => panic!("{problem:?}"),
+            ReadEvent::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
+            ReadEvent::Problem(problem) => panic!("{problem:?}"),
         });
     }
 }

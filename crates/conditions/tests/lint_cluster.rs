@@ -8,7 +8,7 @@ use std::path::Path;
 use clearway_conditions::Object;
 use clearway_conditions::lint::{History, Policy, Profile, lint};
 use clearway_core::{Diagnostic, Limits};
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 
 fn policy() -> Policy {
     Policy::new("2027-01-01T00:00:00Z".parse().unwrap())
@@ -18,8 +18,8 @@ fn each(file: &str, mut visit: impl FnMut(&Object<'_>)) -> usize {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint_cluster").join(file);
     let text = std::fs::read_to_string(path).unwrap();
     let summary = read(text.as_bytes(), file, &Limits::default(), |found| match found {
-        Found::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
-        Found::Problem(problem) => panic!("{problem:?}"),
+        ReadEvent::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
+        ReadEvent::Problem(problem) => panic!("{problem:?}"),
     });
     summary.objects
 }

@@ -53,7 +53,7 @@ pub use model::range;
 pub use model::revision::{Release, Revision};
 pub use model::risk::{Risk, Rule};
 pub use query::diff::{Diff, diff};
-pub use query::explain::{Explanation, Said, Verdict};
+pub use query::explain::{Explanation, Statement, Verdict};
 pub use query::paths::{FewestRisks, Hop, NoPath, Path, Paths, paths};
 pub use query::render::render;
 pub use query::stranded::{Goal, Missing, Stranded, Supported, Way, stranded};

@@ -3,7 +3,7 @@
 mod common;
 
 use clearway_core::{Limits, Severity};
-use clearway_graph::{Rule, Said, Verdict, load};
+use clearway_graph::{Rule, Statement, Verdict, load};
 use common::{arch, codes, loaded, updates, version};
 
 const A: &str = "url: https://example.com/a\nname: A\nmessage: It breaks.\nmatchingRules: [{type: Always}]\n";
@@ -262,8 +262,8 @@ fn every_file_that_had_a_say_is_named() {
         .said
         .iter()
         .map(|said| match said {
-            Said::Listed { key, file } | Said::Metadata { key, file } => format!("{key} {file}"),
-            Said::Blocked(block) => block.file.clone(),
+            Statement::Listed { key, file } | Statement::Metadata { key, file } => format!("{key} {file}"),
+            Statement::Blocked(block) => block.file.clone(),
         })
         .collect();
     assert_eq!(
@@ -277,7 +277,7 @@ fn every_file_that_had_a_say_is_named() {
     );
     // The file speaks of 1.0.2, but not of this update to it.
     let other = revision.explain(&version("1.0.1"), &version("1.0.2"), &arch("amd64")).unwrap();
-    assert!(!other.said.iter().any(|said| matches!(said, Said::Metadata { .. })), "{:?}", other.said);
+    assert!(!other.said.iter().any(|said| matches!(said, Statement::Metadata { .. })), "{:?}", other.said);
     assert_eq!((explained.verdict, explained.channels), (Verdict::Removed, vec!["stable-1"]));
     assert_eq!(explained.to.position.map(|position| position.line), Some(4));
     let missing = revision.explain(&version("1.0.2"), &version("1.0.0"), &arch("amd64")).unwrap();
@@ -297,7 +297,7 @@ fn metadata_is_said_to_come_from_the_file_that_changed_the_edge() {
     for (from, file) in [("1.0.0", "raw/metadata.json"), ("1.0.1", "releases/all.json")] {
         let explained = revision.explain(&version(from), &version("1.0.2"), &arch("amd64")).unwrap();
         assert_eq!(explained.verdict, Verdict::Removed);
-        assert!(explained.said.contains(&Said::Metadata { key, file }), "{from}: {:?}", explained.said);
+        assert!(explained.said.contains(&Statement::Metadata { key, file }), "{from}: {:?}", explained.said);
     }
 }
 

@@ -26,18 +26,18 @@
 //! what is not ours. They keep the label, so the next update looks at them again.
 
 mod apply;
+mod apply_object;
+mod concurrency;
 mod hand_over;
 mod judge;
 mod ledger;
 mod observed_health;
-mod one;
 mod owner;
 mod pace;
 mod prepare;
 mod prune;
 mod render;
 mod retrieve;
-mod side_by_side;
 mod task;
 mod worker;
 
@@ -50,6 +50,6 @@ pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered}
 pub use task::{Clock, PREFLIGHT, Settings, Task, Veto};
 pub use worker::Worker;
 
+pub(crate) use apply_object::key;
+pub(crate) use concurrency::side_by_side;
 pub(crate) use judge::judge;
-pub(crate) use one::key;
-pub(crate) use side_by_side::side_by_side;

@@ -5,8 +5,8 @@ use clearway_conditions::{Reason, condition_set, reason};
 use clearway_core::Timestamp;
 
 use crate::api::{Kind, Release, Status, UpdateState};
-use crate::ask::Trouble;
 use crate::graph_findings::GraphFindings;
+use crate::upstream_request::RetrievalError;
 use crate::work::{Failure, Progress, SEVERAL_FAILURES, Step, Work, reported_failures};
 
 condition_set! {
@@ -66,9 +66,9 @@ pub(crate) enum Retrieval<'a> {
         findings: Option<&'a GraphFindings>,
     },
     /// It is not.
-    Trouble {
+    Failed {
         /// Why.
-        trouble: &'a Trouble,
+        trouble: &'a RetrievalError,
         /// When the service said what is shown all the same.
         known: Option<Timestamp>,
     },
@@ -144,7 +144,7 @@ fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
             None => Verdict::ok(),
         },
         Retrieval::NotYet => Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been asked yet."),
-        Retrieval::Trouble { trouble, known } => {
+        Retrieval::Failed { trouble, known } => {
             let known = known.map(|at| format!(" What is shown is what it said at {at}.")).unwrap_or_default();
             Verdict::bad(trouble.reason.clone(), format!("{}{known}", trouble.message))
         }

@@ -7,7 +7,7 @@
 use clearway_core::Version;
 
 use crate::api::{Status, UpdateHistory, UpdateState};
-use crate::wish::same_image;
+use crate::desired_update::same_image;
 
 /// The present release, and the one before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

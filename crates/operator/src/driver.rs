@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 use clearway_advice::Assessment;
 use clearway_core::Timestamp;
 use clearway_sources::http::HttpOptions;
-use clearway_sources::store::{Key, Kind as ObjectKind, Seen, Store, StoreError};
+use clearway_sources::store::{Key, Kind as ObjectKind, Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::api::Kind;
+use crate::cached_state::{self, CachedState};
 use crate::carry_out::{self, Worker};
 use crate::heartbeat::Heartbeat;
-use crate::kept::{self, Kept};
 use crate::metrics_store::MetricsStore;
 use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
 use crate::shape::Shape;
@@ -57,7 +57,7 @@ pub struct Tools<S> {
 
 /// What a driver tells others.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct ObjectReport {
     /// The object as it was stored last.
     pub object: Arc<Value>,
     /// When the update service answered last; if it never did, since when it is asked.
@@ -72,9 +72,9 @@ pub struct Shown {
     pub assessment: Option<Arc<Assessment>>,
 }
 
-impl PartialEq for Shown {
+impl PartialEq for ObjectReport {
     fn eq(&self, other: &Self) -> bool {
-        let Shown { object, retrieved_at, counts, transitions, work, assessment } = self;
+        let ObjectReport { object, retrieved_at, counts, transitions, work, assessment } = self;
         let same = match (assessment, &other.assessment) {
             (None, None) => true,
             // One that was made again is shown again; comparing all proofs would cost more.
@@ -87,10 +87,16 @@ impl PartialEq for Shown {
 }
 
 /// What is told of an object; nothing before it was seen.
-pub type Told = Option<Shown>;
+pub type LatestReport = Option<ObjectReport>;
 
 /// Keeps one object current until the future is dropped.
-pub async fn drive<S: Store>(tools: Tools<S>, kind: Kind, name: &str, settings: Settings, told: watch::Sender<Told>) {
+pub async fn drive<S: Store>(
+    tools: Tools<S>,
+    kind: Kind,
+    name: &str,
+    settings: Settings,
+    told: watch::Sender<LatestReport>,
+) {
     let (report, inputs) = mpsc::channel(WAITING);
     let (worker, mut work) = Worker::new(tools.updates.clone(), tools.carry_out.clone());
     let told_of_work = report.clone();
@@ -134,7 +140,7 @@ struct Driver<S: Store> {
     worker: Worker<S>,
     /// What hears of the work, and follows the object and its CRD.
     feeds: Vec<Feed>,
-    told: watch::Sender<Told>,
+    told: watch::Sender<LatestReport>,
 }
 
 /// A task that ends with this value.
@@ -163,9 +169,9 @@ impl<S: Store> Driver<S> {
         self.step(Input::Shape(Box::new(shape)));
         let names = BTreeSet::from([self.key.name.clone()]);
         self.feeds.push(self.follow(self.key.kind.clone(), names, |seen| match seen {
-            Seen::Object(object) => Some(Input::Object(object)),
-            Seen::Gone { .. } => Some(Input::Gone),
-            Seen::Trouble { error } => {
+            StoreEvent::Object(object) => Some(Input::Object(object)),
+            StoreEvent::Gone { .. } => Some(Input::Gone),
+            StoreEvent::Trouble { error } => {
                 tracing::warn!(%error, "the object cannot be seen at the moment");
                 None
             }
@@ -173,19 +179,19 @@ impl<S: Store> Driver<S> {
         let kind = self.kind;
         let names = BTreeSet::from([kind.crd().to_owned()]);
         self.feeds.push(self.follow(definitions(), names, move |seen| match seen {
-            Seen::Object(crd) => match Shape::of_crd(&crd, kind) {
+            StoreEvent::Object(crd) => match Shape::of_crd(&crd, kind) {
                 Ok(shape) => Some(Input::Shape(Box::new(shape))),
                 Err(error) => {
                     tracing::warn!(%error, crd = kind.crd(), "the CRD cannot be read");
                     None
                 }
             },
-            Seen::Gone { .. } | Seen::Trouble { .. } => None,
+            StoreEvent::Gone { .. } | StoreEvent::Trouble { .. } => None,
         }));
     }
 
     /// What was kept by an earlier process; nothing if there is nothing, or if it cannot be had.
-    async fn recall(&self) -> Option<Kept> {
+    async fn recall(&self) -> Option<CachedState> {
         let key = self.kept_key();
         let object = match self.tools.store.get(&key).await {
             Ok(object) => object?,
@@ -194,7 +200,7 @@ impl<S: Store> Driver<S> {
                 return None;
             }
         };
-        let kept = Kept::of_object(&object)?;
+        let kept = CachedState::of_object(&object)?;
         let (digest, now) = (kept.digest(), (self.tools.clock)());
         // What objects or metrics say may have changed since it was assessed, and end the process now.
         if crash_guard::begin_cached(&self.tools.store, &key, &object, &digest, now).await {
@@ -212,7 +218,7 @@ impl<S: Store> Driver<S> {
     }
 
     fn kept_key(&self) -> Key {
-        let name = kept::object_name(self.kind, &self.key.name);
+        let name = cached_state::object_name(self.kind, &self.key.name);
         Key { kind: ObjectKind::new("v1", "ConfigMap"), namespace: self.tools.namespace.clone(), name }
     }
 
@@ -221,7 +227,7 @@ impl<S: Store> Driver<S> {
         &self,
         kind: ObjectKind,
         names: BTreeSet<String>,
-        input: impl Fn(Seen) -> Option<Input> + Send + 'static,
+        input: impl Fn(StoreEvent) -> Option<Input> + Send + 'static,
     ) -> Feed {
         let (store, report) = (self.tools.store.clone(), self.report.clone());
         tokio::spawn(async move {
@@ -277,7 +283,7 @@ impl<S: Store> Driver<S> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         self.told.send_if_modified(|told| {
             let same = told.as_ref().filter(|shown| version(&shown.object) == version(raw));
-            let next = Shown {
+            let next = ObjectReport {
                 object: same.map_or_else(|| Arc::new(raw.clone()), |shown| shown.object.clone()),
                 retrieved_at: reconciler.retrieved_at(),
                 counts: reconciler.counts(),

@@ -7,9 +7,10 @@
 
 pub mod api;
 pub mod architecture;
-pub mod ask;
+pub mod cached_state;
 pub mod carry_out;
 mod conditions;
+pub mod desired_update;
 pub mod downgrade;
 pub mod driver;
 pub mod embedded;
@@ -17,7 +18,6 @@ pub mod graph_findings;
 pub mod heartbeat;
 pub mod history;
 pub mod install;
-pub mod kept;
 pub mod knowledge;
 pub mod lease;
 pub mod metrics;
@@ -30,5 +30,5 @@ pub mod recommendations;
 pub mod reconciler;
 pub mod shape;
 mod status;
-pub mod wish;
+pub mod upstream_request;
 pub mod work;

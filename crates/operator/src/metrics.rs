@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::api::{UpdateState, VersionObject};
-use crate::driver::Shown;
+use crate::driver::ObjectReport;
 use crate::reconciler::Counts;
 use crate::work::Work;
 
@@ -31,8 +31,8 @@ struct Family {
 }
 
 /// The metrics of some objects, and whether this replica leads.
-pub fn text(shown: &[Shown], leads: bool) -> String {
-    let objects: Vec<(VersionObject, &Shown)> = shown
+pub fn text(shown: &[ObjectReport], leads: bool) -> String {
+    let objects: Vec<(VersionObject, &ObjectReport)> = shown
         .iter()
         .filter_map(|shown| VersionObject::read(&shown.object).ok().map(|(object, _)| (object, shown)))
         .collect();
@@ -52,7 +52,7 @@ pub fn text(shown: &[Shown], leads: bool) -> String {
     text
 }
 
-fn gauges(objects: &[(VersionObject, &Shown)]) -> Vec<Family> {
+fn gauges(objects: &[(VersionObject, &ObjectReport)]) -> Vec<Family> {
     let mut version = Family::new("cluster_version", "When a version became what its type says, in seconds since 1970");
     let mut available = Family::new("cluster_version_available_updates", "Updates that are recommended");
     let mut conditional = Family::new(
@@ -247,7 +247,7 @@ mod tests {
         });
         let counts = Counts { answered: 3, failed: 1, stored: 2 };
         let transitions = Arc::new(BTreeMap::from([("Failing".to_owned(), 3)]));
-        let shown = Shown {
+        let shown = ObjectReport {
             object: Arc::new(object),
             retrieved_at: Timestamp::from_seconds(7).ok(),
             counts,
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(progress.failures.len(), 11);
         let order = Order { release: Release { image: "i".into(), ..Release::default() }, force: false };
         let prepared = Prepared { version: "1.0.1".into(), ..Prepared::default() };
-        let shown = Shown {
+        let shown = ObjectReport {
             object: Arc::new(object),
             retrieved_at: None,
             counts: Counts::default(),

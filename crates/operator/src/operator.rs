@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use clearway_sources::store::{Seen, Store, StoreError};
+use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::api::{Kind, SINGLETON};
-use crate::driver::{Told, Tools, drive, object_kind};
+use crate::driver::{LatestReport, Tools, drive, object_kind};
 use crate::other_operator;
 use crate::reconciler::Settings;
 
@@ -17,13 +17,13 @@ use crate::reconciler::Settings;
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// What is told of every object: its kind and name, and where its present state is seen.
-pub type Watched = watch::Receiver<BTreeMap<(Kind, String), watch::Receiver<Told>>>;
+pub type Watched = watch::Receiver<BTreeMap<(Kind, String), watch::Receiver<LatestReport>>>;
 
 /// Keeps all objects current until the future is dropped. `shown` is told of each that is kept.
 pub async fn operate<S: Store>(
     tools: Tools<S>,
     settings: Settings,
-    shown: watch::Sender<BTreeMap<(Kind, String), watch::Receiver<Told>>>,
+    shown: watch::Sender<BTreeMap<(Kind, String), watch::Receiver<LatestReport>>>,
 ) {
     let (names, mut found) = mpsc::channel::<(Kind, Found)>(64);
     let mut tasks = JoinSet::new();
@@ -92,9 +92,9 @@ async fn find<S: Store>(store: &S, kind: Kind, names: &mpsc::Sender<(Kind, Found
             Ok(mut seen) => {
                 while let Some(seen) = seen.recv().await {
                     let found = match seen {
-                        Seen::Object(object) => Found::There(object),
-                        Seen::Gone { name } => Found::Gone(name),
-                        Seen::Trouble { error } => {
+                        StoreEvent::Object(object) => Found::There(object),
+                        StoreEvent::Gone { name } => Found::Gone(name),
+                        StoreEvent::Trouble { error } => {
                             tracing::warn!(%error, %kind, "objects cannot be seen at the moment");
                             continue;
                         }

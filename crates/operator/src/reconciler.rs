@@ -5,8 +5,8 @@
 //! nothing: a status is stored only if it differs from what the object has, compared as its CRD keeps it.
 
 mod events;
+mod io;
 mod settings;
-mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use clearway_sources::service::Validator;
 use clearway_sources::store::{Event, Weight};
 use serde_json::Value;
 
+pub use io::{Effect, Fetched, Input, ObjectRecords};
 pub use settings::{CarryOut, Settings};
-pub use traffic::{Effect, Fetched, Input, ObjectRecords};
 
 use crate::api::{Status, UpdateState, VersionObject};
 use crate::architecture::MultiRelease;
-use crate::ask::{Ask, Trouble};
+use crate::cached_state::CachedState;
 use crate::conditions::Retrieval;
-use crate::kept::Kept;
+use crate::desired_update::{DesiredUpdate, desired_update, same_image};
 use crate::knowledge::Knowledge;
 use crate::shape::Shape;
 use crate::status::{self, Known};
-use crate::wish::{Wish, same_image, wish};
+use crate::upstream_request::{RetrievalError, UpstreamRequest};
 use crate::work::{Order, Progress, Step, Work, reported_failures};
 
 /// The annotation that asks for everything to be looked at again; any change of its value does.
@@ -80,8 +80,8 @@ pub struct Reconciler {
     said: BTreeSet<String>,
     metrics: MetricsContact,
     /// What an earlier process knew, until it is known what is asked.
-    remembered: Option<Kept>,
-    kept: Option<Kept>,
+    remembered: Option<CachedState>,
+    kept: Option<CachedState>,
 }
 
 /// What was done since the start.
@@ -122,9 +122,9 @@ struct AssessmentProgress {
 /// Where asking the update service stands.
 #[derive(Debug, Default)]
 struct Feed {
-    ask: Option<Ask>,
+    ask: Option<UpstreamRequest>,
     validator: Option<Validator>,
-    trouble: Option<Trouble>,
+    trouble: Option<RetrievalError>,
     /// Since when an answer is being waited for.
     asking: Option<Timestamp>,
     /// When it is asked next; nothing means at once.
@@ -324,7 +324,7 @@ impl Reconciler {
     }
 
     /// Goes on with what an earlier process knew, if it is about the same question.
-    fn recall(&mut self, ask: &Ask, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn recall(&mut self, ask: &UpstreamRequest, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(kept) = self.remembered.take() else { return };
         let Some((knowledge, answers)) = kept.recall(ask, &self.settings.advice) else {
             // It is not used, so it does no harm.
@@ -356,7 +356,7 @@ impl Reconciler {
     /// Asks the update service when it is time.
     fn retrieve(&mut self, object: &VersionObject, now: Timestamp, effects: &mut Vec<Effect>) {
         let status = object.status.clone().unwrap_or_default();
-        let ask = Ask::of(&object.spec, &status, self.settings.upstream.as_ref(), &self.settings.arch);
+        let ask = UpstreamRequest::of(&object.spec, &status, self.settings.upstream.as_ref(), &self.settings.arch);
         let ask = match ask {
             Ok(ask) => ask,
             Err(trouble) => {
@@ -387,7 +387,13 @@ impl Reconciler {
         }
     }
 
-    fn fetched(&mut self, ask: &Ask, outcome: Result<Fetched, Trouble>, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn fetched(
+        &mut self,
+        ask: &UpstreamRequest,
+        outcome: Result<Fetched, RetrievalError>,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.feed.ask.as_ref() != Some(ask) {
             return;
         }
@@ -452,20 +458,20 @@ impl Reconciler {
     fn carry_out(&mut self, object: &VersionObject, effects: &mut Vec<Effect>) -> Vec<String> {
         let status = object.status.clone().unwrap_or_default();
         let mut invalid = self.remarks.clone();
-        if let Err(why) = crate::ask::check_id(&object.spec.cluster_id) {
+        if let Err(why) = crate::upstream_request::check_id(&object.spec.cluster_id) {
             invalid.push(format!("spec.clusterID: Invalid value: {:?}: {why}", object.spec.cluster_id));
         }
-        let wish = wish(&object.spec, &status, self.multi_release());
-        let resumes = matches!(wish, Wish::GoOn(_));
+        let wish = desired_update(&object.spec, &status, self.multi_release());
+        let resumes = matches!(wish, DesiredUpdate::GoOn(_));
         let mut unresolved = None;
         let order = match wish {
-            Wish::Keep => None,
-            Wish::GoOn(order) | Wish::Begin(order) => Some(order),
-            Wish::Invalid(why) => {
+            DesiredUpdate::Keep => None,
+            DesiredUpdate::GoOn(order) | DesiredUpdate::Begin(order) => Some(order),
+            DesiredUpdate::Invalid(why) => {
                 invalid.push(why);
                 self.under_way(&status)
             }
-            Wish::Unresolved { order, why } => {
+            DesiredUpdate::Unresolved { order, why } => {
                 unresolved = Some(match why {
                     None => Work::Preparing { order, step: Step::Retrieve },
                     Some(why) => Work::NotAccepted { order, step: Step::Retrieve, why },
@@ -556,7 +562,7 @@ impl Reconciler {
         self.store_again = None;
         let evidence = status::evidence(&self.rounds, self.objects.as_ref(), &object.spec, &self.settings);
         let retrieval = match (&self.feed.trouble, self.feed.tried) {
-            (Some(trouble), _) => Retrieval::Trouble { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
+            (Some(trouble), _) => Retrieval::Failed { trouble, known: self.knowledge.as_ref().map(|known| known.at) },
             (None, true) => Retrieval::Current { findings: self.knowledge.as_ref().map(|known| &known.findings) },
             (None, false) => Retrieval::NotYet,
         };
@@ -618,7 +624,7 @@ impl Reconciler {
         if self.rounds.is_open() || self.feed.trouble.is_some() || !assessed {
             return;
         }
-        let kept = Kept::new(ask, knowledge, self.feed.validator.as_ref(), &self.rounds.export());
+        let kept = CachedState::new(ask, knowledge, self.feed.validator.as_ref(), &self.rounds.export());
         if self.kept.as_ref().is_none_or(|before| before.is_worth_replacing(&kept, now, self.settings.advice.max_age)) {
             self.kept = Some(kept.clone());
             effects.push(Effect::Keep(Box::new(kept)));

@@ -12,7 +12,7 @@ use clearway_schema::SchemaError;
 use serde_json::{Value, json};
 
 use crate::api::{Kind, Status};
-use crate::wish::same_image;
+use crate::desired_update::same_image;
 
 /// Conditional updates that are stored at most, as the API has it.
 const MOST: usize = 500;

@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::api::{Release, Spec, Status, UpdateState, VersionObject};
 use crate::architecture::changes_architecture;
 use crate::conditions::{self, Retrieval, Sayings};
+use crate::desired_update::{accepted_risks, same_image};
 use crate::history;
 use crate::knowledge::Knowledge;
 use crate::recommendations::{Recommendations, recommendations};
 use crate::reconciler::{ObjectRecords, Settings};
 use crate::shape::Shape;
-use crate::wish::{accepted_risks, same_image};
 use crate::work::Work;
 
 /// What is known.

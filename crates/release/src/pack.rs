@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use clearway_core::{Diagnostic, Digest, Place, Severity};
-use clearway_yaml::Found;
+use clearway_yaml::ReadEvent;
 use serde_json::Value;
 
 use super::manifest::{Manifest, ObjectId, annotation};
@@ -51,7 +51,7 @@ pub fn pack<R: BufRead>(
             None => (name::DEFAULT_RUN_LEVEL, component),
         };
         clearway_yaml::read(stream, &file, &read::yaml_limits(limits), |found| match found {
-            Found::Object { root, source, .. } => match read::object(root, source) {
+            ReadEvent::Object { root, source, .. } => match read::object(root, source) {
                 Ok((id, object)) => {
                     let place = source.place(root);
                     let Some(position) = place.position else { return };
@@ -68,8 +68,8 @@ pub fn pack<R: BufRead>(
                 }
                 Err(problem) => problems.push(*problem),
             },
-            Found::Problem(problem) if problem.severity == Severity::Error => problems.push(problem),
-            Found::Problem(_) => {}
+            ReadEvent::Problem(problem) if problem.severity == Severity::Error => problems.push(problem),
+            ReadEvent::Problem(_) => {}
         });
         if objects.len() > limits.objects {
             let message =
@@ -191,7 +191,7 @@ fn write(object: &Value) -> Vec<u8> {
     let mut read = None;
     let limits = read::yaml_limits(&ReleaseLimits::default());
     let summary = clearway_yaml::read(text.as_bytes(), "", &limits, |found| {
-        if let Found::Object { root, .. } = found {
+        if let ReadEvent::Object { root, .. } = found {
             read = Some(root.to_json());
         }
     });

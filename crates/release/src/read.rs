@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clearway_core::diagnostic::FindingList;
 use clearway_core::{Diagnostic, Limits, Place, Position, Severity};
-use clearway_yaml::{Found, Node, Source};
+use clearway_yaml::{Node, ReadEvent, Source};
 use serde_json::Value;
 
 use super::manifest::{Manifest, ObjectId};
@@ -120,7 +120,7 @@ fn manifests(
     let template = content.windows(2).any(|pair| pair == b"{{");
     let mut index = 0;
     clearway_yaml::read(content, file, &yaml_limits(limits), |found| match found {
-        Found::Object { root, source, .. } => {
+        ReadEvent::Object { root, source, .. } => {
             *objects += 1;
             if *objects > limits.objects {
                 if *objects == limits.objects + 1 {
@@ -147,7 +147,7 @@ fn manifests(
             }
             index += 1;
         }
-        Found::Problem(mut problem) => {
+        ReadEvent::Problem(mut problem) => {
             if template && problem.severity == Severity::Error {
                 problem.code = codes::TEMPLATE.into();
                 problem.message = format!("a template is not read ({})", problem.message);
@@ -189,10 +189,7 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
     }
     // A reader that does not know the kind takes its items for objects, and the object for an empty list.
     if let Some((items, _)) = root.field("items").filter(|(_, items)| items.is_sequence()) {
-        return Err(no(
-            format!("a {kind} with a list `items` at its top looks like a list of objects"),
-            items,
-        ));
+        return Err(no(format!("a {kind} with a list `items` at its top looks like a list of objects"), items));
     }
     let metadata = match root.get("metadata") {
         Some(metadata) if metadata.is_mapping() => metadata,

@@ -24,7 +24,7 @@ pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
 pub use service_account::{ServiceAccountName, ServiceAccountNameError};
 pub(crate) use watch::SILENCE;
-pub use watch::Seen;
+pub use watch::WatchEvent;
 pub use write::{Apply, Part};
 
 use crate::http::{USER_AGENT, innermost, install_tls};

@@ -132,7 +132,7 @@ impl From<ClusterError> for StoreError {
 
 /// What is seen of an object that is followed.
 #[derive(Debug)]
-pub enum Seen {
+pub enum StoreEvent {
     /// The object as it is now.
     Object(Box<Value>),
     /// There is no such object (any more).
@@ -237,7 +237,7 @@ pub trait Store: Clone + Send + Sync + 'static {
         &self,
         kind: &Kind,
         names: BTreeSet<String>,
-    ) -> impl Future<Output = Result<mpsc::Receiver<Seen>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<mpsc::Receiver<StoreEvent>, StoreError>> + Send;
 
     /// Tells of something that happened to an object. Nobody relies on it being heard.
     fn tell(&self, about: &Value, event: &Event) -> impl Future<Output = Result<(), StoreError>> + Send;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clearway_sources::kubernetes::{Cluster, Connection};
 use clearway_sources::store::{
-    Apply, ClusterStore, Event, Key, Kind, Part, Seen, StateDirectory, Store, StoreError, Weight,
+    Apply, ClusterStore, Event, Key, Kind, Part, StateDirectory, Store, StoreError, StoreEvent, Weight,
 };
 use clearway_testbed::ClusterOptions;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn key(object: &Value) -> Key {
     Key::of(object).unwrap()
 }
 
-async fn next(seen: &mut mpsc::Receiver<Seen>) -> Seen {
+async fn next(seen: &mut mpsc::Receiver<StoreEvent>) -> StoreEvent {
     tokio::time::timeout(Duration::from_secs(30), seen.recv()).await.expect("in time").expect("more")
 }
 
@@ -108,13 +108,13 @@ async fn follows(store: &impl Store) {
     let object = |value: &str| json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "fast"}, "value": 7, "description": value});
     let kind = key(&object("")).kind;
     let mut seen = store.follow(&kind, BTreeSet::from(["fast".to_owned()])).await.unwrap();
-    assert!(matches!(next(&mut seen).await, Seen::Gone { name } if name == "fast"));
+    assert!(matches!(next(&mut seen).await, StoreEvent::Gone { name } if name == "fast"));
     for value in ["one", "two"] {
         store.apply(&object(value), &OURS).await.unwrap();
-        assert!(matches!(next(&mut seen).await, Seen::Object(found) if found["description"] == value));
+        assert!(matches!(next(&mut seen).await, StoreEvent::Object(found) if found["description"] == value));
     }
     store.delete(&key(&object("")), "").await.unwrap();
-    assert!(matches!(next(&mut seen).await, Seen::Gone { name } if name == "fast"));
+    assert!(matches!(next(&mut seen).await, StoreEvent::Gone { name } if name == "fast"));
 }
 
 async fn refuses(store: &impl Store) {
@@ -312,7 +312,7 @@ async fn an_object_whose_file_breaks_is_not_gone_and_comes_back() {
     let mut all = store.follow(&kind, BTreeSet::new()).await.unwrap();
     let mut one = store.follow(&kind, BTreeSet::from(["fast".to_owned()])).await.unwrap();
     for seen in [&mut all, &mut one] {
-        assert!(matches!(next(seen).await, Seen::Object(found) if found["metadata"]["name"] == "fast"));
+        assert!(matches!(next(seen).await, StoreEvent::Object(found) if found["metadata"]["name"] == "fast"));
     }
     let directory = root.path().join("objects/scheduling.k8s.io/PriorityClass/_");
     let good = std::fs::read(directory.join("fast.yaml")).unwrap();
@@ -320,15 +320,15 @@ async fn an_object_whose_file_breaks_is_not_gone_and_comes_back() {
     std::fs::rename(directory.join(".scratch"), directory.join("fast.yaml")).unwrap();
     for seen in [&mut all, &mut one] {
         let seen = next(seen).await;
-        assert!(matches!(&seen, Seen::Trouble { error } if error.to_string().contains("fast.yaml")), "{seen:?}");
+        assert!(matches!(&seen, StoreEvent::Trouble { error } if error.to_string().contains("fast.yaml")), "{seen:?}");
     }
     // Others are seen meanwhile, and it is seen again when it is mended, although it says what it said.
     store.apply(&class("slow"), &OURS).await.unwrap();
-    assert!(matches!(next(&mut all).await, Seen::Object(found) if found["metadata"]["name"] == "slow"));
+    assert!(matches!(next(&mut all).await, StoreEvent::Object(found) if found["metadata"]["name"] == "slow"));
     std::fs::write(directory.join(".scratch"), good).unwrap();
     std::fs::rename(directory.join(".scratch"), directory.join("fast.yaml")).unwrap();
     for seen in [&mut all, &mut one] {
-        assert!(matches!(next(seen).await, Seen::Object(found) if found["metadata"]["name"] == "fast"));
+        assert!(matches!(next(seen).await, StoreEvent::Object(found) if found["metadata"]["name"] == "fast"));
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
 
 use clearway_core::Limits;
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {
@@ -21,8 +21,8 @@ fn main() -> io::Result<()> {
         match File::open(&path) {
             Ok(file) => {
                 read(BufReader::new(file), &path, &Limits::default(), |found| match found {
-                    Found::Object { root, .. } => documents.push(root.to_json()),
-                    Found::Problem(problem) => {
+                    ReadEvent::Object { root, .. } => documents.push(root.to_json()),
+                    ReadEvent::Problem(problem) => {
                         let line = problem.place.position.map_or(0, |position| position.line);
                         problems.push(json!({"code": problem.code, "line": line, "message": problem.message}));
                     }

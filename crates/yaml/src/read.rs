@@ -40,7 +40,7 @@ pub struct Source<'a> {
 
 /// What is found in a stream.
 #[derive(Debug)]
-pub enum Found<'a> {
+pub enum ReadEvent<'a> {
     /// An object, or whatever else a document holds.
     Object {
         /// Its value.
@@ -87,7 +87,7 @@ impl Source<'_> {
 }
 
 /// Reads a stream named `file` and hands each object and each problem to `visit`, in order.
-pub fn read(input: impl BufRead, file: &str, limits: &Limits, visit: impl FnMut(Found<'_>)) -> Summary {
+pub fn read(input: impl BufRead, file: &str, limits: &Limits, visit: impl FnMut(ReadEvent<'_>)) -> Summary {
     read_fields(input, file, limits, |_, _| true, visit)
 }
 
@@ -97,13 +97,13 @@ pub fn read_fields(
     file: &str,
     limits: &Limits,
     keep: Keep,
-    mut visit: impl FnMut(Found<'_>),
+    mut visit: impl FnMut(ReadEvent<'_>),
 ) -> Summary {
     let mut summary = Summary::default();
-    let mut count = |found: Found<'_>| {
+    let mut count = |found: ReadEvent<'_>| {
         match &found {
-            Found::Object { .. } => summary.objects += 1,
-            Found::Problem(_) => summary.problems += 1,
+            ReadEvent::Object { .. } => summary.objects += 1,
+            ReadEvent::Problem(_) => summary.problems += 1,
         }
         visit(found);
     };
@@ -119,14 +119,14 @@ pub fn read_fields(
                     let keep = if memchr(b'&', bytes).is_some() { |_: Option<&str>, _: &str| true } else { keep };
                     let mut pass = Pass::new(text, file, line, limits, keep, capacity);
                     if let Err(problem) = pass.run(&mut count) {
-                        count(Found::Problem(*problem));
+                        count(ReadEvent::Problem(*problem));
                     }
                     lists += pass.lists;
                     capacity = pass.builder.tape.entries.capacity().min(4_096);
                 }
-                Err(error) => count(Found::Problem(not_utf8(bytes, error, file, line))),
+                Err(error) => count(ReadEvent::Problem(not_utf8(bytes, error, file, line))),
             },
-            Err((error, line)) => count(Found::Problem(passed_over(&error, file, line))),
+            Err((error, line)) => count(ReadEvent::Problem(passed_over(&error, file, line))),
         }
     }
     summary.lists = lists;
@@ -164,7 +164,7 @@ impl<'s> Pass<'s> {
         }
     }
 
-    fn run(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> Result<(), Box<Diagnostic>> {
+    fn run(&mut self, visit: &mut dyn FnMut(ReadEvent<'_>)) -> Result<(), Box<Diagnostic>> {
         while let Some(next) = self.parser.next_event() {
             let (event, span) = next.map_err(|error| self.syntax(&error))?;
             match event {
@@ -196,12 +196,12 @@ impl<'s> Pass<'s> {
         self.builder.feed(event, span).map_err(|error| self.structure(error, span.start))
     }
 
-    fn hand_over(&self, visit: &mut dyn FnMut(Found<'_>)) {
+    fn hand_over(&self, visit: &mut dyn FnMut(ReadEvent<'_>)) {
         let Some(root) = self.builder.tape.root() else { return };
         let is_list = self.streamed.is_some() && root.get("kind").is_none_or(|kind| kind.raw().ends_with("List"));
         // An empty document is what stands between two separators, and says nothing.
         if !is_list && !root.is_null() {
-            visit(Found::Object { root, source: self.source, list: None });
+            visit(ReadEvent::Object { root, source: self.source, list: None });
         }
     }
 
@@ -217,7 +217,7 @@ impl<'s> Pass<'s> {
         &mut self,
         list: Option<Node<'_>>,
         start: Marker,
-        visit: &mut dyn FnMut(Found<'_>),
+        visit: &mut dyn FnMut(ReadEvent<'_>),
     ) -> Result<(), Box<Diagnostic>> {
         self.lists += 1;
         let mut item = Builder::new(self.first_line, self.limits.nodes, self.keep, 64);
@@ -230,7 +230,7 @@ impl<'s> Pass<'s> {
             if item.feed(event, &span).map_err(|error| self.structure(error, span.start))? {
                 if let Some(root) = item.tape.root() {
                     count += 1;
-                    visit(Found::Object { root, source: self.source, list });
+                    visit(ReadEvent::Object { root, source: self.source, list });
                 }
                 item.next_value();
             }
@@ -238,7 +238,7 @@ impl<'s> Pass<'s> {
         if count > self.limits.list_items {
             let message =
                 format!("a list of {count} objects; above {} one file is slow to work with", self.limits.list_items);
-            visit(Found::Problem(self.problem(codes::LONG_LIST, Severity::Info, message, start).with_help(
+            visit(ReadEvent::Problem(self.problem(codes::LONG_LIST, Severity::Info, message, start).with_help(
                 "all of them were read; one YAML document for each, or one file a namespace, needs less memory",
             )));
         }

@@ -53,7 +53,8 @@ impl Finder {
     }
 
     fn public_type(&mut self, visibility: &syn::Visibility, name: &syn::Ident) {
-        if !matches!(visibility, syn::Visibility::Inherited) {
+        // Names inside of a crate are for those who read it anyway.
+        if matches!(visibility, syn::Visibility::Public(_)) {
             self.found.public_types.push(name.to_string());
         }
     }

@@ -26,7 +26,7 @@ use clearway_core::Version;
 use serde::Serialize;
 
 use super::picture::{RiskCounts, StrandedVersion, risks, stranded_versions};
-use super::{Member, Refused, Standing, State};
+use super::{ClusterAssessment, Member, Refused, State};
 use crate::proof::Status;
 
 /// What a proposed graph does. The form of its JSON is documented at the head of this file.
@@ -145,7 +145,7 @@ pub struct Summary {
 
 impl Change {
     /// What changes for these clusters: each with how it stands under the published graph, and under the proposed one.
-    pub fn of(mut clusters: Vec<(Member, Standing, Standing)>, mut refused: Vec<Refused>) -> Self {
+    pub fn of(mut clusters: Vec<(Member, ClusterAssessment, ClusterAssessment)>, mut refused: Vec<Refused>) -> Self {
         clusters.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         refused.sort();
         let mut summary = Summary { clusters: clusters.len(), refused: refused.len(), ..Summary::default() };
@@ -190,7 +190,7 @@ impl Change {
     }
 }
 
-fn risk_changes(clusters: &[(Member, Standing, Standing)]) -> Vec<RiskChange> {
+fn risk_changes(clusters: &[(Member, ClusterAssessment, ClusterAssessment)]) -> Vec<RiskChange> {
     let mut published = risks(clusters.iter().map(|(_, published, _)| published));
     let mut proposed = risks(clusters.iter().map(|(_, _, proposed)| proposed));
     let names: BTreeSet<String> = published.keys().chain(proposed.keys()).cloned().collect();
@@ -205,7 +205,7 @@ fn risk_changes(clusters: &[(Member, Standing, Standing)]) -> Vec<RiskChange> {
 }
 
 impl ClusterChange {
-    fn of(member: &Member, published: &Standing, proposed: &Standing) -> Self {
+    fn of(member: &Member, published: &ClusterAssessment, proposed: &ClusterAssessment) -> Self {
         let mut updates: BTreeMap<Reverse<&Version>, (Option<Status>, Option<Status>)> = BTreeMap::new();
         for (version, status) in published.updates() {
             updates.entry(Reverse(version)).or_default().0 = Some(status);
@@ -218,8 +218,8 @@ impl ClusterChange {
             published: published.state(),
             proposed: proposed.state(),
             why: match proposed {
-                Standing::Absent { why } => Some(why.clone()),
-                Standing::Assessed { .. } => None,
+                ClusterAssessment::Absent { why } => Some(why.clone()),
+                ClusterAssessment::Assessed { .. } => None,
             },
             newly_blocked: Vec::new(),
             newly_unknown: Vec::new(),

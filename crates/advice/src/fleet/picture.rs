@@ -26,7 +26,7 @@ use clearway_core::{Arch, Version};
 use clearway_graph::Missing;
 use serde::Serialize;
 
-use super::{Member, Refused, Stance, Standing, State};
+use super::{ClusterAssessment, Member, Refused, Stance, State};
 use crate::proof::{Status, Verdict};
 
 /// The picture of a fleet. The form of its JSON is documented at the head of this file.
@@ -150,7 +150,7 @@ pub struct Counts {
 
 impl Picture {
     /// The picture of these clusters.
-    pub fn of(mut clusters: Vec<(Member, Standing)>, mut refused: Vec<Refused>) -> Self {
+    pub fn of(mut clusters: Vec<(Member, ClusterAssessment)>, mut refused: Vec<Refused>) -> Self {
         clusters.sort_by(|(one, _), (other, _)| one.cmp(other));
         refused.sort();
         let mut summary = Counts { refused: refused.len(), ..Counts::default() };
@@ -178,11 +178,11 @@ impl Picture {
 }
 
 /// To how many clusters each target is recommended, newest first.
-fn targets<'s>(standings: impl Iterator<Item = &'s Standing>) -> Vec<TargetCounts> {
+fn targets<'s>(standings: impl Iterator<Item = &'s ClusterAssessment>) -> Vec<TargetCounts> {
     // Clusters of one stance have the same targets, which are counted by their place before they are put in order.
     let mut by_stance: HashMap<*const Stance, (&Stance, Vec<ByStatus>)> = HashMap::new();
     for standing in standings {
-        let Standing::Assessed { stance, brief } = standing else { continue };
+        let ClusterAssessment::Assessed { stance, brief } = standing else { continue };
         let nobody = || (stance.as_ref(), vec![ByStatus::default(); brief.updates.len()]);
         let (_, counts) = by_stance.entry(Arc::as_ptr(stance)).or_insert_with(nobody);
         counts.iter_mut().zip(&brief.updates).for_each(|(count, status)| count.add(*status));
@@ -199,7 +199,7 @@ fn targets<'s>(standings: impl Iterator<Item = &'s Standing>) -> Vec<TargetCount
 }
 
 /// To how many clusters each risk applies, by name.
-pub(super) fn risks<'s>(standings: impl Iterator<Item = &'s Standing>) -> BTreeMap<String, RiskCounts> {
+pub(super) fn risks<'s>(standings: impl Iterator<Item = &'s ClusterAssessment>) -> BTreeMap<String, RiskCounts> {
     let mut risks: BTreeMap<String, RiskCounts> = BTreeMap::new();
     for standing in standings {
         for (name, verdict) in standing.risks() {
@@ -222,7 +222,7 @@ pub(super) fn risks<'s>(standings: impl Iterator<Item = &'s Standing>) -> BTreeM
 
 /// The versions of these clusters that only a risk leads out of, in order.
 pub(super) fn stranded_versions<'s>(
-    clusters: impl Iterator<Item = (&'s Member, &'s Standing)>,
+    clusters: impl Iterator<Item = (&'s Member, &'s ClusterAssessment)>,
 ) -> Vec<StrandedVersion> {
     // By the version with nobody at it.
     let mut versions: BTreeMap<StrandedVersion, usize> = BTreeMap::new();
@@ -237,7 +237,7 @@ pub(super) fn stranded_versions<'s>(
 }
 
 impl ClusterRow {
-    fn of(member: &Member, standing: &Standing) -> Self {
+    fn of(member: &Member, standing: &ClusterAssessment) -> Self {
         let mut updates = ByStatus::default();
         standing.updates().for_each(|(_, status)| updates.add(status));
         let newest = standing.updates().find(|(_, status)| *status == Status::True);
@@ -249,8 +249,8 @@ impl ClusterRow {
             member: member.clone(),
             state: standing.state(),
             why: match standing {
-                Standing::Absent { why } => Some(why.clone()),
-                Standing::Assessed { .. } => None,
+                ClusterAssessment::Absent { why } => Some(why.clone()),
+                ClusterAssessment::Assessed { .. } => None,
             },
             updates,
             newest_recommended: newest.map(|(version, _)| version.clone()),

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clearway_advice::evidence::Evidence;
 use clearway_advice::{PathAssessment, RiskProof, Settings, Status, assess_path, render};
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_graph::{Explanation, NoPath, Paths, Said, Verdict, paths};
+use clearway_graph::{Explanation, NoPath, Paths, Statement, Verdict, paths};
 use serde::Serialize;
 use serde_json::json;
 
@@ -96,7 +96,8 @@ pub(super) fn found(view: &View, from: &Version, to: &Version, format: DataForma
 
 /// Whether somebody wrote something about an update: it is listed, or taken away.
 fn is_told(direct: &Explanation<'_>) -> bool {
-    !matches!(direct.verdict, Verdict::NotListed) || direct.said.iter().any(|said| matches!(said, Said::Blocked(_)))
+    !matches!(direct.verdict, Verdict::NotListed)
+        || direct.said.iter().any(|said| matches!(said, Statement::Blocked(_)))
 }
 
 /// Where a version is that this channel does not hold.

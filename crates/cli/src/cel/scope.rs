@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_cel::{DeclaredType, Environment, KubernetesVersion};
 use clearway_core::Limits;
 use clearway_schema::{AdditionalProperties, Node, Schema};
-use clearway_yaml::Found;
+use clearway_yaml::ReadEvent;
 use serde_json::Value;
 
 use crate::arguments::{CelEnvironment, CelScope};
@@ -99,8 +99,8 @@ pub(super) fn read_object(file: &Path) -> Result<Value> {
     let bytes = crate::promql::series::input(file)?;
     let (mut objects, mut wrong) = (Vec::new(), None);
     clearway_yaml::read(bytes.as_slice(), &shown, &Limits::default(), |found| match found {
-        Found::Object { root, .. } => objects.push(root.to_json()),
-        Found::Problem(problem) => wrong = wrong.take().or(Some(problem)),
+        ReadEvent::Object { root, .. } => objects.push(root.to_json()),
+        ReadEvent::Problem(problem) => wrong = wrong.take().or(Some(problem)),
     });
     if let Some(problem) = wrong {
         let line = problem.place.position.map(|at| format!(":{}", at.line)).unwrap_or_default();

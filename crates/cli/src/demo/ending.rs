@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
+use super::narration::Teller;
 use super::quoted;
 use super::stage::{METRICS, Stage};
-use super::teller::Teller;
 use crate::arguments::Demo;
 
 /// Says what is there.

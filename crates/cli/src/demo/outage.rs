@@ -4,9 +4,9 @@ use anyhow::Result;
 use clearway_conditions::Status as Word;
 
 use super::ending::introduce;
+use super::narration::Teller;
 use super::platform;
 use super::stage::Stage;
-use super::teller::Teller;
 use super::watching::{advice, line, message};
 
 /// An update with risks that do not apply to the cluster.

@@ -10,7 +10,7 @@ use clearway_graph::{Inputs, Revision, load};
 use clearway_sources::snapshot::{ClusterFacts, Files, Snapshot, assemble};
 
 use super::{quoted, write_files};
-use crate::assess::kept;
+use crate::assess::snapshot_evidence;
 
 /// Files by their names.
 pub(super) type Embedded = &'static [(&'static str, &'static str)];
@@ -61,7 +61,7 @@ impl Product {
         let plan = Plan::new(&graph, &version, &Settings::default())?;
         let place = kept_in.unwrap_or(Path::new(self.home)).join("cluster");
         let name = place.join("series.snap").display().to_string();
-        let evidence = kept::of(snapshot, &place.display().to_string(), name, false);
+        let evidence = snapshot_evidence::of(snapshot, &place.display().to_string(), name, false);
         Ok(plan.assess(&evidence, taken_at))
     }
 

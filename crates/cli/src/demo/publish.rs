@@ -5,8 +5,8 @@ use clearway_conditions::Status as Word;
 use clearway_sources::files::write_atomically;
 
 use super::ending::introduce;
+use super::narration::Teller;
 use super::stage::Stage;
-use super::teller::Teller;
 use super::watching::{advice, line, message};
 
 /// The update, and the file that declares a risk on it.

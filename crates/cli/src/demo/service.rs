@@ -6,8 +6,8 @@ use clearway_graph::wire;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service};
 
+use super::narration::Teller;
 use super::stage::Stage;
-use super::teller::Teller;
 
 /// Asks over the network, and tells which other questions are worth asking.
 pub(super) async fn ask(stage: &Stage, teller: &mut Teller) -> Result<()> {

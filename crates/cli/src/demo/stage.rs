@@ -13,7 +13,7 @@ use clearway_advice::rounds::RoundSettings;
 use clearway_core::{Arch, Version};
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{self, Pace};
-use clearway_operator::driver::{Told, Tools};
+use clearway_operator::driver::{LatestReport, Tools};
 use clearway_operator::embedded::{self, Founding, Played};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::install::carry_out::{Adoption, uuid_v4};
@@ -248,4 +248,4 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<Shown>, stop: A
 }
 
 /// What [`Watched`] sees.
-type Shown = BTreeMap<(Kind, String), watch::Receiver<Told>>;
+type Shown = BTreeMap<(Kind, String), watch::Receiver<LatestReport>>;

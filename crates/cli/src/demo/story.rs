@@ -13,9 +13,9 @@ use clearway_release::{Metadata, ReleaseLimits};
 
 use super::ending::introduce;
 use super::heading;
+use super::narration::Teller;
 use super::product::{Product, embedded};
 use super::stage::{Setting, Stage};
-use super::teller::Teller;
 use super::watching::is_settled;
 use crate::assess;
 

@@ -11,12 +11,12 @@ use clearway_conditions::lint::{self, Policy};
 use clearway_core::diagnostic::terminal;
 use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
 use clearway_graph::codes;
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 
 use super::ending::introduce;
+use super::narration::Teller;
 use super::platform::{CHANNEL, PLATFORM};
 use super::stage::Stage;
-use super::teller::Teller;
 use super::watching::is_settled;
 use super::{heading, quoted, service, write_files};
 use crate::assess;
@@ -133,14 +133,14 @@ fn judge(now: Timestamp) -> (Family, Vec<Diagnostic>) {
     let policy = Policy::new(now);
     for (name, text) in SAMPLES {
         read(text.as_bytes(), name, &Limits::default(), |found| match found {
-            Found::Object { root, source, list } => match Object::new(root, source, list) {
+            ReadEvent::Object { root, source, list } => match Object::new(root, source, list) {
                 Ok(object) => {
                     family.add(&object);
                     lint::lint(&object, &policy, &mut findings);
                 }
                 Err(problem) => findings.push(*problem),
             },
-            Found::Problem(problem) => findings.push(problem),
+            ReadEvent::Problem(problem) => findings.push(problem),
         });
     }
     (family, findings)

@@ -5,8 +5,8 @@ use clearway_conditions::Status as Word;
 use clearway_sources::store::{Key, Kind, Store as _};
 
 use super::ending::introduce;
+use super::narration::Teller;
 use super::stage::Stage;
-use super::teller::Teller;
 use super::watching::{advice, line};
 
 /// Where the cluster goes. The risks of the second are on the way from 1.4.2 only.

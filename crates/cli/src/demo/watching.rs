@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use clearway_conditions::Status as Word;
 use clearway_operator::api::{Kind, RECOMMENDED, SINGLETON, Status, UpdateState};
 
+use super::narration::Teller;
 use super::stage::Stage;
-use super::teller::Teller;
 
 /// How long anything of the demo may take.
 const BOUND: Duration = Duration::from_mins(1);

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
 };
-use clearway_advice::fleet::Standing;
+use clearway_advice::fleet::ClusterAssessment;
 use clearway_core::Timestamp;
 use clearway_promql::eval::{Sample, Value};
 use clearway_promql::{Grouped, Limits};
@@ -60,11 +60,11 @@ pub(super) fn assembled<const GRAPHS: usize>(
     let standings = known.into_iter().zip(&ids).map(|(known, id)| {
         let evidence = OfCluster { answers: &answers, id };
         known.map(|known| match known {
-            Err(why) => Standing::Absent { why },
+            Err(why) => ClusterAssessment::Absent { why },
             Ok(prepared) => prepared.stance.meet(&evidence, now),
         })
     });
-    let standings: Vec<[Standing; GRAPHS]> = standings.collect();
+    let standings: Vec<[ClusterAssessment; GRAPHS]> = standings.collect();
     let failures = answers.values().filter_map(|asked| asked.for_all.as_ref());
     let unreachable = failures.filter(|failure| failure.class.is_of_source()).map(|failure| failure.message.clone());
     let unreachable = unreachable.collect();

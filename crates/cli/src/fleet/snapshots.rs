@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_advice::fleet::{Member, Refused, Standing};
+use clearway_advice::fleet::{ClusterAssessment, Member, Refused};
 use clearway_core::{Diagnostic, Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::snapshot::MANIFEST;
@@ -19,7 +19,7 @@ use clearway_sources::snapshot::MANIFEST;
 use super::Assembled;
 use super::grounds::Grounds;
 use crate::arguments::{AsOf, FleetEvidence};
-use crate::assess::kept;
+use crate::assess::snapshot_evidence;
 use crate::output::{self, LiveLine};
 
 /// How archives of snapshots are named.
@@ -30,7 +30,7 @@ const SHOWN_EVERY: usize = 50;
 /// What became of one snapshot, with what is odd about it.
 struct Read<const GRAPHS: usize> {
     name: String,
-    outcome: Result<(Member, [Standing; GRAPHS]), String>,
+    outcome: Result<(Member, [ClusterAssessment; GRAPHS]), String>,
     remarks: Vec<Diagnostic>,
     /// How old the evidence is that is too old to be believed.
     stale: Option<Duration>,
@@ -152,7 +152,7 @@ fn one<const GRAPHS: usize>(
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(refused("it is neither a directory nor a file".to_owned(), Vec::new()));
     }
-    let (kept, remarks) = match kept::open(path, options.shared_store) {
+    let (kept, remarks) = match snapshot_evidence::open(path, options.shared_store) {
         Ok(opened) => opened,
         Err(error) => return Ok(refused(error.to_string(), Vec::new())),
     };
@@ -173,11 +173,11 @@ fn one<const GRAPHS: usize>(
     let mut standings = Vec::with_capacity(GRAPHS);
     for ground in grounds {
         standings.push(match ground.prepared(&member)? {
-            Err(why) => Standing::Absent { why },
+            Err(why) => ClusterAssessment::Absent { why },
             Ok(prepared) => prepared.stance.meet(&kept.with_needs(&prepared.needs), time),
         });
     }
-    let outcome = match <[Standing; GRAPHS]>::try_from(standings) {
+    let outcome = match <[ClusterAssessment; GRAPHS]>::try_from(standings) {
         Ok(standings) => Ok((member, standings)),
         Err(_) => unreachable!("there is one standing for each graph"),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::{Arch, Version};
-use clearway_graph::{Edge, Effect, Explanation, Inputs, Revision, Risk, Said, Verdict};
+use clearway_graph::{Edge, Effect, Explanation, Inputs, Revision, Risk, Statement, Verdict};
 use serde_json::{Value, json};
 
 use super::source::{self, Answered, Given};
@@ -127,11 +127,11 @@ fn word(verdict: &Verdict<'_>) -> &'static str {
     }
 }
 
-fn sentence(said: &Said<'_>) -> String {
+fn sentence(said: &Statement<'_>) -> String {
     match said {
-        Said::Listed { key, file } => format!("{file} lists it under `{key}`"),
-        Said::Metadata { key, file } => format!("{file} says so in `{key}`"),
-        Said::Blocked(block) => match &block.effect {
+        Statement::Listed { key, file } => format!("{file} lists it under `{key}`"),
+        Statement::Metadata { key, file } => format!("{file} says so in `{key}`"),
+        Statement::Blocked(block) => match &block.effect {
             Effect::Condition(risk) => format!("{} gives it the risk {}", block.file, risk.name()),
             Effect::Remove => format!("{} takes it away", block.file),
         },

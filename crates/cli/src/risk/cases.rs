@@ -28,7 +28,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::Verdict;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::confined::ConfinedDirectory;
-use clearway_yaml::Found;
+use clearway_yaml::ReadEvent;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -142,8 +142,8 @@ fn read_objects(graph_data: &mut ConfinedDirectory, path: &Path) -> Result<Vec<V
     let bytes = read.with_context(|| format!("{shown} cannot be read"))?;
     let (mut objects, mut wrong) = (Vec::new(), None);
     clearway_yaml::read(bytes.as_slice(), &shown, &Limits::default(), |found| match found {
-        Found::Object { root, .. } => objects.push(root.to_json()),
-        Found::Problem(problem) => wrong = wrong.take().or(Some(problem)),
+        ReadEvent::Object { root, .. } => objects.push(root.to_json()),
+        ReadEvent::Problem(problem) => wrong = wrong.take().or(Some(problem)),
     });
     match wrong {
         Some(problem) => {

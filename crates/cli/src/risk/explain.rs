@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::place::{self, Carried, Declared, On};
 use super::rule::{self, RuleText};
 use crate::arguments::RiskExplain;
-use crate::assess::given::Given;
+use crate::assess::opened_evidence::OpenedEvidence;
 use crate::exit::Exit;
 use crate::graph::{self, source};
 use crate::output;
@@ -48,7 +48,7 @@ const FILES: usize = 8;
 
 /// Runs the command. The exit code is that of the explanation, or of the proof if there is evidence.
 pub(super) fn run(options: &RiskExplain) -> Result<Exit> {
-    let given = Given::named(&options.evidence, &options.source.trust)?.showing_values();
+    let given = OpenedEvidence::named(&options.evidence, &options.source.trust)?.showing_values();
     let found = found(options)?;
     let mut explained = Vec::new();
     for one in found {
@@ -110,7 +110,7 @@ fn found(options: &RiskExplain) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-fn explain(options: &RiskExplain, given: &Given<'_>, found: Found) -> Result<Explained> {
+fn explain(options: &RiskExplain, given: &OpenedEvidence<'_>, found: Found) -> Result<Explained> {
     let Found { risk, declared, carried } = found;
     let count = risk.rules().len();
     let fence = options.evidence.cluster.queries.fence()?;

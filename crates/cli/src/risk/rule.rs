@@ -124,8 +124,7 @@ fn promql(rule: &Rule, text: &mut RuleText) {
         matcher.label.text == CLUSTER_ID_LABEL && matcher.value.text.is_empty()
     };
     if query.selectors().iter().any(|selector| selector.matchers.iter().any(ours)) {
-        let note =
-            format!("`{CLUSTER_ID_LABEL}=\"\"` means the cluster's id where a store holds several clusters.");
+        let note = format!("`{CLUSTER_ID_LABEL}=\"\"` means the cluster's id where a store holds several clusters.");
         text.notes.push(note);
     }
     for finding in shape::findings(&query) {

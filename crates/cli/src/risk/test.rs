@@ -20,7 +20,7 @@ use super::cases::{self, Case, DIRECTORY, Expected};
 use super::generated::{self, Came};
 use super::place;
 use crate::arguments::RiskTest;
-use crate::assess::kept;
+use crate::assess::snapshot_evidence;
 use crate::exit::Exit;
 use crate::junit;
 use crate::output;
@@ -126,7 +126,7 @@ fn written(
 ) -> Result<Tested> {
     let whose = |part: &str| format!("{file}: the {part} of `{}`", case.name);
     let proof = if let Some(path) = &case.snapshot {
-        let read = kept::read_below(graph_data, Path::new(DIRECTORY), path);
+        let read = snapshot_evidence::read_below(graph_data, Path::new(DIRECTORY), path);
         let kept = read.with_context(|| whose("snapshot"))?.showing_values();
         super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), settings)?
     } else {

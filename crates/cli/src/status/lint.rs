@@ -8,7 +8,7 @@ use clearway_conditions::Object;
 use clearway_conditions::lint::{self, History, Policy, Suppressions};
 use clearway_core::{Diagnostic, Place, Severity};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::{ClusterError, Seen};
+use clearway_sources::kubernetes::{ClusterError, WatchEvent};
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn policy(options: &Lint) -> Result<Policy> {
 }
 
 async fn watch(
-    mut seen: tokio::sync::mpsc::Receiver<Seen>,
+    mut seen: tokio::sync::mpsc::Receiver<WatchEvent>,
     duration: Duration,
     checker: &mut Checker,
     findings: &mut Findings,
@@ -118,13 +118,13 @@ async fn watch(
         ));
         tokio::select! {
             next = seen.recv() => match next {
-                Some(Seen::Object(object)) => {
+                Some(WatchEvent::Object(object)) => {
                     line.clear();
                     checker.policy.now = clock::now();
                     checker.check_value(&object, findings)?;
                 }
-                Some(Seen::Gone { .. }) => {}
-                Some(Seen::Trouble { error }) => {
+                Some(WatchEvent::Gone { .. }) => {}
+                Some(WatchEvent::Trouble { error }) => {
                     line.clear();
                     findings.add(&not_seen(error.to_string()))?;
                     // Waiting does not bring rights.

@@ -11,7 +11,7 @@ use clearway_conditions::health::{State, Tally, progress_token};
 use clearway_conditions::{Object, ObjectId};
 use clearway_core::{Severity, Timestamp, humanize};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::{ClusterError, Resource, Seen};
+use clearway_sources::kubernetes::{ClusterError, Resource, WatchEvent};
 use clearway_yaml::{Source, Tape};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -172,7 +172,7 @@ struct Watcher {
     live: Live,
     schemas: Schemas,
     wait: Wait,
-    seen: mpsc::Receiver<(Group, Seen)>,
+    seen: mpsc::Receiver<(Group, WatchEvent)>,
     started: Timestamp,
     end: Timestamp,
     /// Every target as it was last seen: some verdicts change with time alone.
@@ -218,35 +218,35 @@ impl Watcher {
         }
     }
 
-    async fn take_in(&mut self, group: &Group, seen: Seen) -> Result<()> {
+    async fn take_in(&mut self, group: &Group, seen: WatchEvent) -> Result<()> {
         let now = clock::now();
         match seen {
-            Seen::Object(object) => {
+            WatchEvent::Object(object) => {
                 let id = id(group, object["metadata"]["name"].as_str().unwrap_or_default());
                 self.judge(&id, &object, now).await;
                 self.heard.insert(id.clone());
                 self.objects.insert(id, *object);
             }
-            Seen::Gone { name } => {
+            WatchEvent::Gone { name } => {
                 let id = id(group, &name);
                 self.objects.remove(&id);
                 self.wait.observe(&id, Observation::NotFound, now);
                 self.heard.insert(id);
             }
             // Whoever may not look at the start will not be allowed to by waiting.
-            Seen::Trouble { error: error @ ClusterError::Forbidden { .. } }
+            WatchEvent::Trouble { error: error @ ClusterError::Forbidden { .. } }
                 if !group.names.iter().any(|name| self.objects.contains_key(&id(group, name))) =>
             {
                 return Err(error.into());
             }
             // The definition of the kind is still to come.
-            Seen::Trouble { error: ClusterError::NoSuchKind { .. } } => {
+            WatchEvent::Trouble { error: ClusterError::NoSuchKind { .. } } => {
                 for id in group.names.iter().map(|name| id(group, name)) {
                     self.wait.observe(&id, Observation::NotFound, now);
                     self.heard.insert(id);
                 }
             }
-            Seen::Trouble { error } => {
+            WatchEvent::Trouble { error } => {
                 for id in group.names.iter().map(|name| id(group, name)) {
                     self.wait.observe(&id, Observation::Unreachable { why: error.to_string() }, now);
                     self.heard.insert(id);

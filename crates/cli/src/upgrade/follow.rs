@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clearway_core::{Timestamp, humanize};
 use clearway_sources::clock;
-use clearway_sources::store::{Seen, Store};
+use clearway_sources::store::{Store, StoreEvent};
 use serde_json::{Value, json};
 
 use super::object::{Found, Subject};
@@ -77,13 +77,13 @@ pub(super) async fn run<S: Store>(
     loop {
         tokio::select! {
             one = seen.recv() => match one {
-                Some(Seen::Object(raw)) => {
+                Some(StoreEvent::Object(raw)) => {
                     if let Some(exit) = watch.take_in(*raw)? {
                         return Ok(exit);
                     }
                 }
-                Some(Seen::Gone { .. }) => return Err(subject.missing()),
-                Some(Seen::Trouble { error }) => {
+                Some(StoreEvent::Gone { .. }) => return Err(subject.missing()),
+                Some(StoreEvent::Trouble { error }) => {
                     watch.trouble = Some(printable(&error.to_string()));
                     watch.show(clock::now())?;
                 }

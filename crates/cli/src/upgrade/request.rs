@@ -4,8 +4,8 @@
 use anyhow::{Context as _, Result};
 use clearway_operator::api::{MULTI, Update, UpdateState};
 use clearway_operator::architecture::is_multi;
+use clearway_operator::desired_update::same_image;
 use clearway_operator::reconciler::RE_EVALUATE;
-use clearway_operator::wish::same_image;
 use clearway_sources::clock;
 use clearway_sources::store::{Part, Store};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use clearway_conditions::{Condition, Status as Word};
 use clearway_operator::api::{Update, UpdateHistory, UpdateState};
 use clearway_operator::architecture::changes_architecture;
-use clearway_operator::wish::same_image;
+use clearway_operator::desired_update::same_image;
 use serde::Serialize;
 
 use super::object::{Found, Subject};

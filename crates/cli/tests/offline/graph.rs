@@ -118,7 +118,11 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
                 "Always",
             ][..],
         ),
-        ("graph explain 1.0.0 1.0.1 --graph data", 1, &["not offered to any cluster", "blocked-edges/1.0.1.yaml takes it away"]),
+        (
+            "graph explain 1.0.0 1.0.1 --graph data",
+            1,
+            &["not offered to any cluster", "blocked-edges/1.0.1.yaml takes it away"],
+        ),
         ("graph explain 1.1.0 1.0.0 --graph data", 1, &["is not an update"]),
     ] {
         let answer = run(&place, line);

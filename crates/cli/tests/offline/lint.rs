@@ -1,7 +1,7 @@
 //! `clearway status lint`: the findings, in every format, and how it ends.
 
 use clearway_core::Limits;
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
@@ -32,8 +32,8 @@ fn yaml_says_the_same_as_json() {
     let yaml = samples(&place, "yaml");
     let mut items: Vec<Value> = Vec::new();
     read(yaml.out.as_bytes(), "-", &Limits::default(), |found| match found {
-        Found::Object { root, .. } => items.push(root.to_json()),
-        Found::Problem(problem) => panic!("{problem:?}"),
+        ReadEvent::Object { root, .. } => items.push(root.to_json()),
+        ReadEvent::Problem(problem) => panic!("{problem:?}"),
     });
     assert_eq!((Value::Array(items), yaml.code), (samples(&place, "json").json(), 1));
 }

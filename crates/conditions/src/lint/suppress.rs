@@ -4,7 +4,7 @@
 //! whose day has passed no longer counts and is itself a finding ([`Suppressions::expired`]).
 
 use clearway_core::{Diagnostic, Limits, Place, Severity, Timestamp};
-use clearway_yaml::{Found, Node, Source, read};
+use clearway_yaml::{Node, ReadEvent, Source, read};
 
 use super::docs;
 use crate::Object;
@@ -47,11 +47,11 @@ impl Suppressions {
     pub fn parse(text: &str, file: &str) -> Result<Self, Vec<Diagnostic>> {
         let (mut entries, mut problems) = (Vec::new(), Vec::new());
         read(text.as_bytes(), file, &Limits::default(), |found| match found {
-            Found::Object { root, source, .. } => match entry(root, source) {
+            ReadEvent::Object { root, source, .. } => match entry(root, source) {
                 Ok(entry) => entries.push(entry),
                 Err(problem) => problems.push(*problem),
             },
-            Found::Problem(problem) => problems.push(problem),
+            ReadEvent::Problem(problem) => problems.push(problem),
         });
         if problems.is_empty() { Ok(Suppressions { entries }) } else { Err(problems) }
     }

@@ -8,7 +8,7 @@ mod sequences;
 mod suppressions;
 
 use clearway_core::{Diagnostic, Limits, Timestamp};
-use clearway_yaml::{Found, read};
+use clearway_yaml::{ReadEvent, read};
 
 use super::{History, Policy, lint};
 use crate::Object;
@@ -19,8 +19,8 @@ fn policy() -> Policy {
 
 fn each(yaml: &str, mut visit: impl FnMut(&Object<'_>)) {
     read(yaml.as_bytes(), "x.yaml", &Limits::default(), |found| match found {
-        Found::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
-        Found::Problem(problem) => panic!("{problem:?}"),
+        ReadEvent::Object { root, source, list } => visit(&Object::new(root, source, list).unwrap()),
+        ReadEvent::Problem(problem) => panic!("{problem:?}"),
     });
 }
 

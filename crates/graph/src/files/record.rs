@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
 
 use clearway_core::{Diagnostic, Place, Position};
-use clearway_yaml::{Found, Node, Source};
+use clearway_yaml::{Node, ReadEvent, Source};
 
 use crate::codes::{self, Code};
 use crate::files::findings::Findings;
@@ -87,7 +87,7 @@ pub(crate) fn read_one<T>(
     let limits = findings.yaml();
     let enough = Cell::new(false);
     clearway_yaml::read(Until { bytes, enough: &enough }, path, &limits, |found| match found {
-        Found::Object { root, source, .. } => {
+        ReadEvent::Object { root, source, .. } => {
             objects += 1;
             enough.set(objects > 1);
             let record = Record { root, source };
@@ -103,7 +103,7 @@ pub(crate) fn read_one<T>(
                 findings.refuse(record.finding(code, root, message));
             }
         }
-        Found::Problem(problem) => {
+        ReadEvent::Problem(problem) => {
             problems += 1;
             findings.refuse(named(problem));
         }

@@ -9,7 +9,7 @@ mod lines;
 use std::collections::BTreeMap;
 
 use clearway_core::{Arch, Diagnostic, Exceeded, GraphLimits, Place, Position};
-use clearway_yaml::Found;
+use clearway_yaml::ReadEvent;
 
 use crate::codes;
 use crate::files::findings::{Findings, over};
@@ -88,7 +88,7 @@ impl Releases {
         let mut number = 0_usize;
         let limits = findings.yaml();
         clearway_yaml::read(bytes, path, &limits, |found| match found {
-            Found::Object { root, source, .. } => {
+            ReadEvent::Object { root, source, .. } => {
                 number += 1;
                 if number <= read {
                     return;
@@ -103,8 +103,8 @@ impl Releases {
                     Err(diagnostic) => findings.push(*diagnostic),
                 }
             }
-            Found::Problem(problem) if problem.severity < clearway_core::Severity::Error => findings.push(problem),
-            Found::Problem(problem) => {
+            ReadEvent::Problem(problem) if problem.severity < clearway_core::Severity::Error => findings.push(problem),
+            ReadEvent::Problem(problem) => {
                 findings.push(named(problem));
                 findings
                     .refuse(codes::RELEASES_UNREADABLE.finding("the file cannot be read to its end").at(whole(path)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clearway_core::{Diagnostic, Excerpt, GraphLimits, Limits, Position};
-use clearway_yaml::{Found, Node, Source};
+use clearway_yaml::{Node, ReadEvent, Source};
 
 use super::drafts::{At, Draft, Drafts};
 use crate::files::inputs::Inputs;
@@ -24,7 +24,7 @@ pub(super) fn locate(drafts: Drafts, inputs: &Inputs, caps: &GraphLimits) -> Vec
         let bytes = inputs.get(&file).unwrap_or_default();
         let mut first = true;
         clearway_yaml::read(bytes, &file, &limits, |object| {
-            if let Found::Object { root, source, .. } = object
+            if let ReadEvent::Object { root, source, .. } = object
                 && std::mem::take(&mut first)
             {
                 found.extend(drafts.iter().map(|draft| placed(draft, root, source, bytes)));

@@ -23,7 +23,7 @@ pub struct Explanation<'r> {
     /// What is served.
     pub verdict: Verdict<'r>,
     /// Who said what: first who lists the edge, then who takes it away or gives it a risk.
-    pub said: Vec<Said<'r>>,
+    pub said: Vec<Statement<'r>>,
     /// The channels that hold both releases, and so serve the edge.
     pub channels: Vec<&'r str>,
 }
@@ -43,7 +43,7 @@ pub enum Verdict<'r> {
 
 /// Something that had a say in an edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Said<'r> {
+pub enum Statement<'r> {
     /// A release lists the other one under `previous` or `next`.
     Listed {
         /// The key.
@@ -82,7 +82,7 @@ impl Revision {
     }
 
     /// Who said what about the update from one release to another, by their places.
-    pub(crate) fn said(&self, source: u32, target: u32) -> Vec<Said<'_>> {
+    pub(crate) fn said(&self, source: u32, target: u32) -> Vec<Statement<'_>> {
         let mut said = Vec::new();
         let (Some(from), Some(to)) = (self.releases.get(source as usize), self.releases.get(target as usize)) else {
             return said;
@@ -91,7 +91,7 @@ impl Revision {
         let by = self.table.by.get(at).copied().unwrap_or(0);
         for (bit, key, by_source) in [(by::PREVIOUS, "previous", false), (by::NEXT, "next", true)] {
             if by & bit != 0 {
-                said.push(Said::Listed { key, file: if by_source { &from.file } else { &to.file } });
+                said.push(Statement::Listed { key, file: if by_source { &from.file } else { &to.file } });
             }
         }
         for (bit, key, by_source) in [
@@ -104,11 +104,11 @@ impl Revision {
             if by & bit != 0 {
                 let (release, other) = if by_source { (from, to) } else { (to, from) };
                 let outside = raw::speaks_of(&self.raw, release.node.version(), key, other.node.version());
-                said.push(Said::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
+                said.push(Statement::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
             }
         }
         let blocks = self.judged.hits.of(at).iter().filter_map(|block| self.blocks.get(*block as usize));
-        said.extend(blocks.map(Said::Blocked));
+        said.extend(blocks.map(Statement::Blocked));
         said
     }
 }

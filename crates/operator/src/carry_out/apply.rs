@@ -11,8 +11,8 @@ use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::apply_object::{Before, Hindered, Left, Means, failure};
 use super::ledger::{Item, Ledger, Standing};
-use super::one::{Before, Hindered, Left, Means, failure};
 use super::owner::identity;
 use super::{Settings, Task, side_by_side};
 use crate::work::{Prepared, Progress, Work};

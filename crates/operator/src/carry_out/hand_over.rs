@@ -16,10 +16,10 @@ use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::apply_object::{LOOKS, failure};
 use super::judge::{expected, judge, promises_conditions, with_its_pods};
 use super::ledger::Trouble;
 use super::observed_health::ObservedHealth;
-use super::one::{LOOKS, failure};
 use super::owner::{identity, identity_of};
 use super::prune::{Appliers, orphans};
 use super::{Pace, Settings, Task, key, render, side_by_side, write_rendered};

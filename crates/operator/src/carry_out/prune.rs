@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::apply::Course;
+use super::apply_object::{failure, uid};
 use super::ledger::Trouble;
-use super::one::{failure, uid};
 use super::owner::{identity, identity_of};
 use super::{Owner, Settings, side_by_side};
 use crate::work::Failure;
@@ -111,7 +111,7 @@ struct Leaving {
 enum Left {
     Gone,
     Going,
-    Kept(String),
+    CachedState(String),
 }
 
 impl<S: Store> Course<'_, S> {
@@ -171,7 +171,7 @@ impl<S: Store> Course<'_, S> {
             for (mut one, outcome) in leaving.into_iter().zip(outcomes) {
                 match outcome {
                     Some(Ok(Left::Gone)) => continue,
-                    Some(Ok(Left::Kept(why))) => {
+                    Some(Ok(Left::CachedState(why))) => {
                         kept.insert(one.id, why);
                         continue;
                     }
@@ -214,7 +214,7 @@ impl<S: Store> Course<'_, S> {
             Turn::Namespaces => self.left_in(&one.id.name).await?,
         };
         if let Some(why) = why {
-            return Ok(Left::Kept(why));
+            return Ok(Left::CachedState(why));
         }
         self.means.store.delete(&one.key, &one.uid).await?;
         Ok(Left::Going)

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::{Owner, Pace};
 use crate::api::{UpdateState, VersionObject};
+use crate::desired_update::same_image;
 use crate::downgrade::CurrentRelease;
-use crate::wish::same_image;
 use crate::work::{Failure, Order, reported_failures};
 
 /// The annotation of a ClusterVersion or ComponentVersion that asks for a veto of the preflight, with the value `veto`.

@@ -14,10 +14,10 @@ use tokio::sync::mpsc;
 
 use super::attempts::Decision;
 use super::{Tools, crash_guard};
-use crate::ask::{Ask, Trouble};
-use crate::kept::Kept;
+use crate::cached_state::CachedState;
 use crate::knowledge::Knowledge;
 use crate::reconciler::{Effect, Fetched, Input, ObjectRecords, Settings};
+use crate::upstream_request::{RetrievalError, UpstreamRequest};
 
 /// What the cluster goes by in proofs.
 const CLUSTER: &str = "the cluster";
@@ -81,17 +81,18 @@ struct Guard<'a> {
 }
 
 async fn fetch<S: Store>(
-    ask: &Ask,
+    ask: &UpstreamRequest,
     known: Option<&Validator>,
     guard: &Guard<'_>,
     tools: &Tools<S>,
     settings: &Settings,
-) -> Result<Fetched, Trouble> {
-    let service = Service::as_written(&ask.upstream, &tools.http).map_err(|error| Trouble::of_service(&error))?;
+) -> Result<Fetched, RetrievalError> {
+    let service =
+        Service::as_written(&ask.upstream, &tools.http).map_err(|error| RetrievalError::of_service(&error))?;
     let version = ask.version.to_string();
     let about = [("id", ask.id.as_str()), ("version", version.as_str())];
     let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;
-    match answer.map_err(|error| Trouble::of_service(&error))? {
+    match answer.map_err(|error| RetrievalError::of_service(&error))? {
         Answer::NotModified { .. } => Ok(Fetched::NotModified),
         Answer::Body { bytes, validator, .. } => {
             let digest = Digest::sha256(&bytes);
@@ -101,8 +102,8 @@ async fn fetch<S: Store>(
             if guard.digest != Some(&digest) {
                 match crash_guard::begin(&tools.store, guard.key, &digest, (tools.clock)()).await {
                     Decision::Assess => {}
-                    Decision::SetAside => return Err(Trouble::of_set_aside(&digest)),
-                    Decision::Wait { until, ended } => return Err(Trouble::of_wait(&digest, until, ended)),
+                    Decision::SetAside => return Err(RetrievalError::of_set_aside(&digest)),
+                    Decision::Wait { until, ended } => return Err(RetrievalError::of_wait(&digest, until, ended)),
                 }
             }
             let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
@@ -125,8 +126,8 @@ async fn fetch<S: Store>(
                     }
                     Ok(Fetched::Knowledge(Box::new(knowledge), validator))
                 }
-                Ok(Err(error)) => Err(Trouble::of_answer(&error, ask)),
-                Err(error) => Err(Trouble::of_reading(&error.to_string())),
+                Ok(Err(error)) => Err(RetrievalError::of_answer(&error, ask)),
+                Err(error) => Err(RetrievalError::of_reading(&error.to_string())),
             }
         }
     }
@@ -191,7 +192,7 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
     }
 }
 
-async fn keep<S: Store>(kept: &Kept, tools: &Tools<S>, key: &Key) {
+async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &Key) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
         Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),

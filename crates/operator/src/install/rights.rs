@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_state_that_the_operator_writes_is_what_its_role_names() {
-        assert_eq!(CLUSTER_VERSION_STATE, crate::kept::object_name(Kind::ClusterVersion, SINGLETON));
+        assert_eq!(CLUSTER_VERSION_STATE, crate::cached_state::object_name(Kind::ClusterVersion, SINGLETON));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{apply, prepare};
-use clearway_operator::driver::{Shown, Tools, drive};
+use clearway_operator::driver::{ObjectReport, Tools, drive};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::reconciler::{CarryOut, Settings};
 use clearway_operator::work::{Order, Work};
@@ -150,7 +150,7 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
         let driver = tokio::spawn(async move {
             drive(tools, Kind::ClusterVersion, "version", settings, told).await;
         });
-        let waits = |shown: &Option<Shown>| {
+        let waits = |shown: &Option<ObjectReport>| {
             let work = shown.as_ref().map(|shown| &shown.work);
             matches!(work, Some(Work::Applying { progress, .. }) if progress.waiting_on == ["Deployment.apps work-shop/w3"])
         };

@@ -14,7 +14,7 @@ use clearway_operator::work::{Order, Progress, Work};
 use clearway_release::{Files, Metadata, Payload};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{directory, write_directory};
-use clearway_sources::store::{Apply, Event, Key, Kind, Page, Part, Seen, StateDirectory, Store, StoreError};
+use clearway_sources::store::{Apply, Event, Key, Kind, Page, Part, StateDirectory, Store, StoreError, StoreEvent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
@@ -387,7 +387,7 @@ impl Store for World {
         .await
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<Seen>, StoreError> {
+    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         self.state.follow(kind, names).await
     }
 

@@ -5,7 +5,7 @@
 //! they carry no marker.
 
 use clearway_core::Timestamp;
-use clearway_operator::driver::Shown;
+use clearway_operator::driver::ObjectReport;
 use clearway_operator::metrics;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -179,7 +179,7 @@ proptest! {
         for update in status["conditionalUpdates"].as_array_mut().unwrap() {
             update.as_object_mut().unwrap().remove("risks");
         }
-        let shown = Shown {
+        let shown = ObjectReport {
             object: std::sync::Arc::new(world.object.clone()),
             retrieved_at: Some(Timestamp::EPOCH),
             counts: world.reconciler.counts(),

@@ -8,10 +8,10 @@ use clearway_advice::evidence::{
 };
 use clearway_conditions::reason;
 use clearway_core::Timestamp;
-use clearway_operator::ask::{Ask, Trouble};
-use clearway_operator::kept::Kept;
+use clearway_operator::cached_state::CachedState;
 use clearway_operator::knowledge::Knowledge;
 use clearway_operator::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
+use clearway_operator::upstream_request::{RetrievalError, UpstreamRequest};
 use clearway_operator::work::{Failure, Order, Prepared, Progress, Work};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
@@ -51,7 +51,7 @@ pub(crate) struct World {
     /// How many statuses the store does not take.
     pub(crate) failures: usize,
     pub(crate) log: Vec<String>,
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<CachedState>,
     /// What preparing a release comes to.
     pub(crate) prepared: Result<Prepared, String>,
     /// Whether applying ends.
@@ -319,9 +319,12 @@ impl World {
         }
     }
 
-    fn fetch(&self, ask: Ask, known: Option<&Validator>) -> Option<Input> {
-        let trouble =
-            |reason, passing| Trouble { reason, message: "Unable to retrieve available updates: no".into(), passing };
+    fn fetch(&self, ask: UpstreamRequest, known: Option<&Validator>) -> Option<Input> {
+        let trouble = |reason, passing| RetrievalError {
+            reason,
+            message: "Unable to retrieve available updates: no".into(),
+            passing,
+        };
         let body = if ask.arch.as_str() == "multi" { &self.multi } else { &self.graph }.to_string();
         let tag = format!("\"{}\"", body.len());
         let outcome = match self.service {
@@ -333,7 +336,7 @@ impl World {
                 let knowledge = Knowledge::read(body.as_bytes(), &ask.version, self.now, &self.settings.advice);
                 knowledge
                     .map(|knowledge| Fetched::Knowledge(Box::new(knowledge), Validator::new(&tag)))
-                    .map_err(|error| Trouble::of_answer(&error, &ask))
+                    .map_err(|error| RetrievalError::of_answer(&error, &ask))
             }
         };
         Some(Input::Fetched { ask, outcome })

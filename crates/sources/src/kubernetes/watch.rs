@@ -22,7 +22,7 @@ const ONE_BY_ONE: usize = 5;
 
 /// What is seen of an object that is followed.
 #[derive(Debug)]
-pub enum Seen {
+pub enum WatchEvent {
     /// The object as it is now.
     Object(Box<Value>),
     /// There is no such object (any more).
@@ -43,7 +43,7 @@ struct Followed {
     resource: Resource,
     namespace: String,
     names: BTreeSet<String>,
-    report: mpsc::Sender<Seen>,
+    report: mpsc::Sender<WatchEvent>,
     /// After how much silence objects are asked for although they are watched.
     silence: Duration,
     /// The version each object had when it was reported last, by namespace and name; nothing since the last trouble.
@@ -57,7 +57,7 @@ impl Cluster {
     /// Follows objects of a kind in a namespace (in all, if it is empty) until the receiver is dropped. Each is reported
     /// once at the start, and then whenever it changes; after trouble, each is reported again. No names means all
     /// objects.
-    pub fn follow(&self, resource: &Resource, namespace: &str, names: BTreeSet<String>) -> mpsc::Receiver<Seen> {
+    pub fn follow(&self, resource: &Resource, namespace: &str, names: BTreeSet<String>) -> mpsc::Receiver<WatchEvent> {
         self.follow_for(resource, namespace, names, SILENCE)
     }
 
@@ -68,7 +68,7 @@ impl Cluster {
         namespace: &str,
         names: BTreeSet<String>,
         silence: Duration,
-    ) -> mpsc::Receiver<Seen> {
+    ) -> mpsc::Receiver<WatchEvent> {
         let (report, seen) = mpsc::channel(64);
         let mut followed = Followed {
             cluster: self.clone(),
@@ -117,7 +117,7 @@ impl Followed {
                     // Who may watch but not get has the watch alone.
                     Ok(()) | Err(ClusterError::Forbidden { .. }) => self.silence,
                     Err(error) => {
-                        self.tell(Seen::Trouble { error }).await?;
+                        self.tell(WatchEvent::Trouble { error }).await?;
                         POLL
                     }
                 };
@@ -134,7 +134,7 @@ impl Followed {
                 Some(Err(error)) => match self.error(error) {
                     ClusterError::Forbidden { .. } => return Ok(()),
                     error => {
-                        self.tell(Seen::Trouble { error }).await?;
+                        self.tell(WatchEvent::Trouble { error }).await?;
                         patience = POLL;
                     }
                 },
@@ -151,14 +151,14 @@ impl Followed {
             }
             Event::InitDone => {
                 for name in std::mem::take(missing) {
-                    self.tell(Seen::Gone { name }).await?;
+                    self.tell(WatchEvent::Gone { name }).await?;
                 }
             }
             Event::Delete(object) => {
                 let name = object.metadata.name.unwrap_or_default();
                 if self.follows(&name) {
                     self.told.remove(&(object.metadata.namespace.unwrap_or_default(), name.clone()));
-                    self.tell(Seen::Gone { name }).await?;
+                    self.tell(WatchEvent::Gone { name }).await?;
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Followed {
         loop {
             ticks.tick().await;
             if let Err(error) = self.ask().await? {
-                self.tell(Seen::Trouble { error }).await?;
+                self.tell(WatchEvent::Trouble { error }).await?;
             }
         }
     }
@@ -186,7 +186,7 @@ impl Followed {
             for name in self.names.clone() {
                 match self.cluster.get(&self.resource, &self.namespace, &name).await {
                     Ok(object) => self.see(object).await?,
-                    Err(ClusterError::NotFound { .. }) => self.tell(Seen::Gone { name }).await?,
+                    Err(ClusterError::NotFound { .. }) => self.tell(WatchEvent::Gone { name }).await?,
                     Err(error) => return Ok(Err(error)),
                 }
             }
@@ -210,7 +210,7 @@ impl Followed {
             }
         }
         for name in missing {
-            self.tell(Seen::Gone { name }).await?;
+            self.tell(WatchEvent::Gone { name }).await?;
         }
         Ok(Ok(()))
     }
@@ -224,11 +224,11 @@ impl Followed {
         }
         self.told.insert(id, version);
         let object = self.resource.stamp(object);
-        self.tell(Seen::Object(Box::new(object))).await
+        self.tell(WatchEvent::Object(Box::new(object))).await
     }
 
-    async fn tell(&mut self, seen: Seen) -> Result<(), Closed> {
-        if matches!(seen, Seen::Trouble { .. }) {
+    async fn tell(&mut self, seen: WatchEvent) -> Result<(), Closed> {
+        if matches!(seen, WatchEvent::Trouble { .. }) {
             self.told.clear();
         }
         self.report.send(seen).await.map_err(|_| Closed)

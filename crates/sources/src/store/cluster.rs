@@ -10,7 +10,7 @@ use kube::runtime::events::{EventType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight};
+use super::{Apply, Event, Key, Kind, Page, Part, Store, StoreError, StoreEvent, Weight};
 use crate::kubernetes::{self, Catalog, Cluster, ClusterError, Resource};
 
 /// Pages of a list that are asked for; more objects of one kind than this times 500 are a mistake.
@@ -181,15 +181,15 @@ impl Store for ClusterStore {
         }
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<Seen>, StoreError> {
+    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         let mut seen = self.cluster.follow_for(&self.resource(kind).await?, "", names, self.silence);
         let (report, handed) = mpsc::channel(64);
         tokio::spawn(async move {
             while let Some(seen) = seen.recv().await {
                 let seen = match seen {
-                    kubernetes::Seen::Object(object) => Seen::Object(object),
-                    kubernetes::Seen::Gone { name } => Seen::Gone { name },
-                    kubernetes::Seen::Trouble { error } => Seen::Trouble { error: error.into() },
+                    kubernetes::WatchEvent::Object(object) => StoreEvent::Object(object),
+                    kubernetes::WatchEvent::Gone { name } => StoreEvent::Gone { name },
+                    kubernetes::WatchEvent::Trouble { error } => StoreEvent::Trouble { error: error.into() },
                 };
                 if report.send(seen).await.is_err() {
                     return;

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot, text};
-use super::{Apply, Event, Key, Kind, Page, Part, Seen, Store, StoreError, Weight, merge};
+use super::{Apply, Event, Key, Kind, Page, Part, Store, StoreError, StoreEvent, Weight, merge};
 use crate::clock;
 use crate::confined::ConfinedDirectory;
 use crate::file_tree::ReadError;
@@ -289,7 +289,7 @@ impl Store for StateDirectory {
         Ok(())
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<Seen>, StoreError> {
+    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         let (report, seen) = mpsc::channel(64);
         let (state, kind) = (self.clone(), kind.clone());
         tokio::spawn(async move {
@@ -310,7 +310,7 @@ impl Store for StateDirectory {
                     // Seen again, it is news again; until then it is not known to be gone.
                     told.remove(name);
                     if troubles.get(name) != Some(error) {
-                        news.push(Seen::Trouble { error: error.clone() });
+                        news.push(StoreEvent::Trouble { error: error.clone() });
                     }
                 }
                 match objects {
@@ -365,7 +365,7 @@ fn changes(
     names: &BTreeSet<String>,
     unreadable: &BTreeMap<String, StoreError>,
     told: &mut BTreeMap<String, Option<Value>>,
-) -> Vec<Seen> {
+) -> Vec<StoreEvent> {
     let mut news = Vec::new();
     let mut gone: BTreeSet<String> = told.keys().chain(names).cloned().collect();
     gone.retain(|name| !unreadable.contains_key(name));
@@ -375,12 +375,12 @@ fn changes(
         let version = Some(object["metadata"]["resourceVersion"].clone());
         if (names.is_empty() || names.contains(&name)) && told.get(&name) != Some(&version) {
             told.insert(name, version);
-            news.push(Seen::Object(Box::new(object)));
+            news.push(StoreEvent::Object(Box::new(object)));
         }
     }
     for name in gone {
         if told.insert(name.clone(), None) != Some(None) {
-            news.push(Seen::Gone { name });
+            news.push(StoreEvent::Gone { name });
         }
     }
     news

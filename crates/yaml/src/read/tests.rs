@@ -8,12 +8,12 @@ fn gist(text: impl AsRef<[u8]>, limits: &Limits) -> Vec<String> {
     let mut gist = Vec::new();
     read(text.as_ref(), "x.yaml", limits, |found| {
         gist.push(match found {
-            Found::Object { root, list, .. } => {
+            ReadEvent::Object { root, list, .. } => {
                 let name = root.at(&["metadata", "name"]).map_or(root.raw(), Node::raw);
                 let kind = list.and_then(|list| list.get("kind")).map_or("", Node::raw);
                 format!("{kind}{name}@{}", root.span().unwrap().line)
             }
-            Found::Problem(problem) => {
+            ReadEvent::Problem(problem) => {
                 let at = problem.place.position.unwrap();
                 format!("{} {}:{}", problem.code, at.line, at.column)
             }
@@ -71,7 +71,7 @@ fn an_unusually_long_list_is_read_whole_and_mentioned_once() {
 fn aliases_and_merge_keys_are_followed() {
     let text = "base: &b {x: 1, y: 2}\nmetadata: {name: m}\ncopy: *b\nmerged: {<<: *b, y: 3}\n";
     read(text.as_bytes(), "x", &Limits::default(), |found| {
-        let Found::Object { root, .. } = found else { panic!("{found:?}") };
+        let ReadEvent::Object { root, .. } = found else { panic!("{found:?}") };
         let want = serde_json::json!({
             "base": {"x": 1, "y": 2}, "metadata": {"name": "m"}, "copy": {"x": 1, "y": 2}, "merged": {"y": 3, "x": 1},
         });
@@ -84,7 +84,7 @@ fn a_tag_says_what_a_scalar_is() {
     let text = "[!!str 1, !!int \"12\", !!bool 'yes', ! 12, !local 12, !!float 1.5, !!str ~, \"~\", !!null ~, !!str ]";
     let mut seen = Vec::new();
     read(text.as_bytes(), "x", &Limits::default(), |found| {
-        let Found::Object { root, .. } = found else { panic!("{found:?}") };
+        let ReadEvent::Object { root, .. } = found else { panic!("{found:?}") };
         seen.push(root.to_json());
     });
     assert_eq!(serde_json::json!(seen), serde_json::json!(["1", 12, true, "12", "12", 1.5, "~", "~", null, ""]));
@@ -96,8 +96,8 @@ fn fields_that_are_not_wanted_stand_as_null_and_take_nothing_with_them() {
     let read_all = |text: &str| {
         let mut objects = Vec::new();
         read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| match found {
-            Found::Object { root, .. } => objects.push(root.to_json().to_string()),
-            Found::Problem(problem) => panic!("{problem:?}"),
+            ReadEvent::Object { root, .. } => objects.push(root.to_json().to_string()),
+            ReadEvent::Problem(problem) => panic!("{problem:?}"),
         });
         objects
     };
@@ -166,7 +166,7 @@ fn places_are_those_of_the_file_and_excerpts_show_the_line() {
     let text = "kind: A\n---\nkind: B\nstatus: maybe\n";
     let mut seen = Vec::new();
     read(text.as_bytes(), "x.yaml", &Limits::default(), |found| {
-        if let Found::Object { root, source, .. } = found
+        if let ReadEvent::Object { root, source, .. } = found
             && let Some(status) = root.get("status")
         {
             seen.push((source.place(status).position, source.excerpt(status)));
@@ -221,7 +221,7 @@ proptest! {
     #[test]
     fn no_yaml_like_text_panics(text in YAML_LIKE) {
         read(text.as_bytes(), "x", &Limits { nodes: 500, ..Limits::default() }, |found| {
-            if let Found::Object { root, source, .. } = found {
+            if let ReadEvent::Object { root, source, .. } = found {
                 let _ = (root.to_json(), source.excerpt(root));
             }
         });
@@ -232,7 +232,7 @@ proptest! {
         let kinds = |keep: Keep| {
             let mut kinds = Vec::new();
             let summary = read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| {
-                if let Found::Object { root, .. } = found {
+                if let ReadEvent::Object { root, .. } = found {
                     kinds.push(root.get("kind").map(Node::to_json));
                 }
             });

@@ -10,7 +10,7 @@ use clearway_core::{Arch, Digest, Version};
 use super::{Diff, FileSays, Says, with_updates};
 use crate::files::block::{Block, Effect};
 use crate::model::revision::Revision;
-use crate::query::explain::Said;
+use crate::query::explain::Statement;
 
 impl Revision {
     /// What changed in a channel from this revision to another one, with the files that are the reason.
@@ -75,8 +75,8 @@ impl<'r> Side<'r> {
         let place = |version: &Version| self.revision.place(version, self.arch);
         let (Some(from), Some(to)) = (place(from), place(to)) else { return Words::new() };
         let words = self.revision.said(from, to).into_iter().map(|said| match said {
-            Said::Listed { key, file } | Said::Metadata { key, file } => (file, Word::Key(key)),
-            Said::Blocked(block) => {
+            Statement::Listed { key, file } | Statement::Metadata { key, file } => (file, Word::Key(key)),
+            Statement::Blocked(block) => {
                 let digest = self.digests.entry(std::ptr::from_ref(block)).or_insert_with(|| digest(block));
                 (block.file.as_str(), Word::Block(digest.clone()))
             }

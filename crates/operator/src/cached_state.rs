@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::api::Kind;
-use crate::ask::Ask;
 use crate::graph_findings::GraphFindings;
 use crate::knowledge::Knowledge;
+use crate::upstream_request::UpstreamRequest;
 
 /// Bytes that an object may hold, packed.
 const PACKED_BYTES: usize = 700 << 10;
@@ -36,7 +36,7 @@ pub(crate) fn object_name(kind: Kind, name: &str) -> String {
 /// What is kept, as texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct CachedState {
     /// Of the address of the service, which may have credentials in it.
     upstream: Digest,
     channel: String,
@@ -54,15 +54,15 @@ pub struct Kept {
     findings: GraphFindings,
 }
 
-impl Kept {
+impl CachedState {
     /// What is to be kept.
     pub(crate) fn new(
-        ask: &Ask,
+        ask: &UpstreamRequest,
         knowledge: &Knowledge,
         validator: Option<&Validator>,
         answers: &BTreeMap<String, Observation<Value>>,
     ) -> Self {
-        Kept {
+        CachedState {
             upstream: address_digest(ask),
             channel: ask.channel.clone(),
             arch: ask.arch.as_str().to_owned(),
@@ -85,7 +85,7 @@ impl Kept {
     /// What was kept, as it is worked with; nothing if it is the answer to another question, or cannot be read any more.
     pub(crate) fn recall(
         &self,
-        ask: &Ask,
+        ask: &UpstreamRequest,
         settings: &clearway_advice::Settings,
     ) -> Option<(Knowledge, BTreeMap<String, Observation<Value>>)> {
         let same = self.upstream == address_digest(ask)
@@ -135,15 +135,18 @@ impl Kept {
     }
 
     /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old.
-    pub(crate) fn is_worth_replacing(&self, other: &Kept, now: Timestamp, max_age: Duration) -> bool {
-        let timeless =
-            |kept: &Kept| Kept { at: Timestamp::EPOCH, answers: without_times(&kept.answers), ..kept.clone() };
+    pub(crate) fn is_worth_replacing(&self, other: &CachedState, now: Timestamp, max_age: Duration) -> bool {
+        let timeless = |kept: &CachedState| CachedState {
+            at: Timestamp::EPOCH,
+            answers: without_times(&kept.answers),
+            ..kept.clone()
+        };
         timeless(self) != timeless(other) || (self != other && now.since(self.at) > max_age.mul_f64(0.75))
     }
 }
 
 /// What tells addresses apart without repeating them. The cluster's id goes in, so that short secrets are not looked up.
-fn address_digest(ask: &Ask) -> Digest {
+fn address_digest(ask: &UpstreamRequest) -> Digest {
     Digest::sha256(format!("{}\n{}", ask.id, ask.upstream.expose()).as_bytes())
 }
 
@@ -164,7 +167,7 @@ mod tests {
 
     #[test]
     fn credentials_of_the_service_are_not_kept() {
-        let ask = |upstream: &str| Ask {
+        let ask = |upstream: &str| UpstreamRequest {
             upstream: upstream.into(),
             channel: "c".to_owned(),
             arch: "amd64".parse().unwrap(),
@@ -175,11 +178,11 @@ mod tests {
         let answer = br#"{"nodes":[{"version":"1.0.0","payload":"a"}],"edges":[]}"#;
         let settings = clearway_advice::Settings::default();
         let knowledge = Knowledge::read(answer, &with.version, Timestamp::EPOCH, &settings).unwrap();
-        let kept = Kept::new(&with, &knowledge, None, &BTreeMap::new());
+        let kept = CachedState::new(&with, &knowledge, None, &BTreeMap::new());
         let text = serde_json::to_string(&kept).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("example.com"), "{text}");
         assert!(kept.recall(&with, &settings).is_some());
-        for other in [ask("https://example.com/api"), Ask { channel: "d".to_owned(), ..with.clone() }] {
+        for other in [ask("https://example.com/api"), UpstreamRequest { channel: "d".to_owned(), ..with.clone() }] {
             assert!(kept.recall(&other, &settings).is_none(), "another question");
         }
     }

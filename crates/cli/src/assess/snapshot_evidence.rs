@@ -22,7 +22,7 @@ use super::cluster::About;
 use crate::output;
 
 /// A snapshot, and what it goes by.
-pub(crate) struct Kept {
+pub(crate) struct SnapshotEvidence {
     /// Without its objects, which are below.
     snapshot: Snapshot,
     name: String,
@@ -33,12 +33,12 @@ pub(crate) struct Kept {
 
 /// A snapshot, with the samples that each question needs worked out before.
 pub(crate) struct WithNeeds<'k> {
-    kept: &'k Kept,
+    kept: &'k SnapshotEvidence,
     needs: &'k BTreeMap<String, Needs>,
 }
 
 /// Reads a snapshot, and tells on standard error what is odd about it.
-pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
+pub(crate) fn read(path: &Path, shared_store: bool) -> Result<SnapshotEvidence> {
     let opened = open(path, shared_store).with_context(|| format!("{} cannot be read", path.display()));
     let (kept, diagnostics) = opened?;
     tell(&diagnostics);
@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path, shared_store: bool) -> Result<Kept> {
 }
 
 /// Reads a snapshot that something in a stranger's directory refers to, relative to a directory below it.
-pub(crate) fn read_below(directory: &mut ConfinedDirectory, base: &Path, path: &Path) -> Result<Kept> {
+pub(crate) fn read_below(directory: &mut ConfinedDirectory, base: &Path, path: &Path) -> Result<SnapshotEvidence> {
     let shown = base.join(path).display().to_string();
     let loaded = snapshot::read_below(directory, base, path, &Limits::default());
     let loaded = loaded.with_context(|| format!("{shown} cannot be read"))?;
@@ -61,7 +61,7 @@ fn tell(diagnostics: &[Diagnostic]) {
 }
 
 /// Reads a snapshot; also what is odd about it.
-pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(Kept, Vec<Diagnostic>), SnapshotError> {
+pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(SnapshotEvidence, Vec<Diagnostic>), SnapshotError> {
     let loaded = snapshot::read(path, &Limits::default())?;
     let shown = path.display().to_string();
     // The file that the commands of a proof can read.
@@ -70,13 +70,13 @@ pub(crate) fn open(path: &Path, shared_store: bool) -> Result<(Kept, Vec<Diagnos
 }
 
 /// A snapshot as evidence: the place it stands in, and the file there with its series.
-pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> Kept {
+pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store: bool) -> SnapshotEvidence {
     let objects = std::mem::take(&mut snapshot.objects);
     let objects = snapshot::object_evidence(objects, snapshot.taken_at, shown);
-    Kept { snapshot, name, objects, shared_store }
+    SnapshotEvidence { snapshot, name, objects, shared_store }
 }
 
-impl Kept {
+impl SnapshotEvidence {
     pub(crate) fn about(&self) -> About {
         let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
         About { version, channel, arch, id }
@@ -84,7 +84,7 @@ impl Kept {
 
     /// The same snapshot, with the values of its objects in proofs: it is a file that the user named, and holds no secrets.
     pub(crate) fn showing_values(self) -> Self {
-        Kept { objects: self.objects.showing_values(), ..self }
+        SnapshotEvidence { objects: self.objects.showing_values(), ..self }
     }
 
     pub(crate) fn taken_at(&self) -> Timestamp {
@@ -147,7 +147,7 @@ impl Evidence for WithNeeds<'_> {
     }
 }
 
-impl Evidence for Kept {
+impl Evidence for SnapshotEvidence {
     fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
         self.answer(question, &Needs::of(question.query()), samples)
     }

@@ -15,32 +15,32 @@ use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::kubernetes::ClusterError;
 
 use super::cluster::{About, CLUSTER, Connected};
-use super::kept::{self, Kept};
 use super::live;
+use super::snapshot_evidence::{self, SnapshotEvidence};
 use crate::arguments::{AsOf, EvidenceSource, Trust};
 use crate::output;
 use crate::promql::series;
 
 /// Where the evidence is.
-pub(crate) struct Given<'o> {
+pub(crate) struct OpenedEvidence<'o> {
     options: &'o EvidenceSource,
     trust: &'o Trust,
-    kept: Option<Kept>,
+    kept: Option<SnapshotEvidence>,
     connected: Option<Connected>,
     /// Why the cluster cannot be reached, where the rest can be assessed without it.
     unreachable_cluster: Option<String>,
 }
 
-impl<'o> Given<'o> {
+impl<'o> OpenedEvidence<'o> {
     /// Opens what the options name, and finds the cluster as `kubectl` does unless a file takes its place.
     pub(crate) fn open(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
         let is_file = options.snapshot.is_some() || options.series.is_some();
-        Given::connected(options, trust, !is_file || options.cluster.connection.is_named())
+        OpenedEvidence::connected(options, trust, !is_file || options.cluster.connection.is_named())
     }
 
     /// Opens what the options name, and nothing else.
     pub(crate) fn named(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
-        Given::connected(options, trust, options.cluster.connection.is_named())
+        OpenedEvidence::connected(options, trust, options.cluster.connection.is_named())
     }
 
     fn connected(options: &'o EvidenceSource, trust: &'o Trust, needs_cluster: bool) -> Result<Self> {
@@ -48,8 +48,9 @@ impl<'o> Given<'o> {
         if options.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
             bail!("--as-of snapshot needs --snapshot or --series: a live cluster was not captured at any time");
         }
-        let kept = options.snapshot.as_deref().map(|path| kept::read(path, access.shared_store)).transpose()?;
-        let mut given = Given { options, trust, kept, connected: None, unreachable_cluster: None };
+        let kept =
+            options.snapshot.as_deref().map(|path| snapshot_evidence::read(path, access.shared_store)).transpose()?;
+        let mut given = OpenedEvidence { options, trust, kept, connected: None, unreachable_cluster: None };
         if needs_cluster {
             match Connected::open(&access.connection) {
                 Ok(connected) => given.connected = connected,
@@ -67,7 +68,7 @@ impl<'o> Given<'o> {
 
     /// The same evidence, with the values of objects that the user owns in proofs; those of a live cluster are never shown.
     pub(crate) fn showing_values(self) -> Self {
-        Given { kept: self.kept.map(Kept::showing_values), ..self }
+        OpenedEvidence { kept: self.kept.map(SnapshotEvidence::showing_values), ..self }
     }
 
     /// Whether anything is named that could say something about a cluster.

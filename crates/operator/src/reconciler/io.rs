@@ -10,17 +10,17 @@ use clearway_sources::service::Validator;
 use clearway_sources::store::{Event, StoreError};
 use serde_json::Value;
 
-use crate::ask::{Ask, Trouble};
-use crate::kept::Kept;
+use crate::cached_state::CachedState;
 use crate::knowledge::Knowledge;
 use crate::shape::Shape;
+use crate::upstream_request::{RetrievalError, UpstreamRequest};
 use crate::work::{Order, Prepared, Work};
 
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
     /// What an earlier process knew.
-    Remembered(Box<Kept>),
+    Remembered(Box<CachedState>),
     /// What the CRD of the object keeps.
     Shape(Box<Shape>),
     /// The object as it is now.
@@ -30,9 +30,9 @@ pub enum Input {
     /// What came of asking the update service.
     Fetched {
         /// What was asked.
-        ask: Ask,
+        ask: UpstreamRequest,
         /// What it said.
-        outcome: Result<Fetched, Trouble>,
+        outcome: Result<Fetched, RetrievalError>,
     },
     /// What came of a query of the open round.
     Evidence {
@@ -77,7 +77,7 @@ pub enum Effect {
     /// Ask the update service.
     Fetch {
         /// What.
-        ask: Ask,
+        ask: UpstreamRequest,
         /// What is known already.
         known: Option<Validator>,
         /// The digest of the answer that this process works with already.
@@ -102,5 +102,5 @@ pub enum Effect {
     /// Tell of something that happened.
     Tell(Event),
     /// Keep what is known over a restart.
-    Keep(Box<Kept>),
+    Keep(Box<CachedState>),
 }

@@ -11,7 +11,7 @@ use crate::reconciler::RE_EVALUATE;
 
 /// A question to an update service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct UpstreamRequest {
     /// The address of the service.
     pub upstream: Address,
     /// The channel.
@@ -26,7 +26,7 @@ pub struct Ask {
 
 /// Why there is no current answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct RetrievalError {
     /// The word that clients know.
     pub reason: Reason,
     /// A sentence.
@@ -35,10 +35,15 @@ pub struct Trouble {
     pub passing: bool,
 }
 
-impl Ask {
+impl UpstreamRequest {
     /// What is to be asked for an object; if it cannot be asked, why. The first trouble counts.
-    pub fn of(spec: &Spec, status: &Status, default_upstream: Option<&Address>, arch: &Arch) -> Result<Self, Trouble> {
-        let no = |reason: Reason, message: &str| Trouble { reason, message: message.to_owned(), passing: false };
+    pub fn of(
+        spec: &Spec,
+        status: &Status,
+        default_upstream: Option<&Address>,
+        arch: &Arch,
+    ) -> Result<Self, RetrievalError> {
+        let no = |reason: Reason, message: &str| RetrievalError { reason, message: message.to_owned(), passing: false };
         let upstream = spec.upstream.as_deref().map(Address::from).or(default_upstream.cloned());
         let upstream = upstream
             .ok_or_else(|| no(reason!("NoUpstream"), "No updateService server has been set to retrieve updates."))?;
@@ -66,11 +71,11 @@ impl Ask {
         let multi = is_multi(status) || wants_multi(spec);
         let arch = if multi { Arch::MULTI.parse().unwrap_or_else(|_| arch.clone()) } else { arch.clone() };
         let (channel, id) = (channel.to_owned(), spec.cluster_id.to_ascii_lowercase());
-        Ok(Ask { upstream, channel, arch, id, version })
+        Ok(UpstreamRequest { upstream, channel, arch, id, version })
     }
 }
 
-impl Trouble {
+impl RetrievalError {
     /// The service did not answer.
     pub fn of_service(error: &ServiceError) -> Self {
         let (reason, passing) = match error {
@@ -85,13 +90,13 @@ impl Trouble {
         // Whatever failed may have quoted the address.
         let error = error.to_string();
         let message = format!("Unable to retrieve available updates: {}", redacted(&error));
-        Trouble { reason, message, passing }
+        RetrievalError { reason, message, passing }
     }
 
     /// The answer could not be read at all.
     pub fn of_reading(why: &str) -> Self {
         let message = format!("Unable to retrieve available updates: {why}");
-        Trouble { reason: reason!("ResponseInvalid"), message, passing: true }
+        RetrievalError { reason: reason!("ResponseInvalid"), message, passing: true }
     }
 
     /// The answer ended a process twice while it was assessed, so it is not assessed again.
@@ -99,7 +104,7 @@ impl Trouble {
         let message = format!(
             "Unable to use the available updates: the answer {digest} is set aside, because the operator ended twice while assessing it. Change the annotation {RE_EVALUATE} to try it again."
         );
-        Trouble { reason: reason!("RevisionSetAside"), message, passing: true }
+        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true }
     }
 
     /// Processes ended while they assessed new answers, so the next one waits.
@@ -107,11 +112,11 @@ impl Trouble {
         let message = format!(
             "Unable to use the available updates: the answer {digest} is set aside until {until}, because the operator ended {ended} times while assessing new answers. Change the annotation {RE_EVALUATE} to try it now."
         );
-        Trouble { reason: reason!("RevisionSetAside"), message, passing: true }
+        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true }
     }
 
     /// The service answered, but not about this cluster's version.
-    pub fn of_answer(error: &NoKnowledge, ask: &Ask) -> Self {
+    pub fn of_answer(error: &NoKnowledge, ask: &UpstreamRequest) -> Self {
         let (reason, passing, why) = match error {
             NoKnowledge::NoGraph(why) => (reason!("ResponseInvalid"), true, why.clone()),
             NoKnowledge::NotInGraph(missing) => {
@@ -122,7 +127,7 @@ impl Trouble {
                 (reason!("VersionNotFound"), false, why)
             }
         };
-        Trouble { reason, message: format!("Unable to retrieve available updates: {why}"), passing }
+        RetrievalError { reason, message: format!("Unable to retrieve available updates: {why}"), passing }
     }
 }
 
@@ -168,14 +173,17 @@ mod tests {
             (spec("http://x", ID, "stable-1"), "1.0", None, "InvalidCurrentVersion"),
             (spec("", ID, "stable-1"), "1.0.0", Some("http://y"), "asked"),
         ] {
-            let asked = Ask::of(&spec, &at(version), default.map(Address::from).as_ref(), &arch);
+            let asked = UpstreamRequest::of(&spec, &at(version), default.map(Address::from).as_ref(), &arch);
             assert_eq!(asked.map_or_else(|trouble| trouble.reason.as_str().to_owned(), |_| "asked".to_owned()), want);
         }
         let mut multi = at("1.0.0");
         multi.desired.architecture = Some(MULTI.to_owned());
-        assert_eq!(Ask::of(&spec("http://x", ID, "c"), &multi, None, &arch).unwrap().arch.as_str(), "multi");
+        assert_eq!(
+            UpstreamRequest::of(&spec("http://x", ID, "c"), &multi, None, &arch).unwrap().arch.as_str(),
+            "multi"
+        );
         let update = Update { architecture: Some(MULTI.to_owned()), ..Update::default() };
         let wanted = Spec { desired_update: Some(update), ..spec("http://x", ID, "c") };
-        assert_eq!(Ask::of(&wanted, &at("1.0.0"), None, &arch).unwrap().arch.as_str(), "multi");
+        assert_eq!(UpstreamRequest::of(&wanted, &at("1.0.0"), None, &arch).unwrap().arch.as_str(), "multi");
     }
 }

@@ -33,18 +33,18 @@ fn object(desired: &Value, newest: &Value) -> VersionObject {
     VersionObject::read(&value).unwrap().0
 }
 
-fn asked(desired: &Value, newest: &Value) -> Wish {
+fn asked(desired: &Value, newest: &Value) -> DesiredUpdate {
     let object = object(desired, newest);
-    wish(&object.spec, &object.status.unwrap(), MultiRelease::Pending)
+    desired_update(&object.spec, &object.status.unwrap(), MultiRelease::Pending)
 }
 
-fn shown(wish: &Wish) -> String {
+fn shown(wish: &DesiredUpdate) -> String {
     match wish {
-        Wish::Keep => "keep".to_owned(),
-        Wish::GoOn(order) => format!("go on {} {}", order.release.version, order.release.image),
-        Wish::Begin(order) => format!("begin {} {}", order.release.version, order.release.image),
-        Wish::Invalid(why) => format!("invalid {why}"),
-        Wish::Unresolved { order, why } => {
+        DesiredUpdate::Keep => "keep".to_owned(),
+        DesiredUpdate::GoOn(order) => format!("go on {} {}", order.release.version, order.release.image),
+        DesiredUpdate::Begin(order) => format!("begin {} {}", order.release.version, order.release.image),
+        DesiredUpdate::Invalid(why) => format!("invalid {why}"),
+        DesiredUpdate::Unresolved { order, why } => {
             format!("unresolved {} {}", order.release.version, why.as_deref().unwrap_or("pending"))
         }
     }
@@ -100,7 +100,7 @@ fn a_version_with_two_payloads_is_not_guessed() {
         image: "example.com/r@other".into(),
         ..Release::default()
     });
-    let Wish::Invalid(why) = wish(&object.spec, &status, MultiRelease::Pending) else { panic!() };
+    let DesiredUpdate::Invalid(why) = desired_update(&object.spec, &status, MultiRelease::Pending) else { panic!() };
     assert!(why.ends_with("there are multiple possible payloads for this version, specify the exact image"), "{why}");
 }
 
@@ -171,7 +171,7 @@ fn a_downgrade_is_refused_unless_it_is_a_rollback_or_forced() {
         let object = object(&desired, &Value::Null);
         let mut status = object.status.unwrap();
         status.available_updates.push(older.clone());
-        assert_eq!(shown(&wish(&object.spec, &status, MultiRelease::Pending)), want, "{desired}");
+        assert_eq!(shown(&desired_update(&object.spec, &status, MultiRelease::Pending)), want, "{desired}");
     }
 }
 
@@ -211,7 +211,7 @@ fn an_architecture_is_honoured_or_refused() {
         ),
     ] {
         let object = object(&desired, &Value::Null);
-        assert_eq!(shown(&wish(&object.spec, &object.status.unwrap(), found)), want, "{desired}");
+        assert_eq!(shown(&desired_update(&object.spec, &object.status.unwrap(), found)), want, "{desired}");
     }
     // Once it was changed, the same request asks for nothing more; a version of the history may have been for one only.
     for (version, want) in [
@@ -224,6 +224,6 @@ fn an_architecture_is_honoured_or_refused() {
         let object = object(&at(version), &Value::Null);
         let mut status = object.status.unwrap();
         status.desired = multi.clone();
-        assert_eq!(shown(&wish(&object.spec, &status, MultiRelease::Pending)), want);
+        assert_eq!(shown(&desired_update(&object.spec, &status, MultiRelease::Pending)), want);
     }
 }

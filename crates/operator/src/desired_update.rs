@@ -15,7 +15,7 @@ use crate::work::Order;
 
 /// What is to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum DesiredUpdate {
     /// Nothing beyond what is there.
     Keep,
     /// The update that was begun goes on.
@@ -34,19 +34,19 @@ pub enum Wish {
 }
 
 /// What is asked for. `multi` counts only if the spec asks for a change of the architecture.
-pub fn wish(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> Wish {
+pub fn desired_update(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> DesiredUpdate {
     let newest = status.history.first();
     let begun = newest.filter(|entry| entry.state == UpdateState::Partial && entry.completion_time.is_none());
     let go_on = |force: bool| match begun {
-        Some(entry) => Wish::GoOn(Order { release: pinned(entry, &status.desired), force }),
-        None => Wish::Keep,
+        Some(entry) => DesiredUpdate::GoOn(Order { release: pinned(entry, &status.desired), force }),
+        None => DesiredUpdate::Keep,
     };
     let Some(update) = spec.desired_update.as_ref() else { return go_on(false) };
     let (version, image) = (update.version.as_deref().unwrap_or_default(), update.image.as_deref().unwrap_or_default());
     if let Some(architecture) = update.architecture.as_deref()
         && let Some(why) = wrong_architecture(architecture, version, image)
     {
-        return Wish::Invalid(why);
+        return DesiredUpdate::Invalid(why);
     }
     if version.is_empty() && image.is_empty() {
         return go_on(update.force);
@@ -58,9 +58,9 @@ pub fn wish(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> Wish {
             order(Release { architecture, version, ..Release::default() })
         };
         return match multi {
-            MultiRelease::Found(release) => Wish::Begin(order(release.clone())),
-            MultiRelease::Pending => Wish::Unresolved { order: asked(), why: None },
-            MultiRelease::Unavailable(why) => Wish::Unresolved { order: asked(), why: Some(why.to_owned()) },
+            MultiRelease::Found(release) => DesiredUpdate::Begin(order(release.clone())),
+            MultiRelease::Pending => DesiredUpdate::Unresolved { order: asked(), why: None },
+            MultiRelease::Unavailable(why) => DesiredUpdate::Unresolved { order: asked(), why: Some(why.to_owned()) },
         };
     }
     if newest.is_some_and(|entry| is(entry, version, image)) {
@@ -68,15 +68,15 @@ pub fn wish(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> Wish {
     }
     let release = match resolve(spec, version, image, status) {
         Ok(release) => release,
-        Err(why) => return Wish::Invalid(why),
+        Err(why) => return DesiredUpdate::Invalid(why),
     };
     // The version of an image that is in no list is known only when it was loaded; it is compared then.
     let downgrade = CurrentRelease::of(status).downgrade_to(&release.version, &release.image);
     match downgrade.and_then(|downgrade| downgrade.refusal()) {
         Some(why) if !update.force => {
-            Wish::Invalid(format!("spec.desiredUpdate: Invalid value: {:?}: {why}", release.version))
+            DesiredUpdate::Invalid(format!("spec.desiredUpdate: Invalid value: {:?}: {why}", release.version))
         }
-        _ => Wish::Begin(Order { release, force: update.force }),
+        _ => DesiredUpdate::Begin(Order { release, force: update.force }),
     }
 }
 
