@@ -121,7 +121,7 @@ fn metrics_for_commands() {
         prometheus.says(attack.script());
         let kept = format!("kept-{name}");
         let live = run(place.path(), &[&["assess", "--prometheus", &store, "-o", "json"][..], &of_cluster].concat());
-        let collect = ["snapshot", "collect", "--prometheus", &store, "--to", &kept];
+        let collect = ["snapshot", "collect", "--prometheus", &store, "--output-dir", &kept];
         let collected = run(place.path(), &[&collect[..], &of_cluster].concat());
         assert!(collected.code != 0 && collected.text.contains("touched"), "{what}: {}", shortened(&collected.text));
         let replayed = run(place.path(), &[&["assess", "--snapshot", &kept, "-o", "json"][..], &of_cluster].concat());
