@@ -16,7 +16,7 @@ use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Key, Kind as ObjectKind, Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::api::Kind;
 use crate::cached_state::{self, CachedState};
@@ -118,6 +118,7 @@ pub async fn drive<S: Store>(
         report,
         worker,
         feeds: vec![tokio::spawn(hear).into()],
+        effects: JoinSet::new(),
         told,
     };
     driver.begin().await;
@@ -140,6 +141,8 @@ struct Driver<S: Store> {
     worker: Worker<S>,
     /// What hears of the work, and follows the object and its CRD.
     feeds: Vec<Feed>,
+    /// Effects under way. They end with the driver: whoever lost the lease must not write any more.
+    effects: JoinSet<()>,
     told: watch::Sender<LatestReport>,
 }
 
@@ -318,7 +321,9 @@ impl<S: Store> Driver<S> {
             effect => {
                 let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());
                 let (key, kept) = (self.key.clone(), self.kept_key());
-                tokio::spawn(async move {
+                // Those that ended are forgotten, so that the set does not grow.
+                while self.effects.try_join_next().is_some() {}
+                self.effects.spawn(async move {
                     for input in effects::carry_out(effect, &tools, &settings, &key, &kept, &report).await {
                         // Nobody listens any more: the driver has ended.
                         let _ = report.send(input).await;

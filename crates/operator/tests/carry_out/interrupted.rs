@@ -1,6 +1,7 @@
 //! An update that is stopped at a hundred points, and goes on each time.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{apply, prepare};
@@ -121,6 +122,52 @@ fn asking(one: &Order, two: &Order) -> Value {
     })
 }
 
+fn tools(world: &World) -> Tools<World> {
+    Tools {
+        store: world.clone(),
+        evidence: world.clone(),
+        updates: world.clone(),
+        metrics: None,
+        http: HttpOptions::default(),
+        carry_out: settings(),
+        namespace: "clearway".to_owned(),
+        clock: clearway_sources::clock::now,
+        heartbeat: Heartbeat::default(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_effect_outlives_the_driver() {
+    let root = tempfile::tempdir().unwrap();
+    let [one, two] = releases("work");
+    let one = order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
+    let two = order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
+    for requests in 1..12 {
+        let world = World::new();
+        world.state.create(&asking(&one, &two)).await.unwrap();
+        world.stop_after(requests);
+        let (told, _seen) = watch::channel(None);
+        let settings = Settings { carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) };
+        let driver = tokio::spawn(drive_version(tools(&world), settings, told));
+        // A request that is never answered is under way.
+        world.blown.notified().await;
+        driver.abort();
+        assert!(driver.await.unwrap_err().is_cancelled());
+        // Whatever is under way holds the store; tasks that were aborted let it go as soon as they are scheduled.
+        for _ in 0..10_000 {
+            if Arc::strong_count(&world.inner) == 1 {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(Arc::strong_count(&world.inner), 1, "a task is left after {requests} requests");
+    }
+}
+
+async fn drive_version(tools: Tools<World>, settings: Settings, told: watch::Sender<Option<ObjectReport>>) {
+    drive(tools, Kind::ClusterVersion, "version", settings, told).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
@@ -134,22 +181,10 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
 
     // Nobody tells the second one anything but what is in the store.
     for heals in [false, true] {
-        let tools = Tools {
-            store: world.clone(),
-            evidence: world.clone(),
-            updates: world.clone(),
-            metrics: None,
-            http: HttpOptions::default(),
-            carry_out: settings(),
-            namespace: "clearway".to_owned(),
-            clock: clearway_sources::clock::now,
-            heartbeat: Heartbeat::default(),
-        };
+        let tools = tools(&world);
         let (told, mut seen) = watch::channel(None);
         let settings = Settings { carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) };
-        let driver = tokio::spawn(async move {
-            drive(tools, Kind::ClusterVersion, "version", settings, told).await;
-        });
+        let driver = tokio::spawn(drive_version(tools, settings, told));
         let waits = |shown: &Option<ObjectReport>| {
             let work = shown.as_ref().map(|shown| &shown.work);
             matches!(work, Some(Work::Applying { progress, .. }) if progress.waiting_on == ["Deployment.apps work-shop/w3"])
