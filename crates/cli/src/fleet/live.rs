@@ -16,7 +16,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::{Sample, Value};
 use clearway_promql::{Grouped, Limits};
 use clearway_sources::clock;
-use clearway_sources::prometheus::{Prometheus, PrometheusError};
+use clearway_sources::prometheus::Prometheus;
 use futures::StreamExt as _;
 
 use super::Assembled;
@@ -168,8 +168,8 @@ impl Store<'_> {
     }
 
     async fn vector(&self, query: &str) -> Result<Vec<Sample>, Failure> {
-        let failed = |error: &PrometheusError| Failure::new(error.class(), error.to_string());
-        match self.prometheus.instant(query, self.at).await.map_err(|error| failed(&error))?.value {
+        // The text of an error may quote what the store holds.
+        match self.prometheus.instant(query, self.at).await.map_err(|error| error.failure())?.value {
             Value::Vector(samples) => Ok(samples),
             _ => Err(Failure::new(FailureClass::Ambiguous, "The store gave something else than an instant vector.")),
         }

@@ -86,7 +86,7 @@ impl Prometheus {
 impl PrometheusError {
     /// The failure of a rule that asked. What Prometheus says may quote labels, so only its class is repeated; an
     /// evaluation that fails does so wherever the samples are, and is described in the words of a snapshot.
-    pub(crate) fn failure(&self) -> Failure {
+    pub fn failure(&self) -> Failure {
         let class = self.class();
         let message = match self {
             PrometheusError::Refused { .. } if class == FailureClass::Evaluation => {
