@@ -128,8 +128,20 @@ fn without_places(mut assessment: Value) -> Value {
 /// The lines of a proof that are not about the places.
 fn lines(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8(text.to_vec()).unwrap();
-    let place = |line: &&str| ["seen ", "tried ", "check "].iter().any(|word| line.trim().starts_with(word));
-    text.lines().filter(|line| !place(line)).map(str::to_owned).collect()
+    let place = |line: &str| ["seen ", "tried ", "check "].iter().any(|word| line.trim().starts_with(word));
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut kept = Vec::new();
+    let mut parts = None;
+    for line in text.lines() {
+        // The values behind a rule are shown of a snapshot, which is the user's, and not of a cluster.
+        if line.trim().starts_with("parts ") {
+            parts = Some(indent(line));
+        } else if parts.is_none_or(|parts| indent(line) <= parts) {
+            parts = None;
+            kept.extend((!place(line)).then(|| line.to_owned()));
+        }
+    }
+    kept
 }
 
 fn verdicts(assessment: &Value) -> Vec<(&str, &str)> {

@@ -260,7 +260,7 @@ async fn risks_are_accepted_only_where_the_definition_keeps_them() {
         )
         .await;
     run(&user, &["accept"]).await.is(0, "RISK");
-    run(&user, &accept).await.is(3, "whether this cluster can keep accepted risks cannot be told");
+    run(&user, &accept).await.is(3, "cannot find out whether this cluster stores accepted risks");
     run(&user, &["--to", "4.6.43"]).await.is(3, "unable to upgrade: not allowed to patch");
     assert_eq!(lab.stored().await["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"]);
 }

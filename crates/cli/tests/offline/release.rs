@@ -91,7 +91,7 @@ fn what_cannot_be_packed_is_shown_with_its_line_and_nothing_is_written() {
         ("release pack nowhere --version 1.0.0 --output-dir out", "nowhere: cannot be read"),
         ("release pack in --version one --output-dir out", "`one` is not a version"),
         ("release pack in --version 1.0.0", "--output-dir"),
-        ("release pack in --version 1.0.0 --output-dir out --component a_b", "--component a_b is none"),
+        ("release pack in --version 1.0.0 --output-dir out --component a_b", "--component a_b is not valid"),
         ("release pack in --version 1.0.0 --push oci://h.io/a@sha256:0", "what follows the `@` is not a digest"),
         ("release pack in --version 1.0.0 --output-dir out --sign-key in/a.yaml", "no private key in it"),
         ("release show in", "no release: there is no directory release-manifests in it"),
@@ -152,7 +152,7 @@ fn a_signed_directory_is_verified_with_its_key_only() {
         ("release verify out --key yours.pub --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub", 1, "none of its 1 signatures is by a trusted key (yours.pub)"),
         ("release verify plain --key mine.pub", 1, "it is not signed"),
-        ("release verify plain", 0, "name public keys with --key"),
+        ("release verify plain", 0, "signature not checked; pass --key"),
     ] {
         let answer = run(&place, line);
         assert_eq!(answer.code, code, "{line}: {answer:?}");

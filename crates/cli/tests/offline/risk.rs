@@ -91,7 +91,7 @@ fn the_value_of_each_part_of_an_expression_is_shown_for_objects_of_the_user() {
     place.write("kept/snapshot.json", manifest);
     let node = r#"{"items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"size": 70, "parts": 2}}]}"#;
     place.write("kept/objects/Node.json", node);
-    let given = ["--graph", "data", "--channel", "c", "--arch", "amd64", "--snapshot", "kept"];
+    let given = ["--graph", "data", "--channel", "c", "--arch", "amd64", "--snapshot", "kept", "--as-of", "snapshot"];
     let why = place.run(&[&["assess", "--why"], &given[..]].concat());
     assert!(why.out.contains("object.spec.size / object.spec.parts = 35\n"), "{why:?}");
     let brief = place.run(&[&["assess", "-o", "json"], &given[..]].concat());
@@ -298,7 +298,7 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
         "asks       whether the cluster is among the 25 percent whose turn is at 2026-05-04T09:00:00Z\n",
         "fence      refuses it\n    never      The fence refuses the query (limit `metric-name`)",
         "never      The query is not PromQL (line 1, column 5)",
-        "note       `_id=\"\"` stands for the cluster's id",
+        "note       `_id=\"\"` means the cluster's id",
         "note       The query can give 1 but never 0.",
         "never      The expression is refused (line 1, column 1): the function `abs` is not declared in this environment.\n",
         "never      The rule type Later is not known here.\n",
