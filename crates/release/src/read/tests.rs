@@ -81,8 +81,8 @@ fn what_is_no_object_refuses_the_release_by_place() {
             codes::NO_OBJECT,
             "leads elsewhere",
         ),
-        ("a.yaml", "apiVersion: v1/../x\nkind: X\nmetadata: {name: a}", codes::NO_OBJECT, "is none of an API"),
-        ("a.yaml", "apiVersion: v1\nkind: a/b\nmetadata: {name: a}", codes::NO_OBJECT, "is none of an API"),
+        ("a.yaml", "apiVersion: v1/../x\nkind: X\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),
+        ("a.yaml", "apiVersion: v1\nkind: a/b\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),
         (
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {x: true}}",

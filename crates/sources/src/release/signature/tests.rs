@@ -170,7 +170,7 @@ fn keys_to_sign_with_are_read_or_said_to_be_none() {
             "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED SIGSTORE PRIVATE KEY-----\n",
             "encrypted",
         ),
-        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "none of ECDSA P-256"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not ECDSA P-256"),
     ] {
         let error = SigningKey::read("key.pem", pem.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with("key.pem: ") && error.contains(want), "{pem}: {error}");
