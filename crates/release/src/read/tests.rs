@@ -93,7 +93,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: a}\nitems: [1]",
             codes::NO_OBJECT,
-            "cannot be told from a list",
+            "looks like a list of objects",
         ),
         (
             "a.yaml",
