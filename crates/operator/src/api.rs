@@ -32,7 +32,7 @@ pub use definitions::{bundle_version, crds};
 pub use kind::{Kind, SINGLETON};
 pub use object::{ReadError, VersionObject};
 pub use read::Remark;
-pub use release::{AcceptRisk, MULTI, Release, Update};
+pub use release::{AcceptRisk, MULTI, Release, Update, same_image};
 pub use rule::ClusterCondition;
 pub use spec::{AcceptedRisk, CapabilitiesSpec, ComponentOverride, ConfigMapReference, SignatureStore, Spec};
 pub use status::{CapabilitiesStatus, Status, UpdateHistory, UpdateState};

@@ -6,8 +6,8 @@ use clearway_core::Timestamp;
 
 use crate::api::{Kind, Release, Status, UpdateState};
 use crate::graph_findings::GraphFindings;
+use crate::rollout::{Failure, Progress, Rollout, SEVERAL_FAILURES, Step, reported_failures};
 use crate::upstream_request::RetrievalError;
-use crate::work::{Failure, Progress, SEVERAL_FAILURES, Step, Work, reported_failures};
 
 condition_set! {
     /// What an object says of its version.
@@ -50,7 +50,7 @@ pub(crate) struct Sayings<'a> {
     /// Why there is no current answer of the update service; nothing if there is one.
     pub(crate) retrieval: Retrieval<'a>,
     /// How far an update is.
-    pub(crate) work: &'a Work,
+    pub(crate) rollout: &'a Rollout,
     /// What could not be stored.
     pub(crate) left_out: &'a [String],
 }
@@ -68,7 +68,7 @@ pub(crate) enum Retrieval<'a> {
     /// It is not.
     Failed {
         /// Why.
-        trouble: &'a RetrievalError,
+        error: &'a RetrievalError,
         /// When the service said what is shown all the same.
         known: Option<Timestamp>,
     },
@@ -83,14 +83,14 @@ pub(crate) fn conditions(
     now: Timestamp,
 ) -> Conditions {
     let mut pass = Pass::<Versioned>::begin(before, generation, now).stored_in(kept);
-    let Sayings { kind, status, invalid, retrieval, work, left_out } = sayings;
+    let Sayings { kind, status, invalid, retrieval, rollout, left_out } = sayings;
     let noun = noun(*kind);
     pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
     pass.report(Aspect::Available, available(status));
-    pass.report(Aspect::ReleaseAccepted, accepted(status, work));
-    let failures = update_failures(status, before, work);
-    pass.report(Aspect::ReleaseApplied, applied(status, work, &failures));
-    pass.report(Aspect::Progressing, progressing(noun, status, work, &failures, !invalid.is_empty()));
+    pass.report(Aspect::ReleaseAccepted, accepted(status, rollout));
+    let failures = update_failures(status, before, rollout);
+    pass.report(Aspect::ReleaseApplied, applied(status, rollout, &failures));
+    pass.report(Aspect::Progressing, progressing(noun, status, rollout, &failures, !invalid.is_empty()));
     pass.report(Aspect::Failing, failing(&failures).unwrap_or_else(Verdict::ok));
     match invalid {
         [] => pass.clear(Problem::Invalid),
@@ -111,7 +111,7 @@ pub(crate) fn conditions(
             pass.raise(Problem::UpdatesLeftOut, reason!("NotStorable"), message);
         }
     }
-    match concerns(work) {
+    match concerns(rollout) {
         [] => pass.clear(Problem::UpdateConcerns),
         some => {
             let message = format!("Overridden by asking for the update:\n* {}", some.join("\n* "));
@@ -122,10 +122,10 @@ pub(crate) fn conditions(
 }
 
 /// What preparing found against the update that is being carried out.
-fn concerns(work: &Work) -> &[String] {
-    match work {
-        Work::Accepted { prepared, .. } | Work::Applying { prepared, .. } => &prepared.overridden,
-        Work::Idle | Work::Preparing { .. } | Work::NotAccepted { .. } | Work::Done { .. } => &[],
+fn concerns(rollout: &Rollout) -> &[String] {
+    match rollout {
+        Rollout::Accepted { prepared, .. } | Rollout::Applying { prepared, .. } => &prepared.overridden,
+        _ => &[],
     }
 }
 
@@ -144,9 +144,9 @@ fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
             None => Verdict::ok(),
         },
         Retrieval::NotYet => Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been asked yet."),
-        Retrieval::Failed { trouble, known } => {
+        Retrieval::Failed { error, known } => {
             let known = known.map(|at| format!(" What is shown is what it said at {at}.")).unwrap_or_default();
-            Verdict::bad(trouble.reason.clone(), format!("{}{known}", trouble.message))
+            Verdict::bad(error.reason.clone(), format!("{}{known}", error.message))
         }
     }
 }
@@ -166,7 +166,7 @@ fn available(status: &Status) -> Verdict {
     }
 }
 
-fn accepted(status: &Status, work: &Work) -> Verdict {
+fn accepted(status: &Status, rollout: &Rollout) -> Verdict {
     let loaded = |release: &Release| {
         let text = format!(
             "Payload loaded version={:?} image={:?} architecture={:?}",
@@ -176,39 +176,37 @@ fn accepted(status: &Status, work: &Work) -> Verdict {
         );
         Verdict::ok_because(reason!("PayloadLoaded"), text)
     };
-    match work {
-        Work::Preparing { order, step } => {
-            let Release { version, image, .. } = &order.release;
-            let doing = match step {
-                Step::Retrieve => "Retrieving and verifying payload",
-                Step::Load | Step::VerifyVersion => "Loading payload",
-                Step::Preconditions => "Checking preconditions of payload",
-            };
-            Verdict::pending(step_reason(*step), format!("{doing} version={version:?} image={image:?}"))
+    if let Some((request, step)) = rollout.preparation() {
+        let Release { version, image, .. } = &request.release;
+        let doing = match step {
+            Step::Retrieve => "Retrieving and verifying payload",
+            Step::Load | Step::VerifyVersion => "Loading payload",
+            Step::Preconditions => "Checking preconditions of payload",
+        };
+        return Verdict::pending(step_reason(step), format!("{doing} version={version:?} image={image:?}"));
+    }
+    if let Some((request, step, why)) = rollout.refusal() {
+        let Release { version, image, .. } = &request.release;
+        let failed = match step {
+            Step::Retrieve => "Retrieving payload failed",
+            Step::Load => "Loading payload failed",
+            Step::VerifyVersion => "Verifying payload failed",
+            Step::Preconditions => "Preconditions failed for payload loaded",
+        };
+        return Verdict::bad(step_reason(step), format!("{failed} version={version:?} image={image:?} failure={why}"));
+    }
+    match rollout {
+        Rollout::Accepted { request, prepared }
+        | Rollout::Applying { request, prepared, .. }
+        | Rollout::Done { request, prepared, .. } => {
+            loaded(&Release { version: prepared.version.clone(), ..request.release.clone() })
         }
-        Work::NotAccepted { order, step, why } => {
-            let Release { version, image, .. } = &order.release;
-            let failed = match step {
-                Step::Retrieve => "Retrieving payload failed",
-                Step::Load => "Loading payload failed",
-                Step::VerifyVersion => "Verifying payload failed",
-                Step::Preconditions => "Preconditions failed for payload loaded",
-            };
-            Verdict::bad(step_reason(*step), format!("{failed} version={version:?} image={image:?} failure={why}"))
-        }
-        Work::Accepted { order, prepared }
-        | Work::Applying { order, prepared, .. }
-        | Work::Done { order, prepared, .. } => {
-            loaded(&Release { version: prepared.version.clone(), ..order.release.clone() })
-        }
-        Work::Idle if status.history.is_empty() => {
-            Verdict::pending(reason!("NoRelease"), "No release has been asked for yet.")
-        }
-        Work::Idle => loaded(&status.desired),
+        _ if status.history.is_empty() => Verdict::pending(reason!("NoRelease"), "No release has been asked for yet."),
+        _ => loaded(&status.desired),
     }
 }
 
-fn applied(status: &Status, work: &Work, failures: &[Failure]) -> Verdict {
+fn applied(status: &Status, rollout: &Rollout, failures: &[Failure]) -> Verdict {
     if let Some(failing) = failing(failures) {
         return failing;
     }
@@ -220,8 +218,8 @@ fn applied(status: &Status, work: &Work, failures: &[Failure]) -> Verdict {
             Verdict::ok_because(reason!("ReleaseApplied"), done)
         }
         Some(entry) => {
-            let text = match work {
-                Work::Applying { prepared, progress, .. } => working(&prepared.version, progress),
+            let text = match rollout {
+                Rollout::Applying { prepared, progress, .. } => working(&prepared.version, progress),
                 _ => format!("Working towards {}", name(&entry.version, &entry.image)),
             };
             Verdict::pending(reason!("Updating"), text)
@@ -233,7 +231,7 @@ fn step_reason(step: Step) -> Reason {
     Reason::sanitize(step.reason(), reason!("RetrievePayload"))
 }
 
-fn progressing(noun: &str, status: &Status, work: &Work, failures: &[Failure], invalid: bool) -> Verdict {
+fn progressing(noun: &str, status: &Status, rollout: &Rollout, failures: &[Failure], invalid: bool) -> Verdict {
     let version = |release: &Release| {
         if release.version.is_empty() { release.image.clone() } else { release.version.clone() }
     };
@@ -245,16 +243,16 @@ fn progressing(noun: &str, status: &Status, work: &Work, failures: &[Failure], i
         };
         Verdict::ok_because(reason!("Updating"), format!("Unable to apply {towards}: {text}"))
     };
-    match work {
-        Work::Applying { prepared, progress, .. } if failures.is_empty() => {
+    match rollout {
+        Rollout::Applying { prepared, progress, .. } if failures.is_empty() => {
             Verdict::ok_because(reason!("Updating"), working(&prepared.version, progress))
         }
-        Work::Applying { prepared, progress, .. } => unable(&prepared.version, progress.failed),
+        Rollout::Applying { prepared, progress, .. } => unable(&prepared.version, progress.failed),
         _ if !failures.is_empty() => unable(&current, failures.len()),
-        Work::Accepted { prepared, .. } => {
+        Rollout::Accepted { prepared, .. } => {
             Verdict::ok_because(reason!("Updating"), format!("Working towards {}", prepared.version))
         }
-        _ if status.history.first().is_some_and(|entry| entry.completion_time.is_none()) => {
+        _ if status.open_entry().is_some() => {
             Verdict::ok_because(reason!("Updating"), format!("Working towards {current}"))
         }
         _ if invalid => Verdict::bad(
@@ -275,13 +273,11 @@ fn working(towards: &str, progress: &Progress) -> String {
 
 /// What keeps the update that was begun from going on. What an earlier process reported counts until this one has
 /// something to say about it: after a restart nothing was observed yet.
-fn update_failures(status: &Status, before: &Conditions, work: &Work) -> Vec<Failure> {
-    match work {
-        Work::Applying { progress, .. } => progress.failures.clone(),
-        Work::Done { .. } => Vec::new(),
-        Work::Idle | Work::Preparing { .. } | Work::NotAccepted { .. } | Work::Accepted { .. } => {
-            reported_failures(&status.history, before)
-        }
+fn update_failures(status: &Status, before: &Conditions, rollout: &Rollout) -> Vec<Failure> {
+    match rollout {
+        Rollout::Applying { progress, .. } => progress.failures.clone(),
+        Rollout::Done { .. } => Vec::new(),
+        _ => reported_failures(status, before),
     }
 }
 

@@ -8,10 +8,10 @@
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
 
-use crate::api::{MULTI, RECOMMENDED, Release, Spec, Status, UpdateHistory, UpdateState};
+use crate::api::{MULTI, RECOMMENDED, Release, Spec, Status, UpdateHistory, same_image};
 use crate::architecture::{MultiRelease, changes_architecture, wants_multi};
 use crate::downgrade::CurrentRelease;
-use crate::work::Order;
+use crate::rollout::UpdateRequest;
 
 /// What is to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub enum DesiredUpdate {
     /// Nothing beyond what is there.
     Keep,
     /// The update that was begun goes on.
-    GoOn(Order),
+    Continue(UpdateRequest),
     /// An update begins.
-    Begin(Order),
+    Begin(UpdateRequest),
     /// What is asked for is not an update.
     Invalid(String),
     /// The update service has to say first which release is meant.
     Unresolved {
         /// The release as far as it is known: without its image.
-        order: Order,
+        request: UpdateRequest,
         /// Why the service has not said it; nothing while it is being asked.
         why: Option<String>,
     },
@@ -36,9 +36,10 @@ pub enum DesiredUpdate {
 /// What is asked for. `multi` counts only if the spec asks for a change of the architecture.
 pub fn desired_update(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> DesiredUpdate {
     let newest = status.history.first();
-    let begun = newest.filter(|entry| entry.state == UpdateState::Partial && entry.completion_time.is_none());
-    let go_on = |force: bool| match begun {
-        Some(entry) => DesiredUpdate::GoOn(Order { release: pinned(entry, &status.desired), force }),
+    let go_on = |force: bool| match status.open_entry() {
+        Some(entry) => {
+            DesiredUpdate::Continue(UpdateRequest { release: pinned(entry, &status.desired), force, resumes: true })
+        }
         None => DesiredUpdate::Keep,
     };
     let Some(update) = spec.desired_update.as_ref() else { return go_on(false) };
@@ -52,15 +53,15 @@ pub fn desired_update(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> 
         return go_on(update.force);
     }
     if changes_architecture(spec, status) && version == status.desired.version {
-        let order = |release: Release| Order { release, force: update.force };
+        let request = |release: Release| UpdateRequest { release, force: update.force, resumes: false };
         let asked = || {
             let (architecture, version) = (Some(MULTI.to_owned()), version.to_owned());
-            order(Release { architecture, version, ..Release::default() })
+            request(Release { architecture, version, ..Release::default() })
         };
         return match multi {
-            MultiRelease::Found(release) => DesiredUpdate::Begin(order(release.clone())),
-            MultiRelease::Pending => DesiredUpdate::Unresolved { order: asked(), why: None },
-            MultiRelease::Unavailable(why) => DesiredUpdate::Unresolved { order: asked(), why: Some(why.to_owned()) },
+            MultiRelease::Found(release) => DesiredUpdate::Begin(request(release.clone())),
+            MultiRelease::Pending => DesiredUpdate::Unresolved { request: asked(), why: None },
+            MultiRelease::Unavailable(why) => DesiredUpdate::Unresolved { request: asked(), why: Some(why.to_owned()) },
         };
     }
     if newest.is_some_and(|entry| is(entry, version, image)) {
@@ -76,7 +77,7 @@ pub fn desired_update(spec: &Spec, status: &Status, multi: MultiRelease<'_>) -> 
         Some(why) if !update.force => {
             DesiredUpdate::Invalid(format!("spec.desiredUpdate: Invalid value: {:?}: {why}", release.version))
         }
-        _ => DesiredUpdate::Begin(Order { release, force: update.force }),
+        _ => DesiredUpdate::Begin(UpdateRequest { release, force: update.force, resumes: false }),
     }
 }
 
@@ -107,12 +108,6 @@ fn pinned(entry: &UpdateHistory, desired: &Release) -> Release {
     } else {
         Release { version: entry.version.clone(), image: entry.image.clone(), ..Release::default() }
     }
-}
-
-/// Two names of one release: the same text, or the same digest at another registry.
-pub fn same_image(one: &str, other: &str) -> bool {
-    let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
-    one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
 }
 
 fn resolve(spec: &Spec, version: &str, image: &str, status: &Status) -> Result<Release, String> {

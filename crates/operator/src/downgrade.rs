@@ -6,8 +6,7 @@
 
 use clearway_core::Version;
 
-use crate::api::{Status, UpdateHistory, UpdateState};
-use crate::desired_update::same_image;
+use crate::api::{Status, UpdateHistory, UpdateState, same_image};
 
 /// The present release, and the one before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -24,8 +24,8 @@ use crate::carry_out::{self, Worker};
 use crate::heartbeat::Heartbeat;
 use crate::metrics_store::MetricsStore;
 use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
+use crate::rollout::{Rollout, UpdateRequest};
 use crate::shape::Shape;
-use crate::work::{Order, Work};
 
 /// How often what could not be begun is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -67,22 +67,22 @@ pub struct ObjectReport {
     /// How often each condition changed its status since the start.
     pub transitions: Arc<BTreeMap<String, u64>>,
     /// How far an update is.
-    pub work: Work,
+    pub rollout: Rollout,
     /// The last assessment, with all its proofs.
     pub assessment: Option<Arc<Assessment>>,
 }
 
 impl PartialEq for ObjectReport {
     fn eq(&self, other: &Self) -> bool {
-        let ObjectReport { object, retrieved_at, counts, transitions, work, assessment } = self;
+        let ObjectReport { object, retrieved_at, counts, transitions, rollout, assessment } = self;
         let same = match (assessment, &other.assessment) {
             (None, None) => true,
             // One that was made again is shown again; comparing all proofs would cost more.
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         };
-        let others = (&other.object, &other.retrieved_at, &other.counts, &other.transitions, &other.work);
-        same && (object, retrieved_at, counts, transitions, work) == others
+        let others = (&other.object, &other.retrieved_at, &other.counts, &other.transitions, &other.rollout);
+        same && (object, retrieved_at, counts, transitions, rollout) == others
     }
 }
 
@@ -98,13 +98,13 @@ pub async fn drive<S: Store>(
     told: watch::Sender<LatestReport>,
 ) {
     let (report, inputs) = mpsc::channel(WAITING);
-    let (worker, mut work) = Worker::new(tools.updates.clone(), tools.carry_out.clone());
+    let (worker, mut rollout) = Worker::new(tools.updates.clone(), tools.carry_out.clone());
     let told_of_work = report.clone();
     let hear = async move {
         // Only the newest counts: what is between two looks is over.
-        while work.changed().await.is_ok() {
-            let work = work.borrow_and_update().clone();
-            if told_of_work.send(Input::Work(work)).await.is_err() {
+        while rollout.changed().await.is_ok() {
+            let rollout = rollout.borrow_and_update().clone();
+            if told_of_work.send(Input::Rollout(rollout)).await.is_err() {
                 return;
             }
         }
@@ -165,7 +165,7 @@ impl<S: Store> Driver<S> {
     /// Recalls what was kept and starts to follow the object.
     async fn begin(&mut self) {
         if let Some(kept) = self.recall().await {
-            self.step(Input::Remembered(Box::new(kept)));
+            self.step(Input::Cached(Box::new(kept)));
         }
         // The shape comes first: a status that is held against nothing might be refused.
         let shape = self.shape().await;
@@ -291,7 +291,7 @@ impl<S: Store> Driver<S> {
                 retrieved_at: reconciler.retrieved_at(),
                 counts: reconciler.counts(),
                 transitions: reconciler.transitions(),
-                work: reconciler.work().clone(),
+                rollout: reconciler.rollout().clone(),
                 assessment: reconciler.assessment().cloned(),
             };
             let changed = told.as_ref() != Some(&next);
@@ -301,20 +301,20 @@ impl<S: Store> Driver<S> {
     }
 
     /// What is asked for, with what its carrying out depends on.
-    fn task(&self, order: Order) -> Option<carry_out::Task> {
-        Some(carry_out::Task::new(order, self.reconciler.object()?, self.reconciler.raw()?))
+    fn task(&self, request: UpdateRequest) -> Option<carry_out::Task> {
+        Some(carry_out::Task::new(request, self.reconciler.object()?, self.reconciler.raw()?))
     }
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Stop => self.worker.stop(),
-            Effect::Prepare(order) => {
-                if let Some(task) = self.task(order) {
+            Effect::Prepare(request) => {
+                if let Some(task) = self.task(request) {
                     self.worker.prepare(task);
                 }
             }
-            Effect::Apply(order, prepared) => {
-                if let Some(task) = self.task(order) {
+            Effect::Apply(request, prepared) => {
+                if let Some(task) = self.task(request) {
                     self.worker.apply(task, prepared);
                 }
             }

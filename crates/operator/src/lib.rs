@@ -28,7 +28,7 @@ mod other_operator;
 pub mod preflight;
 pub mod recommendations;
 pub mod reconciler;
+pub mod rollout;
 pub mod shape;
 mod status;
 pub mod upstream_request;
-pub mod work;

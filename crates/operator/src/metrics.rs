@@ -18,7 +18,7 @@ use prometheus_client::registry::Registry;
 use crate::api::{UpdateState, VersionObject};
 use crate::driver::ObjectReport;
 use crate::reconciler::Counts;
-use crate::work::Work;
+use crate::rollout::Rollout;
 
 /// Labels of a series.
 type Labels = Vec<(&'static str, String)>;
@@ -107,7 +107,7 @@ fn gauges(objects: &[(VersionObject, &ObjectReport)]) -> Vec<Family> {
             let changes = i64::try_from(*changes).unwrap_or(i64::MAX);
             transitions.add(own(vec![("condition", condition.clone())]), changes);
         }
-        if let Work::Applying { prepared, progress, .. } = &shown.work {
+        if let Rollout::Applying { prepared, progress, .. } = &shown.rollout {
             let version = || ("version", prepared.version.clone());
             let label = |kind: &str| own(vec![version(), ("type", kind.to_owned())]);
             errors.add(own(vec![version()]), count(progress.failed));
@@ -146,7 +146,7 @@ fn versions(family: &mut Family, object: &VersionObject, of_object: &[(&'static 
         add("current", &entry.version, &entry.image, "", entry.completion_time);
         add("completed", &entry.version, &entry.image, "", entry.completion_time);
     }
-    if let Some(newest) = history.first().filter(|entry| entry.completion_time.is_none()) {
+    if let Some(newest) = status.open_entry() {
         let from = completed.map(|entry| entry.version.as_str()).unwrap_or_default();
         add("desired", &newest.version, &newest.image, from, Some(newest.started_time));
         add("updating", &newest.version, &newest.image, from, Some(newest.started_time));
@@ -219,7 +219,7 @@ impl Collector for Counters {
 mod tests {
     use super::*;
     use crate::api::Release;
-    use crate::work::{Failure, Order, Prepared, Progress};
+    use crate::rollout::{Failure, Prepared, Progress, UpdateRequest};
     use serde_json::json;
     use std::collections::BTreeMap;
     use std::sync::Arc;
@@ -252,7 +252,7 @@ mod tests {
             retrieved_at: Timestamp::from_seconds(7).ok(),
             counts,
             transitions,
-            work: Work::Idle,
+            rollout: Rollout::Idle,
             assessment: None,
         };
 
@@ -287,14 +287,18 @@ mod tests {
         let progress = Progress { done: 1, total: 40, ..Progress::default() };
         let progress = progress.with_failures((0..25).map(failure).collect());
         assert_eq!(progress.failures.len(), 11);
-        let order = Order { release: Release { image: "i".into(), ..Release::default() }, force: false };
+        let request = UpdateRequest {
+            release: Release { image: "i".into(), ..Release::default() },
+            force: false,
+            resumes: false,
+        };
         let prepared = Prepared { version: "1.0.1".into(), ..Prepared::default() };
         let shown = ObjectReport {
             object: Arc::new(object),
             retrieved_at: None,
             counts: Counts::default(),
             transitions: Arc::default(),
-            work: Work::Applying { order, prepared, progress },
+            rollout: Rollout::Applying { request, prepared, progress },
             assessment: None,
         };
         let text = text(&[shown], true);

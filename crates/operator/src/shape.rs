@@ -11,8 +11,7 @@ use clearway_conditions::model::KeptFields;
 use clearway_schema::SchemaError;
 use serde_json::{Value, json};
 
-use crate::api::{Kind, Status};
-use crate::desired_update::same_image;
+use crate::api::{Kind, Status, same_image};
 
 /// Conditional updates that are stored at most, as the API has it.
 const MOST: usize = 500;

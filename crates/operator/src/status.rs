@@ -7,16 +7,16 @@ use clearway_conditions::model::Generation;
 use clearway_core::Timestamp;
 use serde_json::Value;
 
-use crate::api::{Release, Spec, Status, UpdateState, VersionObject};
+use crate::api::{Release, Spec, Status, VersionObject};
 use crate::architecture::changes_architecture;
 use crate::conditions::{self, Retrieval, Sayings};
-use crate::desired_update::{accepted_risks, same_image};
+use crate::desired_update::accepted_risks;
 use crate::history;
 use crate::knowledge::Knowledge;
 use crate::recommendations::{Recommendations, recommendations};
 use crate::reconciler::{ObjectRecords, Settings};
+use crate::rollout::Rollout;
 use crate::shape::Shape;
-use crate::work::Work;
 
 /// What is known.
 pub(crate) struct Known<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct Known<'a> {
     /// Whether the former is current.
     pub(crate) retrieval: Retrieval<'a>,
     /// How far an update is.
-    pub(crate) work: &'a Work,
+    pub(crate) rollout: &'a Rollout,
     /// What is wrong with the spec.
     pub(crate) invalid: &'a [String],
 }
@@ -57,7 +57,7 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
     let before = object.status.clone().unwrap_or_default();
     let generation = Generation::new(object.metadata.generation.unwrap_or(1)).unwrap_or(Generation::FIRST);
     let mut status = Status { observed_generation: object.metadata.generation.unwrap_or(0), ..before.clone() };
-    move_on(&mut status, object, known.work, now);
+    move_on(&mut status, object, known.rollout, now);
     let assessment = known.knowledge.map(|knowledge| knowledge.plan.assess(&known.evidence, now));
     let lists = match known.knowledge.zip(assessment.as_ref()) {
         // Until the architecture was changed, that is the only update.
@@ -87,7 +87,7 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         status: &status,
         invalid: known.invalid,
         retrieval: known.retrieval,
-        work: known.work,
+        rollout: known.rollout,
         left_out: &left_out,
     };
     status.conditions = conditions::conditions(&sayings, &before.conditions, shape.kept_fields(), generation, now);
@@ -100,18 +100,11 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
 }
 
 /// Writes into the history what an update came to.
-fn move_on(status: &mut Status, object: &VersionObject, work: &Work, now: Timestamp) {
-    let is_open = |status: &Status, release: &Release| {
-        status.history.first().is_some_and(|entry| {
-            entry.completion_time.is_none()
-                && entry.state == UpdateState::Partial
-                && same_image(&entry.image, &release.image)
-        })
-    };
-    match work {
-        Work::Accepted { order, prepared } => {
-            let release = Release { version: prepared.version.clone(), ..order.release.clone() };
-            if is_open(status, &release) {
+fn move_on(status: &mut Status, object: &VersionObject, rollout: &Rollout, now: Timestamp) {
+    match rollout {
+        Rollout::Accepted { request, prepared } => {
+            let release = Release { version: prepared.version.clone(), ..request.release.clone() };
+            if status.open_entry_for(&release.image).is_some() {
                 if let Some(entry) = status.history.first_mut() {
                     entry.verified |= prepared.verified;
                     entry.version.clone_from(&release.version);
@@ -125,7 +118,7 @@ fn move_on(status: &mut Status, object: &VersionObject, work: &Work, now: Timest
             status.version_hash.clone_from(&prepared.hash);
             status.desired = release;
         }
-        Work::Done { order, at, prepared } if is_open(status, &order.release) => {
+        Rollout::Done { request, at, prepared } if status.open_entry_for(&request.release.image).is_some() => {
             history::complete(&mut status.history, *at);
             status.version_hash.clone_from(&prepared.hash);
         }

@@ -2,9 +2,8 @@
 //! object at the same time neither disturbs them nor is disturbed.
 
 use anyhow::{Context as _, Result};
-use clearway_operator::api::{MULTI, Update, UpdateState};
+use clearway_operator::api::{MULTI, Update, same_image};
 use clearway_operator::architecture::is_multi;
-use clearway_operator::desired_update::same_image;
 use clearway_operator::reconciler::RE_EVALUATE;
 use clearway_sources::clock;
 use clearway_sources::store::{Part, Store};
@@ -170,8 +169,8 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
             }
         },
     )?;
-    let open = found.status.history.first().filter(|entry| entry.state == UpdateState::Partial);
-    if is_there && open.is_some_and(|entry| entry.completion_time.is_none()) {
+    let open = found.status.open_entry();
+    if is_there && open.is_some() {
         output::print_note!("the update that was begun goes on; ask for another version with --to to go elsewhere");
     }
     Ok(Exit::Yes)

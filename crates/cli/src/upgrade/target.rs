@@ -6,9 +6,8 @@
 
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
-use clearway_operator::api::{Status, UpdateState};
+use clearway_operator::api::{Status, UpdateState, same_image};
 use clearway_operator::architecture::is_multi;
-use clearway_operator::desired_update::same_image;
 use clearway_operator::downgrade::CurrentRelease;
 use clearway_sources::oci::Image;
 

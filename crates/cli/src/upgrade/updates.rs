@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
-use clearway_operator::api::{ConditionalUpdate, RECOMMENDED, Release, Status};
-use clearway_operator::desired_update::same_image;
+use clearway_operator::api::{ConditionalUpdate, RECOMMENDED, Release, Status, same_image};
 
 use super::words::Statement;
 

@@ -95,6 +95,12 @@ pub struct AcceptRisk {
     pub name: String,
 }
 
+/// Two names of one release: the same text, or the same digest at another registry.
+pub fn same_image(one: &str, other: &str) -> bool {
+    let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
+    one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
+}
+
 impl Read for Release {
     fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
         Ok(Release {

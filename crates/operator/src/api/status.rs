@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::conditional::ConditionalUpdate;
 use super::read::{Fields, Read};
-use super::release::Release;
+use super::release::{Release, same_image};
 use super::schema;
 
 /// What there is: the release that is being kept or brought about, what came before it, and what may come next.
@@ -123,6 +123,25 @@ pub(super) fn is_empty(conditions: &Conditions) -> bool {
 /// OpenShift's clients expect the field, and `null` where there is nothing.
 fn null_if_empty<S: Serializer>(list: &[Release], serializer: S) -> Result<S::Ok, S::Error> {
     if list.is_empty() { serializer.serialize_none() } else { list.serialize(serializer) }
+}
+
+impl Status {
+    /// The update that was begun and is neither complete nor given up: the newest entry of the history, if it is open.
+    pub fn open_entry(&self) -> Option<&UpdateHistory> {
+        self.history.first().filter(|entry| entry.is_open())
+    }
+
+    /// The same, if it is about the release with this image.
+    pub fn open_entry_for(&self, image: &str) -> Option<&UpdateHistory> {
+        self.open_entry().filter(|entry| same_image(&entry.image, image))
+    }
+}
+
+impl UpdateHistory {
+    /// Whether the update was begun and has not ended.
+    pub fn is_open(&self) -> bool {
+        self.state == UpdateState::Partial && self.completion_time.is_none()
+    }
 }
 
 impl UpdateState {

@@ -15,7 +15,7 @@ use super::apply_object::{Before, Hindered, Left, Means, failure};
 use super::ledger::{Item, Ledger, Standing};
 use super::owner::identity;
 use super::{Settings, Task, side_by_side};
-use crate::work::{Prepared, Progress, Work};
+use crate::rollout::{Prepared, Progress, Rollout};
 
 /// Brings a release about, and says when. It goes on until that is done; dropping it stops it where it is.
 pub async fn apply<S: Store>(
@@ -24,7 +24,7 @@ pub async fn apply<S: Store>(
     task: &Task,
     prepared: &Prepared,
     payload: &Payload,
-    report: &watch::Sender<Work>,
+    report: &watch::Sender<Rollout>,
 ) -> Timestamp {
     let stages = payload.stages();
     let course = Course {
@@ -45,7 +45,7 @@ pub async fn apply<S: Store>(
     }
     course.prune().await;
     let at = settings.clock.now();
-    report.send_replace(Work::Done { order: task.order.clone(), prepared: prepared.clone(), at });
+    report.send_replace(Rollout::Done { request: task.request.clone(), prepared: prepared.clone(), at });
     at
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Course<'a, S> {
     pub(super) means: Means<'a, S>,
     ledger: Mutex<Ledger<'a>>,
     prepared: &'a Prepared,
-    report: &'a watch::Sender<Work>,
+    report: &'a watch::Sender<Rollout>,
 }
 
 impl<'a, S: Store> Course<'a, S> {
@@ -97,8 +97,8 @@ impl<'a, S: Store> Course<'a, S> {
     /// Goes through the objects of a component in their order, up to the first that cannot be applied.
     async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
         for place in lane {
-            let Some(work) = self.take(place) else { break };
-            let (manifest, id, standing, before) = match work {
+            let Some(taken) = self.take(place) else { break };
+            let (manifest, id, standing, before) = match taken {
                 Taken::NotDue { applied: true } => continue,
                 Taken::NotDue { applied: false } => break,
                 Taken::Due { manifest, id, standing, before } => (manifest, id, standing, before),
@@ -182,11 +182,12 @@ impl<'a, S: Store> Course<'a, S> {
     pub(super) fn tell(&self) {
         let Settings { pace, clock, .. } = self.means.settings;
         let progress: Progress = self.ledger().progress(pace, clock.now());
-        let work = Work::Applying { order: self.means.task.order.clone(), prepared: self.prepared.clone(), progress };
+        let rollout =
+            Rollout::Applying { request: self.means.task.request.clone(), prepared: self.prepared.clone(), progress };
         self.report.send_if_modified(|said| {
-            let news = *said != work;
+            let news = *said != rollout;
             if news {
-                *said = work;
+                *said = rollout;
             }
             news
         });

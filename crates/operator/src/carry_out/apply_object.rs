@@ -11,7 +11,7 @@ use super::judge::{expected, judge, promises_conditions, with_its_pods};
 use super::ledger::{Given, told};
 use super::observed_health::ObservedHealth;
 use super::{MANAGER, Settings, Task};
-use crate::work::Failure;
+use crate::rollout::Failure;
 
 /// Looks at an object on its way before its pods are looked at too.
 pub(super) const LOOKS: u32 = 2;

@@ -23,7 +23,7 @@ use super::observed_health::ObservedHealth;
 use super::owner::{identity, identity_of};
 use super::prune::{Appliers, orphans};
 use super::{Pace, Settings, Task, key, render, side_by_side, write_rendered};
-use crate::work::{Failure, Prepared, Progress, Work};
+use crate::rollout::{Failure, Prepared, Progress, Rollout};
 
 /// Names of what is waited for that are told.
 const NAMED: usize = 5;
@@ -55,7 +55,7 @@ pub(super) async fn hand_over<S: Store>(
     prepared: &Prepared,
     payload: &Payload,
     directory: &Path,
-    report: &watch::Sender<Work>,
+    report: &watch::Sender<Rollout>,
 ) -> Timestamp {
     let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
     stays.extend(task.unmanaged.iter().cloned());
@@ -98,13 +98,13 @@ pub(super) async fn hand_over<S: Store>(
         let progress = Progress { done, total, waiting_on, ..Progress::default() }.with_failures(failures);
         if progress.waiting_on.is_empty() && progress.failed == 0 {
             let at = settings.clock.now();
-            report.send_replace(Work::Done { order: task.order.clone(), prepared: prepared.clone(), at });
+            report.send_replace(Rollout::Done { request: task.request.clone(), prepared: prepared.clone(), at });
             return at;
         }
-        let work = Work::Applying { order: task.order.clone(), prepared: prepared.clone(), progress };
+        let rollout = Rollout::Applying { request: task.request.clone(), prepared: prepared.clone(), progress };
         let news = report.send_if_modified(|said| {
-            let news = *said != work;
-            *said = work;
+            let news = *said != rollout;
+            *said = rollout;
             news
         });
         looks = if news { 0 } else { looks + 1 };

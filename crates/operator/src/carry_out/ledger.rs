@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Pace;
 use super::observed_health::ObservedHealth;
-use crate::work::{Failure, Progress};
+use crate::rollout::{Failure, Progress};
 
 /// Objects that are named while they are waited for.
 const NAMED: usize = 3;

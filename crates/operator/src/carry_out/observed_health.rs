@@ -12,7 +12,7 @@ use clearway_core::{Timestamp, humanize};
 
 use super::Pace;
 use super::ledger::told;
-use crate::work::Failure;
+use crate::rollout::Failure;
 
 /// The reason of an object that is neither healthy nor failed for too long.
 const TAKES_TOO_LONG: &str = "TakesTooLong";

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::retrieve::{Refusal, Retrieved, retrieve};
 use super::{Settings, Task, Veto, identity};
 use crate::preflight::{self, Finding, View};
-use crate::work::{Prepared, Step, Work};
+use crate::rollout::{Prepared, Rollout, Step};
 
 /// Findings that are recorded with an update; a hundred broken workloads need no hundred sentences.
 const RECORDED: usize = 20;
@@ -18,23 +18,23 @@ pub async fn prepare<S: Store>(
     store: &S,
     settings: &Settings,
     task: &Task,
-    report: &watch::Sender<Work>,
+    report: &watch::Sender<Rollout>,
 ) -> (Prepared, Payload) {
-    let order = || task.order.clone();
+    let request = || task.request.clone();
     let mut refused: Option<(bool, u32)> = None;
     loop {
         let first = refused.is_none();
         let at = |step| {
             // Once it was refused, that stands until something else comes of it.
             if first {
-                report.send_replace(Work::Preparing { order: order(), step });
+                report.send_replace(Rollout::Preparing { request: request(), step });
             }
         };
         match attempt(store, settings, task, at).await {
             Ok(ready) => return ready,
             Err(Refusal { step, why, passing }) => {
                 tracing::warn!(step = step.reason(), why, "the release is not accepted");
-                report.send_replace(Work::NotAccepted { order: order(), step, why });
+                report.send_replace(Rollout::NotAccepted { request: request(), step, why });
                 let times = refused.filter(|(before, _)| *before == passing).map_or(0, |(_, times)| times);
                 let times = times.saturating_add(1);
                 refused = Some((passing, times));
@@ -53,8 +53,8 @@ async fn attempt<S: Store>(
     let Retrieved { payload, hash, verified, mut overridden } = retrieve(settings, task, &mut at).await?;
     if !task.begun {
         at(Step::Preconditions);
-        let downgrade = task.current.downgrade_to(&payload.version().to_string(), &task.order.release.image);
-        if let Some(why) = downgrade.and_then(|downgrade| downgrade.refusal()).filter(|_| !task.order.force) {
+        let downgrade = task.current.downgrade_to(&payload.version().to_string(), &task.request.release.image);
+        if let Some(why) = downgrade.and_then(|downgrade| downgrade.refusal()).filter(|_| !task.request.force) {
             return Err(Refusal::new(Step::Preconditions, why));
         }
         let view = View::collect(store, settings, task, &payload).await.map_err(|error| Refusal {
@@ -77,7 +77,7 @@ async fn attempt<S: Store>(
 /// Why the update does not begin, if an administrator wants findings to hold it up.
 fn veto(settings: &Settings, task: &Task, findings: &[Finding]) -> Option<String> {
     let asked = settings.veto == Veto::WhenBlocking || task.veto == Veto::WhenBlocking;
-    if !asked || task.order.force {
+    if !asked || task.request.force {
         return None;
     }
     let blocking: Vec<String> =

@@ -14,7 +14,7 @@ use super::apply_object::{failure, uid};
 use super::ledger::Trouble;
 use super::owner::{identity, identity_of};
 use super::{Owner, Settings, side_by_side};
-use crate::work::Failure;
+use crate::rollout::Failure;
 
 /// Namespaces that every cluster has.
 const FOR_GOOD: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -151,7 +151,7 @@ impl<S: Store> Course<'_, S> {
             self.remove(leaving.into_iter().filter(|leaving| turn(&leaving.id) == first).collect(), &mut kept).await;
         }
         self.removing(&[], Vec::new());
-        let release = self.means.task.order.name();
+        let release = self.means.task.request.name();
         for (id, why) in kept {
             self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in {release}, but is kept: {why}")).await;
         }

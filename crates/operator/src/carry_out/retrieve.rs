@@ -7,7 +7,7 @@ use clearway_release::{Accepted, Payload, accept};
 use clearway_sources::release::{self, Fetched, Reference, ReleaseError};
 
 use super::{Settings, Task};
-use crate::work::{Order, Step};
+use crate::rollout::{Step, UpdateRequest};
 
 /// A release that was fetched and read.
 pub(super) struct Retrieved {
@@ -40,20 +40,20 @@ impl Refusal {
 /// Fetches a release; `at` hears of each step as it begins.
 pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMut(Step)) -> Result<Retrieved, Refusal> {
     at(Step::Retrieve);
-    let order = &task.order;
+    let request = &task.request;
     let mut overridden = Vec::new();
-    let (reference, wanted) = reference(order)?;
+    let (reference, wanted) = reference(request)?;
     if wanted.is_none() && matches!(reference, Reference::Image(_)) {
         // A tag may mean another release tomorrow, when an interrupted update goes on.
-        if !order.force {
+        if !request.force {
             let why = format!("{reference} names no digest; name the release as NAME@sha256:…, or force the update");
             return Err(Refusal::new(Step::Retrieve, why));
         }
-        overridden.push(waived(order, "its image is named by a tag, which may come to mean another release"));
+        overridden.push(waived(request, "its image is named by a tag, which may come to mean another release"));
     }
     let fetched = release::fetch(&reference, settings.registries(), &settings.limits, wanted.as_ref()).await;
     let fetched = fetched.map_err(|error| Refusal::from(Step::Retrieve, &error))?;
-    let verified = verify(settings, order, &fetched, &mut overridden).await?;
+    let verified = verify(settings, request, &fetched, &mut overridden).await?;
     at(Step::Load);
     let payload = fetched.payload(&settings.selection, &settings.limits);
     let payload = payload.map_err(|error| Refusal::from(Step::Load, &error))?;
@@ -63,7 +63,7 @@ pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMu
         return Err(Refusal::new(Step::Load, why));
     }
     at(Step::VerifyVersion);
-    let (found, asked) = (payload.version().to_string(), &order.release.version);
+    let (found, asked) = (payload.version().to_string(), &request.release.version);
     if !asked.is_empty() && *asked != found {
         let why = format!("release image version {found} does not match the expected upstream version {asked}");
         return Err(Refusal::new(Step::VerifyVersion, why));
@@ -73,8 +73,8 @@ pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMu
 }
 
 /// Where a release is, and the digest it must have. A directory may have one behind its name as images have.
-fn reference(order: &Order) -> Result<(Reference, Option<Digest>), Refusal> {
-    let image = order.release.image.as_str();
+fn reference(request: &UpdateRequest) -> Result<(Reference, Option<Digest>), Refusal> {
+    let image = request.release.image.as_str();
     let refuse = |why: String| Refusal::new(Step::Retrieve, why);
     let wanted = match image.rsplit_once('@') {
         Some((_, digest)) if digest.starts_with("sha256:") => {
@@ -92,7 +92,7 @@ fn reference(order: &Order) -> Result<(Reference, Option<Digest>), Refusal> {
 /// Whether a trusted key signed it. With keys it must have, unless the update is forced.
 async fn verify(
     settings: &Settings,
-    order: &Order,
+    request: &UpdateRequest,
     fetched: &Fetched,
     overridden: &mut Vec<String>,
 ) -> Result<bool, Refusal> {
@@ -101,18 +101,18 @@ async fn verify(
     } else {
         match fetched.verify(&settings.keys, settings.registries()).await {
             Ok(verdict) => Some(verdict),
-            Err(error) if order.force && !error.is_passing() => {
-                overridden.push(waived(order, &error.to_string()));
+            Err(error) if request.force && !error.is_passing() => {
+                overridden.push(waived(request, &error.to_string()));
                 return Ok(false);
             }
             Err(error) => return Err(Refusal::from(Step::Retrieve, &error)),
         }
     };
-    match accept(verdict.as_ref(), order.force) {
+    match accept(verdict.as_ref(), request.force) {
         Ok(Accepted::Verified { .. }) => Ok(true),
         Ok(Accepted::Unchecked) => Ok(false),
         Ok(Accepted::Waived { why }) => {
-            overridden.push(waived(order, &why));
+            overridden.push(waived(request, &why));
             Ok(false)
         }
         Err(refused) => Err(Refusal::new(Step::Retrieve, refused.to_string())),
@@ -120,9 +120,9 @@ async fn verify(
 }
 
 /// The sentence that clients know.
-fn waived(order: &Order, why: &str) -> String {
+fn waived(request: &UpdateRequest, why: &str) -> String {
     format!(
         "Target release version={:?} image={:?} cannot be verified, but continuing anyway because the update was forced: {why}",
-        order.release.version, order.release.image
+        request.release.version, request.release.image
     )
 }

@@ -14,10 +14,9 @@ use clearway_sources::release::{Key, Registries};
 use serde_json::Value;
 
 use super::{Owner, Pace};
-use crate::api::{UpdateState, VersionObject};
-use crate::desired_update::same_image;
+use crate::api::VersionObject;
 use crate::downgrade::CurrentRelease;
-use crate::work::{Failure, Order, reported_failures};
+use crate::rollout::{Failure, UpdateRequest, reported_failures};
 
 /// The annotation of a ClusterVersion or ComponentVersion that asks for a veto of the preflight, with the value `veto`.
 pub const PREFLIGHT: &str = "clearway.dev/preflight";
@@ -69,7 +68,7 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Task {
     /// What is to be brought about.
-    pub order: Order,
+    pub request: UpdateRequest,
     /// The object that asks for it, for Events about it.
     pub about: Value,
     /// Whose everything becomes.
@@ -130,18 +129,12 @@ impl Settings {
 
 impl Task {
     /// What an object asks for; `raw` is the same object as it is stored.
-    pub fn new(order: Order, object: &VersionObject, raw: &Value) -> Self {
+    pub fn new(request: UpdateRequest, object: &VersionObject, raw: &Value) -> Self {
         let unmanaged = object.spec.overrides.iter().filter(|one| one.unmanaged).map(|one| ObjectId {
             group: one.group.clone(),
             kind: one.kind.clone(),
             namespace: one.namespace.clone(),
             name: one.name.clone(),
-        });
-        let newest = object.status.as_ref().and_then(|status| status.history.first());
-        let begun = newest.is_some_and(|entry| {
-            entry.state == UpdateState::Partial
-                && entry.completion_time.is_none()
-                && same_image(&entry.image, &order.release.image)
         });
         let asked = object.metadata.annotations.as_ref().and_then(|all| all.get(PREFLIGHT));
         let veto = if asked.is_some_and(|asked| asked == "veto") { Veto::WhenBlocking } else { Veto::Never };
@@ -150,14 +143,15 @@ impl Task {
             "metadata": {"name": raw["metadata"]["name"], "uid": raw["metadata"]["uid"]},
         });
         let status = object.status.clone().unwrap_or_default();
+        let begun = status.open_entry_for(&request.release.image).is_some();
         Task {
             owner: Owner::of(object),
             unmanaged: unmanaged.collect(),
-            order,
+            request,
             about,
             begun,
             veto,
-            carried: if begun { reported_failures(&status.history, &status.conditions) } else { Vec::new() },
+            carried: if begun { reported_failures(&status, &status.conditions) } else { Vec::new() },
             current: CurrentRelease::of(&status),
         }
     }

@@ -9,14 +9,14 @@ use tokio::task::JoinHandle;
 
 use super::hand_over::hand_over;
 use super::{Settings, Task, apply, prepare};
-use crate::work::{Prepared, Work};
+use crate::rollout::{Prepared, Rollout};
 
 /// Does one thing at a time; what is begun anew ends what was being done.
 #[derive(Debug)]
 pub struct Worker<S> {
     store: S,
     settings: Arc<Settings>,
-    report: Arc<watch::Sender<Work>>,
+    report: Arc<watch::Sender<Rollout>>,
     last: Arc<Mutex<Option<Last>>>,
     running: Option<JoinHandle<()>>,
 }
@@ -30,10 +30,10 @@ struct Last {
 
 impl<S: Store> Worker<S> {
     /// A worker that does nothing yet, and where it says how far it is.
-    pub fn new(store: S, settings: Settings) -> (Self, watch::Receiver<Work>) {
-        let (report, work) = watch::channel(Work::Idle);
+    pub fn new(store: S, settings: Settings) -> (Self, watch::Receiver<Rollout>) {
+        let (report, rollout) = watch::channel(Rollout::Idle);
         let (settings, report) = (Arc::new(settings), Arc::new(report));
-        (Worker { store, settings, report, last: Arc::default(), running: None }, work)
+        (Worker { store, settings, report, last: Arc::default(), running: None }, rollout)
     }
 
     /// Looks at a release.
@@ -46,7 +46,7 @@ impl<S: Store> Worker<S> {
             // The payload is there before anybody hears that the release is accepted.
             let last = Last { hash: prepared.hash.clone(), payload: Arc::new(payload) };
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
-            report.send_replace(Work::Accepted { order: task.order.clone(), prepared });
+            report.send_replace(Rollout::Accepted { request: task.request.clone(), prepared });
         }));
     }
 

@@ -41,11 +41,11 @@ fn asked(desired: &Value, newest: &Value) -> DesiredUpdate {
 fn shown(wish: &DesiredUpdate) -> String {
     match wish {
         DesiredUpdate::Keep => "keep".to_owned(),
-        DesiredUpdate::GoOn(order) => format!("go on {} {}", order.release.version, order.release.image),
-        DesiredUpdate::Begin(order) => format!("begin {} {}", order.release.version, order.release.image),
+        DesiredUpdate::Continue(request) => format!("go on {} {}", request.release.version, request.release.image),
+        DesiredUpdate::Begin(request) => format!("begin {} {}", request.release.version, request.release.image),
         DesiredUpdate::Invalid(why) => format!("invalid {why}"),
-        DesiredUpdate::Unresolved { order, why } => {
-            format!("unresolved {} {}", order.release.version, why.as_deref().unwrap_or("pending"))
+        DesiredUpdate::Unresolved { request, why } => {
+            format!("unresolved {} {}", request.release.version, why.as_deref().unwrap_or("pending"))
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn carry_out<S: Store>(
         }
         Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
-        Effect::Tell(event) => {
+        Effect::Record(event) => {
             let Event { weight, reason, message, .. } = &event;
             match weight {
                 Weight::Normal => tracing::info!(%reason, name = key.name, "{message}"),
@@ -61,7 +61,7 @@ pub(super) async fn carry_out<S: Store>(
             }
             Vec::new()
         }
-        Effect::Keep(kept) => {
+        Effect::Cache(kept) => {
             keep(&kept, tools, kept_key).await;
             Vec::new()
         }
@@ -186,9 +186,9 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
         Ok(stored) => Input::Stored(Ok(Box::new(stored))),
         Err(error @ StoreError::Conflict { .. }) => match tools.store.get(key).await {
             Ok(Some(now)) => Input::Overtaken(Box::new(now)),
-            _ => Input::Stored(Err(error)),
+            _ => Input::Stored(Err(error.to_string())),
         },
-        Err(error) => Input::Stored(Err(error)),
+        Err(error) => Input::Stored(Err(error.to_string())),
     }
 }
 

@@ -11,7 +11,7 @@ use super::*;
 use crate::api::Release;
 use crate::carry_out::{OWNER, Owner, Task, Veto};
 use crate::downgrade::CurrentRelease;
-use crate::work::Order;
+use crate::rollout::UpdateRequest;
 
 fn payload(objects: &[Value]) -> Payload {
     let metadata =
@@ -26,7 +26,7 @@ fn payload(objects: &[Value]) -> Payload {
 
 fn task() -> Task {
     Task {
-        order: Order { release: Release::default(), force: false },
+        request: UpdateRequest { release: Release::default(), force: false, resumes: false },
         about: Value::Null,
         owner: Owner::new("ClusterVersion", "version"),
         begun: false,

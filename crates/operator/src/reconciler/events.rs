@@ -1,116 +1,158 @@
-//! What is told of an object: each once, as an Event and in the log.
+//! Events about an object, each recorded once.
+
+use std::collections::BTreeSet;
 
 use clearway_advice::evidence::{Failure as QueryFailure, FailureClass, Observation};
 use clearway_sources::store::{Event, Weight};
 
-use super::{Effect, MetricsContact, Reconciler};
-use crate::work::{Failure, Order, Progress, Step, Work};
+use super::{Effect, Reconciler};
+use crate::rollout::{Failure, Progress, Rollout, Step, UpdateRequest};
+
+/// Events that are remembered.
+const MAX_RECORDED: usize = 1000;
 
 impl Reconciler {
-    /// Records an event about what is new in `work`, which comes after `self.work`.
-    pub(super) fn tell_of(&mut self, work: &Work, effects: &mut Vec<Effect>) {
-        let first = std::mem::discriminant(work) != std::mem::discriminant(&self.work);
+    /// Records what is new in a state that follows the present one.
+    pub(super) fn record_rollout(&mut self, next: &Rollout, effects: &mut Vec<Effect>) {
+        let first = next.phase() != self.rollout.phase();
+        if let Some((request, step, why)) = next.refusal() {
+            let reason = match step {
+                Step::Retrieve => "RetrievePayloadFailed",
+                Step::Load => "LoadPayloadFailed",
+                Step::VerifyVersion => "VerifyPayloadVersionFailed",
+                Step::Preconditions => "PreconditionBlock",
+            };
+            return self
+                .record(named_event(Weight::Warning, reason, "Release not accepted", request, "", why), effects);
+        }
         let failures;
-        let (order, version, weight, reason, text, why) = match work {
-            Work::Preparing { order, step: Step::Retrieve } if first => {
-                (order, "", Weight::Normal, "RetrievePayload", "Retrieving and verifying payload", "")
+        let (request, version, weight, reason, text, why) = match next {
+            Rollout::Preparing { request, step: Step::Retrieve } | Rollout::Waiting { request, .. } if first => {
+                (request, "", Weight::Normal, "RetrievePayload", "Retrieving and verifying payload", "")
             }
-            Work::NotAccepted { order, step, why } => {
-                let reason = match step {
-                    Step::Retrieve => "RetrievePayloadFailed",
-                    Step::Load => "LoadPayloadFailed",
-                    Step::VerifyVersion => "VerifyPayloadVersionFailed",
-                    Step::Preconditions => "PreconditionBlock",
-                };
-                (order, "", Weight::Warning, reason, "Release not accepted", why.as_str())
+            Rollout::Accepted { request, prepared } if first => {
+                (request, prepared.version.as_str(), Weight::Normal, "PayloadLoaded", "Payload loaded", "")
             }
-            Work::Accepted { order, prepared } if first => {
-                (order, prepared.version.as_str(), Weight::Normal, "PayloadLoaded", "Payload loaded", "")
-            }
-            Work::Applying { order, prepared, progress } => {
+            Rollout::Applying { request, prepared, progress } => {
                 let version = prepared.version.as_str();
                 if first {
-                    let text = if self.resumes { "Update continued" } else { "Update begun" };
-                    let event = named_event(Weight::Normal, "UpdateBegun", text, order, version, "");
-                    self.say(event, effects);
+                    let text = if request.resumes { "Update continued" } else { "Update begun" };
+                    let event = named_event(Weight::Normal, "UpdateBegun", text, request, version, "");
+                    self.record(event, effects);
                 }
-                if !has_new_reason(&self.work, progress) {
+                if !has_new_reason(&self.rollout, progress) {
                     return;
                 }
                 failures = joined(&progress.failures);
-                (order, version, Weight::Warning, "UpdateFailing", "Update failing", failures.as_str())
+                (request, version, Weight::Warning, "UpdateFailing", "Update failing", failures.as_str())
             }
-            Work::Done { order, prepared, .. } if first => {
-                (order, prepared.version.as_str(), Weight::Normal, "UpdateCompleted", "Update completed", "")
+            Rollout::Done { request, prepared, .. } if first => {
+                (request, prepared.version.as_str(), Weight::Normal, "UpdateCompleted", "Update completed", "")
             }
             _ => return,
         };
-        self.say(named_event(weight, reason, text, order, version, why), effects);
+        self.record(named_event(weight, reason, text, request, version, why), effects);
     }
 
-    /// Takes in whether somebody answered a query. What counts is the whole round: one answer is enough.
-    pub(super) fn note_answer(&mut self, result: &Result<Observation<clearway_promql::eval::Value>, QueryFailure>) {
-        match result {
-            Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
-                self.metrics.unreachable.get_or_insert_with(|| failure.message.clone());
+    /// Records when the metrics store stops answering, and when it answers again.
+    pub(super) fn record_metrics_contact(&mut self, effects: &mut Vec<Effect>) {
+        let MetricsContact { answered, unreachable, lost } = std::mem::take(&mut self.evidence.contact);
+        self.evidence.contact.lost = lost;
+        let (event, over) = match unreachable {
+            _ if answered && lost => {
+                let message = "Queries of risks are answered again.";
+                (Event::new(Weight::Normal, "MetricsReachable", message), "MetricsUnreachable")
             }
-            // Whatever else went wrong, somebody answered.
-            _ => self.metrics.answered = true,
-        }
-    }
-
-    /// Tells when the metrics store goes away, and when it is back.
-    pub(super) fn tell_of_metrics(&mut self, effects: &mut Vec<Effect>) {
-        let MetricsContact { answered, unreachable, away } = std::mem::take(&mut self.metrics);
-        self.metrics.away = away;
-        match unreachable {
-            _ if answered => {
-                if away {
-                    self.say(
-                        Event::new(Weight::Normal, "MetricsReachable", "Queries of risks are answered again."),
-                        effects,
-                    );
-                    self.metrics.away = false;
-                }
-            }
-            Some(why) if !away => {
+            Some(why) if !answered && !lost => {
                 let message = format!("Queries of risks get no answer: {why}");
-                self.say(Event::new(Weight::Warning, "MetricsUnreachable", message), effects);
-                self.metrics.away = true;
+                (Event::new(Weight::Warning, "MetricsUnreachable", message), "MetricsReachable")
             }
             _ => return,
-        }
-        // So that the other is said again when it happens again.
-        let over = if self.metrics.away { "MetricsReachable" } else { "MetricsUnreachable" };
-        self.said.retain(|said| !said.starts_with(&format!("{over}\n")));
+        };
+        self.evidence.contact.lost = !lost;
+        self.record(event, effects);
+        // So that the other is recorded again when it happens again.
+        self.events.forget(over);
     }
 
-    /// Says something once until something else is said under the same word.
-    pub(super) fn say(&mut self, event: Event, effects: &mut Vec<Effect>) {
-        let Event { reason, message, release, .. } = &event;
-        let key = format!("{reason}\n{}\n{message}", release.as_deref().unwrap_or_default());
-        if self.said.contains(&key) {
-            return;
+    /// Records an event, unless it is the last one of its reason.
+    pub(super) fn record(&mut self, event: Event, effects: &mut Vec<Effect>) {
+        effects.extend(self.events.if_new(event).map(Effect::Record));
+    }
+}
+
+/// Whether the metrics store answers. What counts is the whole round: one answer is enough.
+#[derive(Debug, Default)]
+pub(super) struct MetricsContact {
+    /// Whether a query of the present round was answered.
+    answered: bool,
+    /// Why one of them was not.
+    unreachable: Option<String>,
+    /// Whether none was in the last round.
+    lost: bool,
+}
+
+impl MetricsContact {
+    /// Takes the answer of one query.
+    pub(super) fn answered(&mut self, result: &Result<Observation<clearway_promql::eval::Value>, QueryFailure>) {
+        match result {
+            Err(failure) if matches!(failure.class, FailureClass::Unreachable | FailureClass::Unauthorized) => {
+                self.unreachable.get_or_insert_with(|| failure.message.clone());
+            }
+            // Whatever else went wrong, somebody answered.
+            _ => self.answered = true,
         }
-        self.said.retain(|said| !said.starts_with(&format!("{reason}\n")));
-        self.said.insert(key);
-        effects.push(Effect::Tell(event));
+    }
+}
+
+/// Recently recorded events, for deduplication: reason, release and message, a line each.
+#[derive(Debug, Default)]
+pub(super) struct RecordedEvents(BTreeSet<String>);
+
+impl RecordedEvents {
+    /// The event, unless the last one of its reason said the same.
+    fn if_new(&mut self, event: Event) -> Option<Event> {
+        let key = RecordedEvents::key(&event);
+        if self.0.contains(&key) {
+            return None;
+        }
+        self.forget(&event.reason);
+        self.0.insert(key);
+        Some(event)
+    }
+
+    /// The event, unless it was recorded at any time before. Texts come from outside, so the oldest are given up when there
+    /// are very many.
+    pub(super) fn if_never_recorded(&mut self, event: Event) -> Option<Event> {
+        if self.0.len() > MAX_RECORDED {
+            self.0.clear();
+        }
+        self.0.insert(RecordedEvents::key(&event)).then_some(event)
+    }
+
+    /// Forgets what was recorded for a reason.
+    fn forget(&mut self, reason: &str) {
+        self.0.retain(|recorded| recorded.strip_prefix(reason).is_none_or(|rest| !rest.starts_with('\n')));
+    }
+
+    fn key(Event { reason, message, release, .. }: &Event) -> String {
+        format!("{reason}\n{}\n{message}", release.as_deref().unwrap_or_default())
     }
 }
 
 /// An event that names the release it is about. `version` is what the release says itself, once it was read.
-fn named_event(weight: Weight, reason: &str, text: &str, order: &Order, version: &str, why: &str) -> Event {
-    let version = if version.is_empty() { &order.release.version } else { version };
+fn named_event(weight: Weight, reason: &str, text: &str, request: &UpdateRequest, version: &str, why: &str) -> Event {
+    let version = if version.is_empty() { &request.release.version } else { version };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let message = format!("{text} version={version:?} image={:?}{why}", order.release.image);
-    let name = if version.is_empty() { &order.release.image } else { version };
+    let message = format!("{text} version={version:?} image={:?}{why}", request.release.image);
+    let name = if version.is_empty() { &request.release.image } else { version };
     Event::new(weight, reason, message).about(name)
 }
 
 /// Whether an update fails for a reason that was not reported before.
-fn has_new_reason(before: &Work, progress: &Progress) -> bool {
+fn has_new_reason(before: &Rollout, progress: &Progress) -> bool {
     let known = |failure: &Failure| match before {
-        Work::Applying { progress, .. } => progress.failures.iter().any(|one| one.reason == failure.reason),
+        Rollout::Applying { progress, .. } => progress.failures.iter().any(|one| one.reason == failure.reason),
         _ => false,
     };
     !progress.failures.iter().all(known)

@@ -7,20 +7,20 @@ use clearway_advice::rounds::Round;
 use clearway_core::{Digest, Timestamp};
 use clearway_promql::eval;
 use clearway_sources::service::Validator;
-use clearway_sources::store::{Event, StoreError};
+use clearway_sources::store::Event;
 use serde_json::Value;
 
 use crate::cached_state::CachedState;
 use crate::knowledge::Knowledge;
+use crate::rollout::{Prepared, Rollout, UpdateRequest};
 use crate::shape::Shape;
 use crate::upstream_request::{RetrievalError, UpstreamRequest};
-use crate::work::{Order, Prepared, Work};
 
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
-    /// What an earlier process knew.
-    Remembered(Box<CachedState>),
+    /// The state of an earlier process.
+    Cached(Box<CachedState>),
     /// What the CRD of the object keeps.
     Shape(Box<Shape>),
     /// The object as it is now.
@@ -44,9 +44,9 @@ pub enum Input {
     /// What objects say to the questions of rules.
     Looked(ObjectRecords),
     /// How far an update is.
-    Work(Work),
-    /// What came of storing a status.
-    Stored(Result<Box<Value>, StoreError>),
+    Rollout(Rollout),
+    /// What came of storing a status: the object, or why it failed.
+    Stored(Result<Box<Value>, String>),
     /// A status was not stored because somebody else had changed the object; this is what it is now.
     Overtaken(Box<Value>),
     /// Nothing but time.
@@ -94,13 +94,13 @@ pub enum Effect {
     /// Store the object with this status.
     Store(Box<Value>),
     /// Look at a release.
-    Prepare(Order),
+    Prepare(UpdateRequest),
     /// Apply a release that was looked at.
-    Apply(Order, Prepared),
+    Apply(UpdateRequest, Prepared),
     /// Stop what is being prepared or applied.
     Stop,
-    /// Tell of something that happened.
-    Tell(Event),
-    /// Keep what is known over a restart.
-    Keep(Box<CachedState>),
+    /// Record an event about the object.
+    Record(Event),
+    /// Cache what is known for the next process.
+    Cache(Box<CachedState>),
 }

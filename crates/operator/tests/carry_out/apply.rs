@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clearway_conditions::ObjectId;
 use clearway_operator::carry_out::OWNER;
-use clearway_operator::work::Work;
+use clearway_operator::rollout::Rollout;
 use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::world::{
-    OURS, World, annotated, config, custom, definition, deployment, key, namespace, order, release, settings, start,
+    OURS, World, annotated, config, custom, definition, deployment, key, namespace, release, request, settings, start,
     task, update,
 };
 
@@ -34,7 +34,7 @@ fn place(log: &[String], entry: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn stages_go_one_after_the_other_and_each_is_healthy_before_the_next() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let said = update(&world, &settings(), &task).await;
     let log = world.log();
     for (one, other) in [
@@ -49,10 +49,10 @@ async fn stages_go_one_after_the_other_and_each_is_healthy_before_the_next() {
     assert_eq!(log.len(), 7, "each object once: {log:?}");
     let done: Vec<usize> = said
         .iter()
-        .filter_map(|work| if let Work::Applying { progress, .. } = work { Some(progress.done) } else { None })
+        .filter_map(|rollout| if let Rollout::Applying { progress, .. } = rollout { Some(progress.done) } else { None })
         .collect();
     assert!(done.is_sorted() && done.last() == Some(&7), "{done:?}");
-    let Some(Work::Done { prepared, .. }) = said.last() else { panic!("{said:?}") };
+    let Some(Rollout::Done { prepared, .. }) = said.last() else { panic!("{said:?}") };
     assert_eq!((prepared.version.as_str(), prepared.objects, prepared.verified), ("1.0.0", 7, false));
     for object in shop().iter().map(|(_, object)| object) {
         let live = world.state.get(&key(object)).await.unwrap().unwrap();
@@ -83,7 +83,7 @@ async fn what_others_said_and_what_is_not_to_be_touched_stays() {
         ("0000_30_a_05", annotated(config("shop", "old", "1"), "release.openshift.io/delete", "true")),
         ("0000_30_a_06", annotated(config("shop", "never-was", "1"), "release.openshift.io/delete", "true")),
     ];
-    let mut task = task(order(&release(root.path(), "1.0.0", &manifests), "1.0.0"));
+    let mut task = task(request(&release(root.path(), "1.0.0", &manifests), "1.0.0"));
     task.unmanaged.insert(ObjectId {
         kind: "ConfigMap".to_owned(),
         namespace: "shop".to_owned(),
@@ -91,7 +91,7 @@ async fn what_others_said_and_what_is_not_to_be_touched_stays() {
         ..ObjectId::default()
     });
     let said = update(&world, &settings(), &task).await;
-    let Some(Work::Done { prepared, .. }) = said.last() else { panic!("{said:?}") };
+    let Some(Rollout::Done { prepared, .. }) = said.last() else { panic!("{said:?}") };
     assert_eq!(prepared.objects, 5);
     let everything = world.everything().await;
     assert_eq!(everything["ConfigMap shop/mine"], "edited by hand");
@@ -110,7 +110,7 @@ async fn an_object_of_another_owner_is_never_taken_over() {
     let mut theirs = config("shop", "settings", "theirs");
     theirs["metadata"]["labels"][OWNER] = "ComponentVersion.other".into();
     world.state.apply(&theirs, &OTHERS).await.unwrap();
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!(progress.failures[0].reason, "OwnedByAnother");
@@ -139,7 +139,7 @@ async fn an_object_of_another_owner_is_never_taken_over() {
 async fn what_does_not_become_healthy_is_waited_for_and_named() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let (settings, begun) = (settings(), tokio::time::Instant::now());
     let mut update = start(&world, &settings, &task);
     let progress = update.progress("what it waits for", |progress| progress.done == 3).await;
@@ -166,7 +166,7 @@ async fn what_the_server_refuses_is_said_in_its_words_and_tried_again() {
     world.change(|inner| {
         inner.refusals.insert("ConfigMap shop/cache".to_owned(), StoreError::Refused { why: why.clone() });
     });
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     let progress = update.progress("a failure", |progress| progress.done == 3 && !progress.failures.is_empty()).await;
     assert_eq!(progress.failures.len(), 1);
@@ -184,7 +184,7 @@ async fn what_the_server_refuses_is_said_in_its_words_and_tried_again() {
 async fn a_server_that_is_away_is_a_failure_only_when_it_stays_away() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     update.progress("the second stage", |progress| progress.done == 3).await;
     world.change(|inner| inner.away = true);
@@ -202,7 +202,7 @@ async fn a_server_that_is_away_is_a_failure_only_when_it_stays_away() {
 async fn what_is_deleted_while_it_is_waited_for_is_applied_again() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     world.change(|inner| inner.sick.extend(["Deployment shop/web".to_owned()]));
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     update.progress("the second stage", |progress| progress.done == 3).await;
     tokio::time::sleep(Duration::from_secs(1)).await;

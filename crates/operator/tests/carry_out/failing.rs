@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use clearway_operator::carry_out::{OWNER, Settings, Worker};
-use clearway_operator::work::{Failure, Progress, Work};
+use clearway_operator::rollout::{Failure, Progress, Rollout};
 use clearway_sources::store::{Apply, Store as _};
 use serde_json::Value;
 
-use crate::world::{OURS, World, config, deployment, namespace, order, release, settings, start, task, update};
+use crate::world::{OURS, World, config, deployment, namespace, release, request, settings, start, task, update};
 
 const WEB: &str = "Deployment shop/web";
 
@@ -20,15 +20,15 @@ fn shop() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn failures(work: &Work) -> Option<&Progress> {
-    if let Work::Applying { progress, .. } = work { Some(progress) } else { None }
+fn failures(rollout: &Rollout) -> Option<&Progress> {
+    if let Rollout::Applying { progress, .. } = rollout { Some(progress) } else { None }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_workload_that_crashes_for_half_an_hour_is_one_report() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     world.change(|inner| inner.crashing.extend([WEB.to_owned()]));
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!((progress.failures[0].reason.as_str(), progress.failed), ("ProgressDeadlineExceeded", 1));
@@ -54,7 +54,7 @@ async fn a_refusal_stands_while_the_server_is_away() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     let refuse = |number: u32| StoreError::Refused { why: format!("denied, attempt {number}") };
     world.change(|inner| drop(inner.refusals.insert(WEB.to_owned(), refuse(0))));
-    let task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!(progress.failures[0].reason, "Refused");
@@ -72,7 +72,7 @@ async fn a_refusal_stands_while_the_server_is_away() {
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_process_reported_is_reported_until_it_is_over() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    let mut task = task(order(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
+    let mut task = task(request(&release(root.path(), "1.0.0", &shop()), "1.0.0"));
     let carried = Failure { reason: "PodsFailed".into(), message: "Deployment.apps shop/web: 1 pod has failed".into() };
     let gone = Failure { reason: "PodsFailed".into(), message: "Deployment.apps shop/gone: 1 pod has failed".into() };
     (task.begun, task.carried) = (true, vec![carried.clone(), gone]);
@@ -87,12 +87,12 @@ async fn what_an_earlier_process_reported_is_reported_until_it_is_over() {
 }
 
 /// Prepares and hands over a release, and gives the last report after some time.
-async fn handed_over(world: &World, settings: Settings, path: &Path, time: Duration) -> (Work, usize) {
+async fn handed_over(world: &World, settings: Settings, path: &Path, time: Duration) -> (Rollout, usize) {
     let (mut worker, mut heard) = Worker::new(world.clone(), settings);
-    let task = task(order(path, "1.0.0"));
+    let task = task(request(path, "1.0.0"));
     worker.prepare(task.clone());
-    let accepted = heard.wait_for(|work| matches!(work, Work::Accepted { .. })).await.unwrap().clone();
-    let Work::Accepted { prepared, .. } = accepted else { unreachable!() };
+    let accepted = heard.wait_for(|rollout| matches!(rollout, Rollout::Accepted { .. })).await.unwrap().clone();
+    let Rollout::Accepted { prepared, .. } = accepted else { unreachable!() };
     worker.apply(task, prepared);
     let end = tokio::time::Instant::now() + time;
     let (mut last, mut changes) = (Vec::new(), 0);
@@ -113,8 +113,8 @@ async fn handed_over(world: &World, settings: Settings, path: &Path, time: Durat
     }
     outages.abort();
     world.change(|inner| inner.away = false);
-    let work = heard.borrow().clone();
-    (work, changes)
+    let rollout = heard.borrow().clone();
+    (rollout, changes)
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,13 +133,13 @@ async fn a_release_that_something_else_applies_fails_and_is_late_as_any() {
         apply(object).await;
     }
     world.change(|inner| inner.crashing.extend([WEB.to_owned()]));
-    let (work, changes) = handed_over(&world, settings.clone(), &path, Duration::from_mins(30)).await;
-    let progress = failures(&work).unwrap();
+    let (rollout, changes) = handed_over(&world, settings.clone(), &path, Duration::from_mins(30)).await;
+    let progress = failures(&rollout).unwrap();
     let reasons: Vec<&str> = progress.failures.iter().map(|failure| failure.reason.as_str()).collect();
     assert_eq!(reasons, ["ProgressDeadlineExceeded", "TakesTooLong"]);
     assert_eq!(changes, 2, "each is reported once");
     world.change(|inner| inner.crashing.clear());
     apply(&shop()[2].1).await;
-    let (work, _) = handed_over(&world, settings, &path, Duration::from_mins(5)).await;
-    assert!(matches!(work, Work::Done { .. }), "{work:?}");
+    let (rollout, _) = handed_over(&world, settings, &path, Duration::from_mins(5)).await;
+    assert!(matches!(rollout, Rollout::Done { .. }), "{rollout:?}");
 }

@@ -8,14 +8,14 @@ use clearway_operator::carry_out::{apply, prepare};
 use clearway_operator::driver::{ObjectReport, Tools, drive};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::reconciler::{CarryOut, Settings};
-use clearway_operator::work::{Order, Work};
+use clearway_operator::rollout::{Rollout, UpdateRequest};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::world::{
-    World, config, custom, definition, deployment, key, namespace, order, release, settings, task, update,
+    World, config, custom, definition, deployment, key, namespace, release, request, settings, task, update,
 };
 
 /// Two releases; the second has fifty objects, half of them changed, some of them new, and leaves out ten of the first.
@@ -73,16 +73,16 @@ async fn an_update_interrupted_a_hundred_times_comes_to_the_same() {
     let foreign = config("kill-shop", "foreign", "theirs");
     let others = Apply { manager: "somebody", force: true, dry_run: false };
     world.state.apply(&foreign, &others).await.unwrap();
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &named(&one)), "1.0.0"))).await;
 
-    let mut task = task(order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0"));
+    let mut task = task(request(&release(root.path(), "2.0.0", &named(&two)), "2.0.0"));
     task.begun = true;
     let (mut dice, mut interrupted, mut ended) = (Dice(7), 0, 0);
     while interrupted < 100 {
         // About as many requests as the whole update takes: some of the runs get to its end, and begin again.
         world.stop_after(i64::try_from(dice.below(170)).unwrap());
         let settings = settings();
-        let (report, _heard) = watch::channel(Work::Idle);
+        let (report, _heard) = watch::channel(Rollout::Idle);
         let carried = async {
             let (prepared, payload) = prepare(&world, &settings, &task, &report).await;
             apply(&world, &settings, &task, &prepared, &payload, &report).await;
@@ -96,7 +96,7 @@ async fn an_update_interrupted_a_hundred_times_comes_to_the_same() {
     assert!(ended < 50, "most runs are interrupted: {ended} were not");
     world.stop_after(-1);
     let said = update(&world, &settings(), &task).await;
-    assert!(matches!(said.last(), Some(Work::Done { .. })));
+    assert!(matches!(said.last(), Some(Rollout::Done { .. })));
 
     let mut want: BTreeMap<String, Value> = two
         .iter()
@@ -111,7 +111,7 @@ async fn an_update_interrupted_a_hundred_times_comes_to_the_same() {
 }
 
 /// What an administrator asks for, and what came of the release before.
-fn asking(one: &Order, two: &Order) -> Value {
+fn asking(one: &UpdateRequest, two: &UpdateRequest) -> Value {
     json!({
         "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
         "spec": {"clusterID": "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11", "desiredUpdate": {"image": two.release.image}},
@@ -140,8 +140,8 @@ fn tools(world: &World) -> Tools<World> {
 async fn no_effect_outlives_the_driver() {
     let root = tempfile::tempdir().unwrap();
     let [one, two] = releases("work");
-    let one = order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
-    let two = order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
+    let one = request(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
+    let two = request(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
     for requests in 1..12 {
         let world = World::new();
         world.state.create(&asking(&one, &two)).await.unwrap();
@@ -172,8 +172,8 @@ async fn drive_version(tools: Tools<World>, settings: Settings, told: watch::Sen
 async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
     let [one, two] = releases("work");
-    let one = order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
-    let two = order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
+    let one = request(&release(root.path(), "1.0.0", &named(&one)), "1.0.0");
+    let two = request(&release(root.path(), "2.0.0", &named(&two)), "2.0.0");
     update(&world, &settings(), &task(one.clone())).await;
     world.change(|inner| inner.sick.extend(["Deployment work-shop/w3".to_owned()]));
     let object = world.state.create(&asking(&one, &two)).await.unwrap();
@@ -186,8 +186,8 @@ async fn a_driver_that_is_stopped_half_way_goes_on_where_it_was() {
         let settings = Settings { carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) };
         let driver = tokio::spawn(drive_version(tools, settings, told));
         let waits = |shown: &Option<ObjectReport>| {
-            let work = shown.as_ref().map(|shown| &shown.work);
-            matches!(work, Some(Work::Applying { progress, .. }) if progress.waiting_on == ["Deployment.apps work-shop/w3"])
+            let rollout = shown.as_ref().map(|shown| &shown.rollout);
+            matches!(rollout, Some(Rollout::Applying { progress, .. }) if progress.waiting_on == ["Deployment.apps work-shop/w3"])
         };
         if heals {
             world.change(|inner| inner.sick.clear());

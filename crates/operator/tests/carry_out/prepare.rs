@@ -6,26 +6,26 @@ use clearway_core::Timestamp;
 use clearway_operator::api::{Release, Status, UpdateHistory, UpdateState};
 use clearway_operator::carry_out::{OWNER, Settings, Veto};
 use clearway_operator::downgrade::CurrentRelease;
-use clearway_operator::work::{Order, Prepared, Step, Work};
+use clearway_operator::rollout::{Prepared, Rollout, Step, UpdateRequest};
 use clearway_release::{Files, SIGNATURES, digest};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{Key, SigningKey, directory, push};
 use clearway_sources::store::{Apply, Store as _};
 use rcgen::KeyPair;
 
-use crate::world::{World, annotated, config, order, real_settings, release, settings, start, task, update};
+use crate::world::{World, annotated, config, real_settings, release, request, settings, start, task, update};
 
 fn shop() -> [(&'static str, serde_json::Value); 1] {
     [("0000_30_shop_01-config", config("shop", "settings", "1"))]
 }
 
 /// What comes of an update: what was found, or where and why it is not accepted.
-async fn outcome(settings: &Settings, order: Order) -> Result<Prepared, (Step, String)> {
-    let mut update = start(&World::new(), settings, &task(order));
-    let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Done { .. });
+async fn outcome(settings: &Settings, request: UpdateRequest) -> Result<Prepared, (Step, String)> {
+    let mut update = start(&World::new(), settings, &task(request));
+    let end = |rollout: &Rollout| matches!(rollout, Rollout::NotAccepted { .. } | Rollout::Done { .. });
     match update.until("an outcome", end).await {
-        Work::Done { prepared, .. } => Ok(prepared),
-        Work::NotAccepted { step, why, .. } => Err((step, why)),
+        Rollout::Done { prepared, .. } => Ok(prepared),
+        Rollout::NotAccepted { step, why, .. } => Err((step, why)),
         _ => unreachable!(),
     }
 }
@@ -40,48 +40,51 @@ async fn what_is_refused_always_is_refused_at_its_step() {
     let elsewhere = annotated(config("shop", "a", "1"), "release.openshift.io/feature-set", "Other");
     let empty = release(root.path(), "1.2.0", &[("0000_30_a_b", elsewhere)]);
     let pinned = |version: &str, digest: &str| {
-        let mut order = order(&good, version);
-        order.release.image = format!("{}@{digest}", order.release.image);
-        order
+        let mut request = request(&good, version);
+        request.release.image = format!("{}@{digest}", request.release.image);
+        request
     };
     let wrong = format!("sha256:{}", "0".repeat(64));
-    let image =
-        |image: &str| Order { release: Release { image: image.to_owned(), ..Release::default() }, force: false };
-    for (order, want) in [
-        (order(&good, "1.0.0"), Ok("1.0.0")),
-        (order(&good, ""), Ok("1.0.0")),
+    let image = |image: &str| UpdateRequest {
+        release: Release { image: image.to_owned(), ..Release::default() },
+        force: false,
+        resumes: false,
+    };
+    for (request, want) in [
+        (request(&good, "1.0.0"), Ok("1.0.0")),
+        (request(&good, ""), Ok("1.0.0")),
         (pinned("1.0.0", &found.to_string()), Ok("1.0.0")),
         (pinned("1.0.0", &wrong), Err((Step::Retrieve, "it is another release, or was changed"))),
         (
-            order(&good, "1.0.1"),
+            request(&good, "1.0.1"),
             Err((
                 Step::VerifyVersion,
                 "release image version 1.0.0 does not match the expected upstream version 1.0.1",
             )),
         ),
-        (order(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
-        (order(&empty, "1.2.0"), Err((Step::Load, "has no objects for this cluster (1 are for others)"))),
-        (order(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
+        (request(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
+        (request(&empty, "1.2.0"), Err((Step::Load, "has no objects for this cluster (1 are for others)"))),
+        (request(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
         (image("example.com/release:latest"), Err((Step::Retrieve, "names no digest"))),
         (image(&format!("example.com/release@{}", "sha256:1")), Err((Step::Retrieve, "sha256:1"))),
         (image("not an image"), Err((Step::Retrieve, "does not name an image"))),
     ] {
         for force in [false, true] {
-            let order = Order { force, ..order.clone() };
-            if force && order.release.image.ends_with(":latest") {
+            let request = UpdateRequest { force, ..request.clone() };
+            if force && request.release.image.ends_with(":latest") {
                 continue; // Forced, it is asked for at the registry.
             }
-            let outcome = outcome(&settings(), order.clone()).await;
+            let outcome = outcome(&settings(), request.clone()).await;
             match (&outcome, want) {
                 (Ok(prepared), Ok(version)) => {
                     assert_eq!(prepared.version, version);
                     assert_eq!(prepared.hash, found.hex());
                 }
                 (Err((step, why)), Err((at, words))) => {
-                    assert_eq!(*step, at, "{order:?}: {why}");
-                    assert!(why.contains(words), "{order:?}: {why}");
+                    assert_eq!(*step, at, "{request:?}: {why}");
+                    assert!(why.contains(words), "{request:?}: {why}");
                 }
-                _ => panic!("{order:?}: {outcome:?}"),
+                _ => panic!("{request:?}: {outcome:?}"),
             }
         }
     }
@@ -94,17 +97,17 @@ async fn with_keys_one_must_have_signed_it_unless_it_is_forced() {
     let pair = KeyPair::generate().unwrap();
     let keys = Key::read("release.pub", pair.public_key_pem().as_bytes()).unwrap();
     let settings = Settings { keys, ..settings() };
-    let order = order(&path, "1.0.0");
-    let refused = outcome(&settings, order.clone()).await.unwrap_err();
+    let request = request(&path, "1.0.0");
+    let refused = outcome(&settings, request.clone()).await.unwrap_err();
     assert_eq!(refused, (Step::Retrieve, "the release cannot be verified: it is not signed".to_owned()));
 
-    let forced = outcome(&settings, Order { force: true, ..order.clone() }).await.unwrap();
+    let forced = outcome(&settings, UpdateRequest { force: true, ..request.clone() }).await.unwrap();
     assert!(!forced.verified);
     assert_eq!(
         forced.overridden[0],
         format!(
             "Target release version=\"1.0.0\" image={:?} cannot be verified, but continuing anyway because the update was forced: it is not signed",
-            order.release.image
+            request.release.image
         )
     );
 
@@ -112,19 +115,19 @@ async fn with_keys_one_must_have_signed_it_unless_it_is_forced() {
     let ours = SigningKey::read("release", pair.serialize_pem().as_bytes()).unwrap();
     let found = directory(&path, &settings.limits).unwrap().digest;
     fs::write(path.join(SIGNATURES), other.sign_directory(&found).unwrap()).unwrap();
-    let (step, why) = outcome(&settings, order.clone()).await.unwrap_err();
+    let (step, why) = outcome(&settings, request.clone()).await.unwrap_err();
     assert!(step == Step::Retrieve && why.contains("none of its 1 signatures is by a trusted key"), "{why}");
     fs::write(path.join(SIGNATURES), ours.sign_directory(&found).unwrap()).unwrap();
-    let prepared = outcome(&settings, order).await.unwrap();
+    let prepared = outcome(&settings, request).await.unwrap();
     assert!(prepared.verified && prepared.overridden.is_empty(), "{prepared:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_had_is_tried_again_and_said_once() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    let task = task(order(&root.path().join("1.0.0"), "1.0.0"));
+    let task = task(request(&root.path().join("1.0.0"), "1.0.0"));
     let mut update = start(&world, &settings(), &task);
-    let first = update.until("a refusal", |work| matches!(work, Work::NotAccepted { .. })).await;
+    let first = update.until("a refusal", |rollout| matches!(rollout, Rollout::NotAccepted { .. })).await;
     tokio::time::sleep(std::time::Duration::from_mins(20)).await;
     let still = update.until("anything", |_| true).await;
     assert_eq!(first, still, "no flapping between two tries");
@@ -148,17 +151,17 @@ async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
     ] {
         let world = World::new();
         world.state.apply(&theirs, &others).await.unwrap();
-        let mut task = task(order(&path, "1.0.0"));
-        (task.begun, task.order.force) = (begun, force);
+        let mut task = task(request(&path, "1.0.0"));
+        (task.begun, task.request.force) = (begun, force);
         task.veto = if asked { Veto::WhenBlocking } else { Veto::Never };
         let mut update = start(&world, &settings(), &task);
-        let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Applying { .. });
+        let end = |rollout: &Rollout| matches!(rollout, Rollout::NotAccepted { .. } | Rollout::Applying { .. });
         match update.until("an outcome", end).await {
-            Work::NotAccepted { step, why, .. } => {
+            Rollout::NotAccepted { step, why, .. } => {
                 assert!(held, "{asked} {force} {begun}: {why}");
                 assert_eq!((step, why.as_str()), (Step::Preconditions, sentence));
             }
-            Work::Applying { prepared, .. } => {
+            Rollout::Applying { prepared, .. } => {
                 assert!(!held, "{asked} {force} {begun}");
                 let want: &[&str] = if begun { &[] } else { &[sentence] };
                 assert_eq!(prepared.overridden, want);
@@ -182,22 +185,23 @@ async fn a_release_that_was_fetched_needs_no_registry_again() {
     let (version, arch) = ("1.0.0".parse().unwrap(), "amd64".parse().unwrap());
     let pushed = push(&registry, &repository, "1.0.0", &files, &version, &arch).await.unwrap();
     let by_digest = format!("{}/release@{}", testbed.host(), pushed.digest);
-    let order = Order {
+    let request = UpdateRequest {
         release: Release { version: "1.0.0".to_owned(), image: by_digest, ..Release::default() },
         force: false,
+        resumes: false,
     };
     let cache = Cache::directory(root.path().join("cache")).unwrap();
     let settings = Settings { cache, ..real_settings() };
-    let said = update(&World::new(), &settings, &task(order.clone())).await;
-    assert!(matches!(said.last(), Some(Work::Done { .. })), "{said:?}");
+    let said = update(&World::new(), &settings, &task(request.clone())).await;
+    assert!(matches!(said.last(), Some(Rollout::Done { .. })), "{said:?}");
     drop(testbed);
-    let said = update(&World::new(), &settings, &task(order.clone())).await;
-    assert!(matches!(said.last(), Some(Work::Done { .. })), "{said:?}");
+    let said = update(&World::new(), &settings, &task(request.clone())).await;
+    assert!(matches!(said.last(), Some(Rollout::Done { .. })), "{said:?}");
 
     // Without what was kept, it is said that the registry does not answer.
-    let mut update = start(&World::new(), &real_settings(), &task(order));
-    let refused = update.until("a refusal", |work| matches!(work, Work::NotAccepted { .. })).await;
-    assert!(matches!(refused, Work::NotAccepted { step: Step::Retrieve, .. }), "{refused:?}");
+    let mut update = start(&World::new(), &real_settings(), &task(request));
+    let refused = update.until("a refusal", |rollout| matches!(rollout, Rollout::NotAccepted { .. })).await;
+    assert!(matches!(refused, Rollout::NotAccepted { step: Step::Retrieve, .. }), "{refused:?}");
 }
 
 /// U23: the version of an image that is in no list is known when it is loaded, and compared then.
@@ -205,7 +209,7 @@ async fn a_release_that_was_fetched_needs_no_registry_again() {
 async fn an_image_that_turns_out_older_is_refused_unless_it_is_forced_or_a_rollback() {
     let root = tempfile::tempdir().unwrap();
     let (path, other) = (release(root.path(), "1.0.0", &shop()), "example.com/r@other".to_owned());
-    let image = order(&path, "").release.image;
+    let image = request(&path, "").release.image;
     let entry = |version: &str, image: &str| UpdateHistory {
         state: UpdateState::Completed,
         started_time: Timestamp::EPOCH,
@@ -229,12 +233,12 @@ async fn an_image_that_turns_out_older_is_refused_unless_it_is_forced_or_a_rollb
             history: vec![entry("2.0.0", "example.com/r@two"), entry(previous.0, previous.1)],
             ..Status::default()
         };
-        let mut task = task(Order { force, ..order(&path, "") });
+        let mut task = task(UpdateRequest { force, ..request(&path, "") });
         (task.begun, task.current) = (begun, CurrentRelease::of(&status));
         let mut update = start(&World::new(), &settings(), &task);
-        let end = |work: &Work| matches!(work, Work::NotAccepted { .. } | Work::Done { .. });
+        let end = |rollout: &Rollout| matches!(rollout, Rollout::NotAccepted { .. } | Rollout::Done { .. });
         match update.until("an outcome", end).await {
-            Work::NotAccepted { step, why: said, .. } => {
+            Rollout::NotAccepted { step, why: said, .. } => {
                 assert_eq!((refused, step, said.as_str()), (true, Step::Preconditions, why));
             }
             _ => assert!(!refused, "{previous:?} {force}"),

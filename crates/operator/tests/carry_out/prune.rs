@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clearway_operator::carry_out::OWNER;
-use clearway_operator::work::Work;
+use clearway_operator::rollout::Rollout;
 use clearway_sources::store::{Apply, Part, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::world::{
-    World, config, custom, definition, deployment, key, namespace, order, release, settings, start, task, update,
+    World, config, custom, definition, deployment, key, namespace, release, request, settings, start, task, update,
 };
 
 const OTHERS: Apply<'_> = Apply { manager: "somebody", force: true, dry_run: false };
@@ -38,14 +38,14 @@ fn deleted(log: &[String]) -> Vec<&str> {
 #[tokio::test(start_paused = true)]
 async fn what_the_new_release_no_longer_has_goes_definitions_and_namespaces_last() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     let mut other = config("shop", "other", "theirs");
     other["metadata"]["labels"][OWNER] = "ComponentVersion.other".into();
     for object in [&other, &config("shop", "unlabelled", "theirs")] {
         world.state.apply(object, &OTHERS).await.unwrap();
     }
-    let said = update(&world, &settings(), &task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"))).await;
-    assert!(matches!(said.last(), Some(Work::Done { .. })));
+    let said = update(&world, &settings(), &task(request(&release(root.path(), "2.0.0", &second()), "2.0.0"))).await;
+    assert!(matches!(said.last(), Some(Rollout::Done { .. })));
     let log = world.log();
     let gone = deleted(&log);
     let first_of = |kind: &str| gone.iter().position(|entry| entry.starts_with(kind)).unwrap();
@@ -59,12 +59,12 @@ async fn what_the_new_release_no_longer_has_goes_definitions_and_namespaces_last
 #[tokio::test(start_paused = true)]
 async fn what_holds_somebody_elses_things_is_kept_and_told() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     for object in [&custom("example.com", "Thing", "shop", "theirs", 1), &config("gone", "theirs", "1")] {
         world.state.apply(object, &OTHERS).await.unwrap();
     }
     world.change(|inner| inner.events.clear());
-    let second = task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"));
+    let second = task(request(&release(root.path(), "2.0.0", &second()), "2.0.0"));
     update(&world, &settings(), &second).await;
     let left: Vec<String> = world.everything().await.into_keys().collect();
     assert_eq!(
@@ -102,10 +102,10 @@ async fn what_holds_somebody_elses_things_is_kept_and_told() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_pruned_before_the_release_is_there() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     let why = StoreError::Refused { why: "no".to_owned() };
     world.change(|inner| drop(inner.refusals.insert("ConfigMap shop/stays".to_owned(), why)));
-    let second = task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"));
+    let second = task(request(&release(root.path(), "2.0.0", &second()), "2.0.0"));
     let mut update = start(&world, &settings(), &second);
     update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     tokio::time::sleep(Duration::from_hours(1)).await;
@@ -115,13 +115,13 @@ async fn nothing_is_pruned_before_the_release_is_there() {
 #[tokio::test(start_paused = true)]
 async fn what_does_not_go_is_waited_for_and_named() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     // Held by a finalizer: deletion began and does not end.
     let held = key(&config("shop", "goes", "1"));
     let deletion =
         json!({"metadata": {"deletionTimestamp": "2026-05-04T09:00:00Z", "finalizers": ["example.com/hold"]}});
     world.state.patch(&held, Part::Main, &deletion).await.unwrap();
-    let second = task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"));
+    let second = task(request(&release(root.path(), "2.0.0", &second()), "2.0.0"));
     let mut update = start(&world, &settings(), &second);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!((progress.done, progress.total), (2, 2));
@@ -134,10 +134,10 @@ async fn what_does_not_go_is_waited_for_and_named() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_cannot_be_looked_through_holds_pruning_up_by_name() {
     let (world, root) = (World::new(), tempfile::tempdir().unwrap());
-    update(&world, &settings(), &task(order(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
+    update(&world, &settings(), &task(request(&release(root.path(), "1.0.0", &first()), "1.0.0"))).await;
     let not_allowed = StoreError::Forbidden { why: "not allowed to delete configmaps".to_owned() };
     world.change(|inner| drop(inner.refusals.insert("ConfigMap shop/goes".to_owned(), not_allowed)));
-    let second = task(order(&release(root.path(), "2.0.0", &second()), "2.0.0"));
+    let second = task(request(&release(root.path(), "2.0.0", &second()), "2.0.0"));
     let mut update = start(&world, &settings(), &second);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!(progress.failures[0].message, "ConfigMap shop/goes: not allowed to delete configmaps");

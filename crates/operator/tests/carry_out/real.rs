@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clearway_operator::carry_out::{OWNER, Owner, Settings, Task, apply, prepare};
-use clearway_operator::work::Work;
+use clearway_operator::rollout::Rollout;
 use clearway_sources::kubernetes::{Cluster, Connection};
 use clearway_sources::store::{Apply, ClusterStore, Key, Kind, Part, Store};
 use clearway_testbed::{ClusterOptions, unique_name, wait_until};
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::interrupted::{Dice, named, releases};
 use crate::world::{
-    annotated, config, custom, definition, deployment, key, namespace, order, real_settings, release, start, task,
+    annotated, config, custom, definition, deployment, key, namespace, real_settings, release, request, start, task,
     update,
 };
 
@@ -36,8 +36,8 @@ async fn names(store: &ClusterStore, kind: &Kind, owner: &str) -> BTreeSet<Strin
     found.iter().map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn is_done(said: &[Work]) -> bool {
-    matches!(said.last(), Some(Work::Done { .. }))
+fn is_done(said: &[Rollout]) -> bool {
+    matches!(said.last(), Some(Rollout::Done { .. }))
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
         ("0000_30_shop_05-once", create_only("1")),
         ("0000_50_things_01-thing", custom(&group, "Thing", &name, "one", 1)),
     ];
-    let first = owned(task(order(&release(root.path(), "1.0.0", &one), "1.0.0")), &name);
+    let first = owned(task(request(&release(root.path(), "1.0.0", &one), "1.0.0")), &name);
     let said = update(&store, &settings, &first).await;
     assert!(is_done(&said), "{:?}", said.last());
     let web = store.get(&key(&one[6].1)).await.unwrap().unwrap();
@@ -90,7 +90,7 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
         ("0000_30_shop_05-once", create_only("2")),
         ("0000_50_things_01-thing", custom(&group, "Thing", &name, "one", 2)),
     ];
-    let second = owned(task(order(&release(root.path(), "2.0.0", &two), "2.0.0")), &name);
+    let second = owned(task(request(&release(root.path(), "2.0.0", &two), "2.0.0")), &name);
     let said = update(&store, &settings, &second).await;
     assert!(is_done(&said), "{:?}", said.last());
     let web = store.get(&key(&two[4].1)).await.unwrap().unwrap();
@@ -128,9 +128,9 @@ async fn a_workload_that_finds_no_node_is_named_with_its_cause_until_somebody_ch
             ("0000_50_shop_02-later", config(&name, "later", "1")),
         ]
     };
-    let first = owned(task(order(&release(root.path(), "1.0.0", &manifests(&stuck)), "1.0.0")), &name);
+    let first = owned(task(request(&release(root.path(), "1.0.0", &manifests(&stuck)), "1.0.0")), &name);
     let mut waiting = start(&store, &settings, &first);
-    let told = |progress: &clearway_operator::work::Progress| {
+    let told = |progress: &clearway_operator::rollout::Progress| {
         progress.failures.iter().any(|failure| failure.message.contains("affinity/selector"))
     };
     let progress = waiting.progress("the cause", told).await;
@@ -140,7 +140,7 @@ async fn a_workload_that_finds_no_node_is_named_with_its_cause_until_somebody_ch
     drop(waiting);
 
     let fixed = deployment(&name, "web", "example.com/web:1");
-    let second = owned(task(order(&release(root.path(), "1.0.1", &manifests(&fixed)), "1.0.1")), &name);
+    let second = owned(task(request(&release(root.path(), "1.0.1", &manifests(&fixed)), "1.0.1")), &name);
     assert!(is_done(&update(&store, &settings, &second).await));
     let web = store.get(&key(&fixed)).await.unwrap().unwrap();
     assert_eq!(web["spec"]["template"]["spec"]["nodeSelector"], Value::Null, "what we no longer say is gone");
@@ -156,14 +156,14 @@ async fn what_the_api_server_refuses_is_found_before_and_said_while_it_lasts() {
     wrong["metadata"]["labels"] = json!({"team": "not a label!"});
     let unknown = custom(&format!("{name}.example.com"), "Nothing", &name, "one", 1);
     let manifests = [("0000_30_a_01", wrong), ("0000_30_b_01", config(&name, "good", "1")), ("0000_50_c_01", unknown)];
-    let task = owned(task(order(&release(root.path(), "1.0.0", &manifests), "1.0.0")), &name);
+    let task = owned(task(request(&release(root.path(), "1.0.0", &manifests), "1.0.0")), &name);
     let mut update = start(&store, &settings, &task);
     let progress = update.progress("the refusal", |progress| progress.done == 1 && !progress.failures.is_empty()).await;
     assert_eq!((progress.failures.len(), progress.failures[0].reason.as_str()), (1, "Refused"));
     let message = &progress.failures[0].message;
     assert!(message.contains(&format!("ConfigMap {name}/wrong (0000_30_a_01.yaml)")), "{message}");
     assert!(message.contains("not a label!"), "{message}");
-    let Work::Applying { prepared, .. } = update.until("anything", |_| true).await else { panic!() };
+    let Rollout::Applying { prepared, .. } = update.until("anything", |_| true).await else { panic!() };
     assert_eq!(prepared.overridden.len(), 2, "{prepared:?}");
     assert!(prepared.overridden[0].starts_with(&format!("Preflight DryRun: ConfigMap {name}/wrong")), "{prepared:?}");
     assert!(prepared.overridden[1].contains("the release does not define it"), "{prepared:?}");
@@ -181,7 +181,7 @@ async fn an_api_server_that_restarts_half_way_is_waited_for() {
             .push((format!("0000_50_b_{number:02}"), custom("example.com", "Thing", "shop", &format!("t{number}"), 1)));
     }
     let settings = Settings { side_by_side: 1, ..real_settings() };
-    let task = task(order(&release(root.path(), "1.0.0", &named(&manifests)), "1.0.0"));
+    let task = task(request(&release(root.path(), "1.0.0", &named(&manifests)), "1.0.0"));
     let mut update = start(&store, &settings, &task);
     for done in [20, 80] {
         update.progress("half of it", |progress| progress.done >= done).await;
@@ -199,18 +199,18 @@ async fn an_update_interrupted_a_hundred_times_ends_as_the_release_has_it() {
     let (store, root, name) = (connect(&testbed).await, tempfile::tempdir().unwrap(), unique_name("kill"));
     let [one, two] = releases(&name);
     let settings = real_settings();
-    let first = owned(task(order(&release(root.path(), "1.0.0", &named(&one)), "1.0.0")), &name);
+    let first = owned(task(request(&release(root.path(), "1.0.0", &named(&one)), "1.0.0")), &name);
     assert!(is_done(&update(&store, &settings, &first).await));
     let begun = std::time::Instant::now();
     assert!(is_done(&update(&store, &settings, &first).await));
     // On a busy machine it may take long, and a hundred times that is too long.
     let whole = u64::try_from(begun.elapsed().as_micros()).unwrap().min(600_000);
 
-    let mut second = owned(task(order(&release(root.path(), "2.0.0", &named(&two)), "2.0.0")), &name);
+    let mut second = owned(task(request(&release(root.path(), "2.0.0", &named(&two)), "2.0.0")), &name);
     second.begun = true;
     let (mut dice, mut interrupted_at) = (Dice(11), Vec::new());
     while interrupted_at.len() < 100 {
-        let (report, heard) = watch::channel(Work::Idle);
+        let (report, heard) = watch::channel(Rollout::Idle);
         let carried = async {
             let (prepared, payload) = prepare(&store, &settings, &second, &report).await;
             apply(&store, &settings, &second, &prepared, &payload, &report).await;
@@ -219,7 +219,7 @@ async fn an_update_interrupted_a_hundred_times_ends_as_the_release_has_it() {
         let limit = Duration::from_micros(dice.below(whole * 3 / 2));
         if tokio::time::timeout(limit, carried).await.is_err() {
             interrupted_at.push(match &*heard.borrow() {
-                Work::Applying { progress, .. } => progress.done,
+                Rollout::Applying { progress, .. } => progress.done,
                 _ => 0,
             });
         }

@@ -10,7 +10,7 @@ use clearway_operator::carry_out::{
 use clearway_sources::store::Key;
 
 use crate::interrupted::{named, releases};
-use crate::world::{World, annotated, config, order, read, release, settings, task, update};
+use crate::world::{World, annotated, config, read, release, request, settings, task, update};
 
 fn names(directory: &std::path::Path) -> Vec<String> {
     let mut names: Vec<String> =
@@ -40,7 +40,7 @@ async fn files_are_in_order_and_those_of_another_release_go() {
     assert!(first.files[0].1.starts_with("---\n"), "{}", first.files[0].1);
     assert!(first.files[0].1.contains("clearway.dev/owner: ClusterVersion.version"), "{}", first.files[0].1);
 
-    update(&world, &settings, &task(order(&paths[0], "1.0.0"))).await;
+    update(&world, &settings, &task(request(&paths[0], "1.0.0"))).await;
     let payload = read(&paths[1], &settings);
     let second = render(&payload, &owner, &BTreeSet::new()).unwrap();
     let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();

@@ -10,7 +10,7 @@ use clearway_core::Timestamp;
 use clearway_operator::api::Release;
 use clearway_operator::carry_out::{Clock, Owner, Settings, Task, Veto, apply, prepare};
 use clearway_operator::downgrade::CurrentRelease;
-use clearway_operator::work::{Order, Progress, Work};
+use clearway_operator::rollout::{Progress, Rollout, UpdateRequest};
 use clearway_release::{Files, Metadata, Payload};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{directory, write_directory};
@@ -85,14 +85,18 @@ pub(crate) fn annotated(mut object: Value, name: &str, value: &str) -> Value {
     object
 }
 
-pub(crate) fn order(path: &Path, version: &str) -> Order {
+pub(crate) fn request(path: &Path, version: &str) -> UpdateRequest {
     let image = format!("file://{}", path.display());
-    Order { release: Release { version: version.to_owned(), image, ..Release::default() }, force: false }
+    UpdateRequest {
+        release: Release { version: version.to_owned(), image, ..Release::default() },
+        force: false,
+        resumes: false,
+    }
 }
 
-pub(crate) fn task(order: Order) -> Task {
+pub(crate) fn task(request: UpdateRequest) -> Task {
     Task {
-        order,
+        request,
         about: json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"}}),
         owner: Owner::new("ClusterVersion", "version"),
         begun: false,
@@ -124,8 +128,8 @@ pub(crate) fn key(object: &Value) -> Key {
 }
 
 /// Brings a release about from the beginning to the end, and gives everything that was said.
-pub(crate) async fn update<S: Store>(store: &S, settings: &Settings, task: &Task) -> Vec<Work> {
-    let (report, mut heard) = watch::channel(Work::Idle);
+pub(crate) async fn update<S: Store>(store: &S, settings: &Settings, task: &Task) -> Vec<Rollout> {
+    let (report, mut heard) = watch::channel(Rollout::Idle);
     let carried = async {
         let (prepared, payload) = prepare(store, settings, task, &report).await;
         apply(store, settings, task, &prepared, &payload, &report).await;
@@ -146,12 +150,12 @@ pub(crate) async fn update<S: Store>(store: &S, settings: &Settings, task: &Task
 
 /// How far a started update is, for tests that change something meanwhile.
 pub(crate) struct Started {
-    heard: watch::Receiver<Work>,
+    heard: watch::Receiver<Rollout>,
     running: tokio::task::JoinHandle<()>,
 }
 
 pub(crate) fn start<S: Store>(store: &S, settings: &Settings, task: &Task) -> Started {
-    let (report, heard) = watch::channel(Work::Idle);
+    let (report, heard) = watch::channel(Rollout::Idle);
     let (store, settings, task) = (store.clone(), settings.clone(), task.clone());
     let running = tokio::spawn(async move {
         let (prepared, payload) = prepare(&store, &settings, &task, &report).await;
@@ -162,15 +166,15 @@ pub(crate) fn start<S: Store>(store: &S, settings: &Settings, task: &Task) -> St
 
 impl Started {
     /// Waits until something is said.
-    pub(crate) async fn until(&mut self, what: &str, wanted: impl Fn(&Work) -> bool) -> Work {
+    pub(crate) async fn until(&mut self, what: &str, wanted: impl Fn(&Rollout) -> bool) -> Rollout {
         let limit = Duration::from_mins(30);
-        let found = tokio::time::timeout(limit, self.heard.wait_for(|work| wanted(work))).await;
+        let found = tokio::time::timeout(limit, self.heard.wait_for(|rollout| wanted(rollout))).await;
         let found = found.map(|found| found.expect("it goes on").clone()).ok();
         found.unwrap_or_else(|| panic!("{what} was never said; last: {:?}", *self.heard.borrow()))
     }
 
     pub(crate) async fn done(&mut self) {
-        self.until("that it is done", |work| matches!(work, Work::Done { .. })).await;
+        self.until("that it is done", |rollout| matches!(rollout, Rollout::Done { .. })).await;
     }
 
     /// How often something is said within this time.
@@ -187,8 +191,9 @@ impl Started {
 
     /// What is said of how far it is, once that is so.
     pub(crate) async fn progress(&mut self, what: &str, wanted: impl Fn(&Progress) -> bool) -> Progress {
-        let work = self.until(what, |work| matches!(work, Work::Applying { progress, .. } if wanted(progress))).await;
-        let Work::Applying { progress, .. } = work else { unreachable!() };
+        let rollout =
+            self.until(what, |rollout| matches!(rollout, Rollout::Applying { progress, .. } if wanted(progress))).await;
+        let Rollout::Applying { progress, .. } = rollout else { unreachable!() };
         progress
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clearway_operator::reconciler::Input;
-use clearway_operator::work::Work;
+use clearway_operator::rollout::Rollout;
 use serde_json::{Value, json};
 
 use crate::world::{Service, World, graph, risk};
@@ -106,8 +106,8 @@ fn a_change_asked_for_during_an_update_is_not_forgotten() {
     world.service = Service::Away;
     world.ask_for(json!({"version": "1.0.1", "architecture": "Multi"}));
     world.pass(Duration::from_secs(5));
-    let Work::Applying { order, prepared, .. } = world.reconciler.work().clone() else { panic!("it goes on") };
-    world.input(Input::Work(Work::Done { order, prepared, at: world.now }));
+    let Rollout::Applying { request, prepared, .. } = world.reconciler.rollout().clone() else { panic!("it goes on") };
+    world.input(Input::Rollout(Rollout::Done { request, prepared, at: world.now }));
     world.pass(Duration::from_mins(5));
     assert_eq!(world.object["status"]["history"][0]["state"], "Completed");
     assert_eq!(world.condition("ReleaseAccepted").0, "False");

@@ -162,7 +162,8 @@ proptest! {
             let (api, kind) = (&object["apiVersion"], &object["kind"]);
             rules.push(json!({"type": "Resource", "resource": {"apiVersion": api, "kind": kind, "name": "web", "expression": expression}}));
         }
-        for type_ in types {
+        // One that is never refused when it is loaded, so that objects are looked at in every case.
+        for type_ in types.into_iter().chain(["Available"]) {
             rules.push(json!({"type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "type": type_, "status": "False"}}));
         }
         // Each rule in a risk of its own, so that each is evaluated and says what it has to say.
@@ -184,7 +185,7 @@ proptest! {
             retrieved_at: Some(Timestamp::EPOCH),
             counts: world.reconciler.counts(),
             transitions: world.reconciler.transitions(),
-            work: world.reconciler.work().clone(),
+            rollout: world.reconciler.rollout().clone(),
             assessment: None,
         };
         let all = [status.to_string(), world.log.join("\n"), metrics::text(&[shown], true)];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clearway_operator::reconciler::Input;
-use clearway_operator::work::{Failure, Work};
+use clearway_operator::rollout::{Failure, Rollout};
 use serde_json::{Value, json};
 
 use crate::world::{World, graph};
@@ -43,8 +43,8 @@ fn both(status: &str, reason: &str) -> [(String, String); 2] {
 
 /// The worker reports the same update with these failures.
 fn report(world: &mut World, failures: Vec<Failure>) {
-    let Work::Applying { order, prepared, progress } = world.reconciler.work().clone() else { panic!() };
-    world.input(Input::Work(Work::Applying { order, prepared, progress: progress.with_failures(failures) }));
+    let Rollout::Applying { request, prepared, progress } = world.reconciler.rollout().clone() else { panic!() };
+    world.input(Input::Rollout(Rollout::Applying { request, prepared, progress: progress.with_failures(failures) }));
     world.pass(Duration::from_secs(2));
 }
 
@@ -64,8 +64,8 @@ fn an_object_is_ready_only_when_its_release_is_applied_and_healthy() {
         }
         report(&mut world, Vec::new());
         assert_eq!(readiness(&world), both("Unknown", "Updating"), "it goes on");
-        let Work::Applying { order, prepared, .. } = world.reconciler.work().clone() else { panic!() };
-        world.input(Input::Work(Work::Done { order, prepared, at: world.now }));
+        let Rollout::Applying { request, prepared, .. } = world.reconciler.rollout().clone() else { panic!() };
+        world.input(Input::Rollout(Rollout::Done { request, prepared, at: world.now }));
         world.pass(Duration::from_secs(2));
         assert_eq!(readiness(&world).map(|(status, _)| status), ["True", "True"]);
         assert_eq!(world.condition(APPLIED).2, "Applied 1.0.1");
@@ -144,8 +144,8 @@ fn an_update_is_told_of_from_its_beginning_to_its_end() {
         report(&mut world, vec![crash()]);
         report(&mut world, vec![crash(), failure("Refused", "ConfigMap shop/a (a.yaml): no")]);
     }
-    let Work::Applying { order, prepared, .. } = world.reconciler.work().clone() else { panic!() };
-    world.input(Input::Work(Work::Done { order, prepared, at: world.now }));
+    let Rollout::Applying { request, prepared, .. } = world.reconciler.rollout().clone() else { panic!() };
+    world.input(Input::Rollout(Rollout::Done { request, prepared, at: world.now }));
     let told = |reason: &str| -> Vec<String> {
         let events = world.events.iter().filter(|event| event.reason == reason);
         events.map(|event| event.message.clone()).collect()

@@ -11,12 +11,12 @@ use clearway_core::Timestamp;
 use clearway_operator::cached_state::CachedState;
 use clearway_operator::knowledge::Knowledge;
 use clearway_operator::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
+use clearway_operator::rollout::{Failure, Prepared, Progress, Rollout, UpdateRequest};
 use clearway_operator::upstream_request::{RetrievalError, UpstreamRequest};
-use clearway_operator::work::{Failure, Order, Prepared, Progress, Work};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
 use clearway_sources::service::Validator;
-use clearway_sources::store::{Event, StoreError};
+use clearway_sources::store::Event;
 use serde_json::{Value, json};
 
 pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
@@ -149,7 +149,7 @@ impl World {
     pub(crate) fn restart(&mut self) {
         self.reconciler = Reconciler::new(self.settings.clone());
         if let Some(kept) = self.kept.clone() {
-            self.input(Input::Remembered(Box::new(kept)));
+            self.input(Input::Cached(Box::new(kept)));
         }
         self.start();
     }
@@ -248,7 +248,7 @@ impl World {
                 }
                 if self.failures > 0 {
                     self.failures -= 1;
-                    return vec![Input::Stored(Err(StoreError::Away { why: "no answer".into() }))];
+                    return vec![Input::Stored(Err("no answer".into()))];
                 }
                 self.version += 1;
                 self.object = *object;
@@ -256,19 +256,22 @@ impl World {
                 self.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
                 vec![Input::Stored(Ok(Box::new(self.object.clone())))]
             }
-            Effect::Prepare(order) => {
-                self.log.push(format!("prepare {}", order.release.image));
-                vec![Input::Work(self.prepare(order))]
+            Effect::Prepare(request) => {
+                self.log.push(format!("prepare {}", request.release.image));
+                vec![Input::Rollout(self.prepare(request))]
             }
-            Effect::Apply(order, prepared) => {
-                self.log.push(format!("apply {}", order.release.image));
+            Effect::Apply(request, prepared) => {
+                self.log.push(format!("apply {}", request.release.image));
                 let waiting_on = vec!["Deployment shop/web".into()];
                 let progress = Progress { done: 1, total: 3, waiting_on, ..Progress::default() };
                 let progress = progress.with_failures(self.failing.clone());
-                let mut works =
-                    vec![Input::Work(Work::Applying { order: order.clone(), prepared: prepared.clone(), progress })];
+                let mut works = vec![Input::Rollout(Rollout::Applying {
+                    request: request.clone(),
+                    prepared: prepared.clone(),
+                    progress,
+                })];
                 if self.applies {
-                    works.push(Input::Work(Work::Done { order, prepared, at: self.now }));
+                    works.push(Input::Rollout(Rollout::Done { request, prepared, at: self.now }));
                 }
                 works
             }
@@ -276,12 +279,12 @@ impl World {
                 self.log.push("stop".into());
                 Vec::new()
             }
-            Effect::Tell(event) => {
+            Effect::Record(event) => {
                 self.log.push(format!("tell {} {}", event.reason, event.message));
                 self.events.push(event);
                 Vec::new()
             }
-            Effect::Keep(kept) => {
+            Effect::Cache(kept) => {
                 self.log.push("keep".into());
                 self.kept = Some(*kept);
                 Vec::new()
@@ -312,10 +315,12 @@ impl World {
         ObjectRecords { at: self.now, records: questions.into_iter().map(answer).collect() }
     }
 
-    fn prepare(&self, order: Order) -> Work {
+    fn prepare(&self, request: UpdateRequest) -> Rollout {
         match &self.prepared {
-            Ok(prepared) => Work::Accepted { order, prepared: prepared.clone() },
-            Err(why) => Work::NotAccepted { order, step: clearway_operator::work::Step::Retrieve, why: why.clone() },
+            Ok(prepared) => Rollout::Accepted { request, prepared: prepared.clone() },
+            Err(why) => {
+                Rollout::NotAccepted { request, step: clearway_operator::rollout::Step::Retrieve, why: why.clone() }
+            }
         }
     }
 

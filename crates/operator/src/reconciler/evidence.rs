@@ -1,0 +1,108 @@
+//! What the cluster says: queries to the metrics store in rounds, and questions to objects.
+
+use clearway_advice::evidence::{Failure, ObjectQuestion, Observation, Question};
+use clearway_advice::rounds::{RoundSettings, Rounds};
+use clearway_core::Timestamp;
+use clearway_promql::eval;
+
+use super::events::MetricsContact;
+use super::{Effect, ObjectRecords, Reconciler};
+
+/// What was answered, and what is being asked.
+#[derive(Debug)]
+pub(super) struct ClusterEvidence {
+    pub(super) rounds: Rounds,
+    /// Since when the present round is open.
+    pub(super) round_since: Option<Timestamp>,
+    /// Nothing until objects were looked at for the present answer of the update service.
+    pub(super) objects: Option<ObjectRecords>,
+    pub(super) looking: bool,
+    pub(super) contact: MetricsContact,
+}
+
+impl ClusterEvidence {
+    pub(super) fn new(settings: RoundSettings) -> Self {
+        ClusterEvidence {
+            rounds: Rounds::new(settings),
+            round_since: None,
+            objects: None,
+            looking: false,
+            contact: MetricsContact::default(),
+        }
+    }
+
+    /// Makes every question due; answers count until new ones come.
+    pub(super) fn restart(&mut self, settings: RoundSettings) {
+        let answers = self.rounds.export();
+        self.rounds = Rounds::new(settings);
+        self.rounds.import(answers);
+        (self.round_since, self.objects) = (None, None);
+    }
+
+    pub(super) fn looked(&mut self, objects: ObjectRecords) {
+        (self.looking, self.objects) = (false, Some(objects));
+    }
+
+    /// Whether nothing is being asked.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.rounds.is_open() && !self.looking
+    }
+}
+
+impl Reconciler {
+    /// Sets the questions of the rounds to those of the present answer of the update service.
+    pub(super) fn ask_questions(&mut self, now: Timestamp) {
+        let rounds = &mut self.evidence.rounds;
+        let Some(knowledge) = self.upstream.knowledge.as_ref().filter(|_| self.settings.has_metrics) else {
+            return rounds.want([], now);
+        };
+        let id = self.upstream.request.as_ref().map(|request| request.id.as_str());
+        if let Some(id) = id.filter(|_| self.settings.shared_store) {
+            let questions = knowledge.plan.questions_for(id);
+            rounds.want(questions.iter().map(Question::text), now);
+        } else {
+            rounds.want(knowledge.plan.questions().into_iter().map(Question::text), now);
+        }
+    }
+
+    /// Takes the answer of a query.
+    pub(super) fn answered(
+        &mut self,
+        query: &str,
+        result: Result<Observation<eval::Value>, Failure>,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        let counts = &mut self.statistics.counts;
+        *(if result.is_ok() { &mut counts.answered } else { &mut counts.failed }) += 1;
+        self.evidence.contact.answered(&result);
+        self.evidence.rounds.answered(query, result, now);
+        if !self.evidence.rounds.is_open() {
+            self.record_metrics_contact(effects);
+        }
+    }
+
+    /// Queries the metrics store and looks at objects when it is time.
+    pub(super) fn evaluate(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let evidence = &mut self.evidence;
+        let mut round_begins = false;
+        if let Some(round) = evidence.rounds.due(now) {
+            evidence.round_since = Some(now);
+            round_begins = true;
+            effects.push(Effect::Evaluate(round));
+        }
+        if !evidence.rounds.is_open() {
+            evidence.round_since = None;
+        }
+        let Some(knowledge) = &self.upstream.knowledge else { return };
+        let questions = knowledge.plan.object_questions();
+        let look_again = self.settings.look_again;
+        let stale = evidence.objects.as_ref().is_none_or(|objects| now.since(objects.at) >= look_again);
+        // Objects are asked with every round, and not more often. Until they answer, what they said last counts.
+        if !questions.is_empty() && !evidence.looking && (stale || round_begins) {
+            evidence.looking = true;
+            let owned = |(question, steps): (&ObjectQuestion, u64)| (question.clone(), steps);
+            effects.push(Effect::Look(questions.into_iter().map(owned).collect()));
+        }
+    }
+}
