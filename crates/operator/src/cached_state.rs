@@ -8,10 +8,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clearway_advice::evidence::{Observation, kept};
-use clearway_core::{Digest, Timestamp};
+use clearway_core::{Digest, ObjectReference, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::service::Validator;
-use clearway_sources::store::Key;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -103,7 +102,7 @@ impl CachedState {
     }
 
     /// As an object that a store keeps: packed, because texts of graphs repeat themselves and objects may not be large.
-    pub(crate) fn to_object(&self, key: &Key) -> Result<serde_json::Value, String> {
+    pub(crate) fn to_object(&self, key: &ObjectReference) -> Result<serde_json::Value, String> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         let written = serde_json::to_writer(&mut encoder, self).map_err(|error| error.to_string());
         let packed = written.and_then(|()| encoder.finish().map_err(|error| error.to_string()))?;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_advice::Assessment;
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_sources::http::HttpOptions;
-use clearway_sources::store::{Key, Kind as ObjectKind, Store, StoreError, StoreEvent};
+use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -111,7 +111,7 @@ pub async fn drive<S: Store>(
     };
     let mut driver = Driver {
         kind,
-        key: Key::cluster_wide(object_kind(kind), name),
+        key: ObjectReference::cluster_scoped(object_kind(kind), name),
         reconciler: Reconciler::new(settings.clone()),
         settings: Arc::new(settings),
         tools,
@@ -126,13 +126,13 @@ pub async fn drive<S: Store>(
 }
 
 /// How objects of a kind are asked for.
-pub(crate) fn object_kind(kind: Kind) -> ObjectKind {
-    ObjectKind::new(kind.api_version(), kind.as_str())
+pub(crate) fn object_kind(kind: Kind) -> GroupVersionKind {
+    GroupVersionKind::new(kind.api_version(), kind.as_str())
 }
 
 struct Driver<S: Store> {
     kind: Kind,
-    key: Key,
+    key: ObjectReference,
     reconciler: Reconciler,
     settings: Arc<Settings>,
     tools: Tools<S>,
@@ -215,20 +215,24 @@ impl<S: Store> Driver<S> {
 
     /// The shape of the installed CRD. Where there is none, as in a directory, everything is kept.
     async fn shape(&self) -> Shape {
-        let key = Key::cluster_wide(definitions(), self.kind.crd());
+        let key = ObjectReference::cluster_scoped(definitions(), self.kind.crd());
         let crd = self.tools.store.get(&key).await.ok().flatten();
         crd.and_then(|crd| Shape::of_crd(&crd, self.kind).ok()).unwrap_or_default()
     }
 
-    fn kept_key(&self) -> Key {
+    fn kept_key(&self) -> ObjectReference {
         let name = cached_state::object_name(self.kind, &self.key.name);
-        Key { kind: ObjectKind::new("v1", "ConfigMap"), namespace: self.tools.namespace.clone(), name }
+        ObjectReference {
+            kind: GroupVersionKind::new("v1", "ConfigMap"),
+            namespace: self.tools.namespace.clone(),
+            name,
+        }
     }
 
     /// Follows objects; what cannot be followed yet is tried again.
     fn follow(
         &self,
-        kind: ObjectKind,
+        kind: GroupVersionKind,
         names: BTreeSet<String>,
         input: impl Fn(StoreEvent) -> Option<Input> + Send + 'static,
     ) -> Feed {
@@ -335,6 +339,6 @@ impl<S: Store> Driver<S> {
 }
 
 /// How definitions of kinds are asked for.
-pub(crate) fn definitions() -> ObjectKind {
-    ObjectKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+pub(crate) fn definitions() -> GroupVersionKind {
+    GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 }

@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 use clearway_advice::evidence::{
     Failure, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Observation, Record, Tally,
 };
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use serde_json::Value;
 
 pub use unread::Unread;
 
 use crate::json_size::JsonSize;
 use crate::snapshot::{self, Budget, GroupKind, ObjectName, Part, UnreadName, strip};
-use crate::store::{Key, Kind, Store, StoreError};
+use crate::store::{Store, StoreError};
 use pages::{Admitted, Pages};
 
 /// Rules that are evaluated on an object before the evaluation counts as a new one: each takes a fraction of a second at
@@ -92,7 +92,7 @@ async fn all_objects<S: Store>(mut pages: Pages<'_, S>, budget: &mut Budget) -> 
 /// Shows every object of a kind, page by page, until there are no more or `see` refuses one.
 pub(crate) async fn each_object<S: Store>(
     store: &S,
-    kind: Kind,
+    kind: GroupVersionKind,
     limits: &ObjectLimits,
     mut see: impl FnMut(Value) -> Result<(), String>,
 ) -> Result<(), String> {
@@ -106,7 +106,7 @@ pub(crate) async fn each_object<S: Store>(
 /// The `ConfigMap`s that requests name, and which of them could not be read.
 async fn named_objects<'r, S: Store>(
     store: &S,
-    kind: &Kind,
+    kind: &GroupVersionKind,
     requests: impl Iterator<Item = &'r ObjectRequest>,
     budget: &mut Budget,
 ) -> snapshot::Objects {
@@ -143,7 +143,7 @@ fn by_name<'r, T>(requests: impl Iterator<Item = (&'r ObjectRequest, T)>) -> BTr
 /// Reads objects one by one. The identity that reads may get a `ConfigMap` by its name, and list none.
 struct NamedReader<'s, S> {
     store: &'s S,
-    kind: &'s Kind,
+    kind: &'s GroupVersionKind,
     /// Nobody answered: the others are not asked for, because each would have to be waited for.
     unreachable: bool,
 }
@@ -156,7 +156,7 @@ impl<S: Store> NamedReader<'_, S> {
         if self.unreachable {
             return Err(Unread::Unreachable);
         }
-        let key = Key { kind: self.kind.clone(), namespace, name: name.name.clone() };
+        let key = ObjectReference { kind: self.kind.clone(), namespace, name: name.name.clone() };
         let found = self.store.get(&key).await;
         self.unreachable = matches!(found, Err(StoreError::Away { .. }));
         Ok(found.map_err(|error| Unread::of_error(&error, self.kind))?.and_then(strip))
@@ -284,7 +284,7 @@ async fn add_all<B>(
 async fn served_kinds<S: Store>(
     store: &S,
     requests: &[&ObjectRequest],
-) -> BTreeMap<ObjectKind, Result<Option<Kind>, Unread>> {
+) -> BTreeMap<ObjectKind, Result<Option<GroupVersionKind>, Unread>> {
     if requests.is_empty() {
         return BTreeMap::new();
     }
@@ -292,7 +292,7 @@ async fn served_kinds<S: Store>(
     let stale = store.stale_groups();
     let find = |kind: &ObjectKind| match &served {
         _ if kind.is_secret() => Err(Unread::Unsupported),
-        Err(error) => Err(Unread::of_error(error, &Kind::new("", &kind.kind))),
+        Err(error) => Err(Unread::of_error(error, &GroupVersionKind::new("", &kind.kind))),
         Ok(served) => match find(served, kind) {
             None if stale.contains(&kind.group) => Err(Unread::DiscoveryIncomplete),
             found => Ok(found),
@@ -302,12 +302,12 @@ async fn served_kinds<S: Store>(
 }
 
 /// The served version of a kind.
-fn find(served: &[Kind], kind: &ObjectKind) -> Option<Kind> {
+fn find(served: &[GroupVersionKind], kind: &ObjectKind) -> Option<GroupVersionKind> {
     let named = |group: &str| served.iter().find(|one| one.group == group && one.kind == kind.kind);
     // Events are served twice and listed once, under their newer group.
     let core_event = || {
         let event = kind.group.is_empty() && kind.kind == "Event";
-        event.then(|| named("events.k8s.io")).flatten().map(|_| Kind::new("v1", "Event"))
+        event.then(|| named("events.k8s.io")).flatten().map(|_| GroupVersionKind::new("v1", "Event"))
     };
     named(&kind.group).cloned().or_else(core_event)
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use clearway_core::{GroupVersionKind, ObjectReference};
 use clearway_sources::kubernetes::{Cluster, Connection};
 use clearway_sources::store::{
-    Apply, ClusterStore, Event, Key, Kind, Part, StateDirectory, Store, StoreError, StoreEvent, Weight,
+    Apply, ClusterStore, Event, Part, StateDirectory, Store, StoreError, StoreEvent, Weight,
 };
 use clearway_testbed::ClusterOptions;
 use serde_json::{Value, json};
@@ -29,8 +30,8 @@ fn deployment(replicas: u32) -> Value {
     })
 }
 
-fn key(object: &Value) -> Key {
-    Key::of(object).unwrap()
+fn key(object: &Value) -> ObjectReference {
+    ObjectReference::of(object).unwrap()
 }
 
 async fn next(seen: &mut mpsc::Receiver<StoreEvent>) -> StoreEvent {
@@ -148,7 +149,7 @@ async fn a_cluster_is_a_store() {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}});
     assert_eq!(
         store.apply(&unknown, &OURS).await,
-        Err(StoreError::NoSuchKind { kind: Kind::new("example.com/v1", "Thing") })
+        Err(StoreError::NoSuchKind { kind: GroupVersionKind::new("example.com/v1", "Thing") })
     );
     let homeless = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
     let why = "ConfigMap x: this kind needs a namespace".to_owned();
@@ -174,7 +175,7 @@ async fn events_about_different_releases_are_different_events() {
     }
     let mut told: Vec<(String, String, i64)> = Vec::new();
     clearway_testbed::wait_until(clearway_testbed::IN_TIME, "all are stored", async || {
-        let events = store.list(&Kind::new("events.k8s.io/v1", "Event"), "").await.unwrap();
+        let events = store.list(&GroupVersionKind::new("events.k8s.io/v1", "Event"), "").await.unwrap();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let ours = events.iter().filter(|event| event["reason"] == "PayloadLoaded");
         let row = |event: &Value| {

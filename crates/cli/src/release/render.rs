@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
 use clearway_conditions::ObjectId;
+use clearway_core::ObjectReference;
 use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::Cluster;
-use clearway_sources::store::{ClusterStore, Key, StateDirectory, Store};
+use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 
 use super::{Named, wait};
 use crate::arguments::ReleaseRender;
@@ -62,7 +63,7 @@ async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<
         None => error.into(),
     })?;
     let id = |object| {
-        let Key { kind, namespace, name } = Key::of(object).ok()?;
+        let ObjectReference { kind, namespace, name } = ObjectReference::of(object).ok()?;
         Some(ObjectId { group: kind.group, kind: kind.kind, namespace, name })
     };
     Ok(found.iter().filter_map(id).collect())

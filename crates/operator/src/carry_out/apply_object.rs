@@ -2,8 +2,9 @@
 
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{Basis, State, Verdict};
+use clearway_core::{GroupVersionKind, ObjectReference};
 use clearway_release::{Manifest, Payload};
-use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
+use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -176,9 +177,9 @@ impl<S: Store> Means<'_, S> {
 }
 
 /// What a store calls the object of a manifest.
-pub(crate) fn key(manifest: &Manifest) -> Key {
-    Key {
-        kind: Kind::new(&manifest.id.api_version, &manifest.id.kind),
+pub(crate) fn key(manifest: &Manifest) -> ObjectReference {
+    ObjectReference {
+        kind: GroupVersionKind::new(&manifest.id.api_version, &manifest.id.kind),
         namespace: manifest.id.namespace.clone().unwrap_or_default(),
         name: manifest.id.name.clone(),
     }

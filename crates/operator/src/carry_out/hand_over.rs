@@ -9,9 +9,9 @@ use std::path::Path;
 
 use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Verdict};
-use clearway_core::Timestamp;
+use clearway_core::{ObjectReference, Timestamp};
 use clearway_release::{Manifest, Payload};
-use clearway_sources::store::{Key, Store, StoreError};
+use clearway_sources::store::{Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -59,7 +59,7 @@ pub(super) async fn hand_over<S: Store>(
 ) -> Timestamp {
     let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
     stays.extend(task.unmanaged.iter().cloned());
-    stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+    stays.extend(ObjectReference::of(&task.about).ok().map(|key| identity_of(&key)));
     let mut items: Vec<Item<'_>> = payload
         .manifests
         .iter()
@@ -77,7 +77,7 @@ pub(super) async fn hand_over<S: Store>(
             Ok(left) => {
                 trouble = None;
                 let left: Vec<ObjectId> =
-                    left.iter().filter_map(|object| Some(identity_of(&Key::of(object).ok()?))).collect();
+                    left.iter().filter_map(|object| Some(identity_of(&ObjectReference::of(object).ok()?))).collect();
                 write(directory, payload, task, &left)
             }
             Err((_, error)) => cannot_prune(&mut trouble, &error, settings),

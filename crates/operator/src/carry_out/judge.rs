@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clearway_conditions::health::{Context, Expected, State, Verdict, health, with_pods};
 use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, Timestamp};
 use clearway_release::Payload;
-use clearway_sources::store::{Kind, Store};
+use clearway_sources::store::Store;
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(super) async fn with_its_pods<S: Store>(store: &S, object: &Value, verdict: 
     let judged: Vec<(ObjectId, Verdict)> = pods
         .iter()
         .filter_map(|pod| {
-            let id = identity_of(&clearway_sources::store::Key::of(pod).ok()?);
+            let id = identity_of(&clearway_core::ObjectReference::of(pod).ok()?);
             Some((id, judge(pod, None, None, now)))
         })
         .collect();
@@ -96,13 +96,13 @@ async fn pods<S: Store>(store: &S, object: &Value) -> Option<Vec<Value>> {
             let said = set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_str();
             said.and_then(|said| said.parse::<u64>().ok()).unwrap_or(0)
         };
-        let sets = store.list(&Kind::new("apps/v1", "ReplicaSet"), &selector).await.ok()?;
+        let sets = store.list(&GroupVersionKind::new("apps/v1", "ReplicaSet"), &selector).await.ok()?;
         let newest = sets.into_iter().filter(|set| mine(set, &metadata["uid"])).max_by_key(revision)?;
         newest["metadata"]["uid"].clone()
     } else {
         metadata["uid"].clone()
     };
-    let mut pods = store.list(&Kind::new("v1", "Pod"), &selector).await.ok()?;
+    let mut pods = store.list(&GroupVersionKind::new("v1", "Pod"), &selector).await.ok()?;
     let newest = object["status"]["updateRevision"].as_str();
     pods.retain(|pod| {
         let revision = pod["metadata"]["labels"]["controller-revision-hash"].as_str();

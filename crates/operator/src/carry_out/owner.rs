@@ -3,9 +3,8 @@
 use std::fmt;
 
 use clearway_conditions::ObjectId;
-use clearway_core::Digest;
+use clearway_core::{Digest, ObjectReference};
 use clearway_release::Manifest;
-use clearway_sources::store::Key;
 use serde_json::Value;
 
 use crate::api::VersionObject;
@@ -100,7 +99,7 @@ pub fn identity(manifest: &Manifest) -> ObjectId {
 }
 
 /// The same for what a store calls it.
-pub(crate) fn identity_of(key: &Key) -> ObjectId {
+pub(crate) fn identity_of(key: &ObjectReference) -> ObjectId {
     ObjectId {
         group: key.kind.group.clone(),
         kind: key.kind.kind.clone(),

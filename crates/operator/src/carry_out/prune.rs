@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
-use clearway_core::{Timestamp, humanize};
-use clearway_sources::store::{Key, Kind, Store, StoreError, Weight};
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp, humanize};
+use clearway_sources::store::{Store, StoreError, Weight};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -46,7 +46,7 @@ pub async fn orphans<S: Store>(
     stays: &BTreeSet<ObjectId>,
     appliers: Appliers,
     most: usize,
-) -> Result<Vec<Value>, (Option<Kind>, StoreError)> {
+) -> Result<Vec<Value>, (Option<GroupVersionKind>, StoreError)> {
     let is_one = |object: &Value| match appliers {
         Appliers::Us => owner.made(object),
         // What a controller made for another object goes with that.
@@ -73,7 +73,7 @@ pub async fn orphans<S: Store>(
         .flatten()
         .filter(is_one)
         .filter_map(|object| {
-            let id = identity_of(&Key::of(&object).ok()?);
+            let id = identity_of(&ObjectReference::of(&object).ok()?);
             Some((turn(&id), id, object))
         })
         .filter(|(_, id, _)| !stays.contains(id))
@@ -83,7 +83,7 @@ pub async fn orphans<S: Store>(
 }
 
 /// Measurements and Events are listed like objects, but nobody applies them.
-fn is_kept_there(kind: &Kind) -> bool {
+fn is_kept_there(kind: &GroupVersionKind) -> bool {
     kind.kind != "Event" && kind.group != "metrics.k8s.io" && !kind.group.ends_with(".metrics.k8s.io")
 }
 
@@ -97,10 +97,10 @@ fn turn(id: &ObjectId) -> Turn {
 
 /// An object on its way out.
 struct Leaving {
-    key: Key,
+    key: ObjectReference,
     id: ObjectId,
     uid: String,
-    definition: Option<Kind>,
+    definition: Option<GroupVersionKind>,
     since: Timestamp,
     due: Instant,
     looks: u32,
@@ -124,7 +124,7 @@ impl<S: Store> Course<'_, S> {
         // What the release deletes is not in it, but went already.
         let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
         stays.extend(task.unmanaged.iter().cloned());
-        stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+        stays.extend(ObjectReference::of(&task.about).ok().map(|key| identity_of(&key)));
         loop {
             let most = self.means.settings.side_by_side;
             let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
@@ -221,7 +221,7 @@ impl<S: Store> Course<'_, S> {
     }
 
     /// Why a definition stays.
-    async fn left_of(&self, kind: Option<&Kind>) -> Result<Option<String>, StoreError> {
+    async fn left_of(&self, kind: Option<&GroupVersionKind>) -> Result<Option<String>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
         let objects = match self.means.store.list(kind, "").await {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
@@ -267,12 +267,12 @@ impl<S: Store> Course<'_, S> {
 
 impl Leaving {
     fn new(object: &Value, now: Timestamp) -> Option<Self> {
-        let key = Key::of(object).ok()?;
+        let key = ObjectReference::of(object).ok()?;
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let spec = &object["spec"];
         let version = spec["versions"].as_array().and_then(|all| all.iter().find(|one| one["served"] == true));
         let definition = version.and_then(|version| {
-            Some(Kind {
+            Some(GroupVersionKind {
                 group: word(&spec["group"])?,
                 version: word(&version["name"])?,
                 kind: word(&spec["names"]["kind"])?,
@@ -320,7 +320,7 @@ fn left_behind(objects: &[Value], what: &str) -> Option<String> {
     let names: Vec<String> = objects
         .iter()
         .filter(|object| !object["metadata"]["deletionTimestamp"].is_string())
-        .filter_map(|object| Some(identity_of(&Key::of(object).ok()?).to_string()))
+        .filter_map(|object| Some(identity_of(&ObjectReference::of(object).ok()?).to_string()))
         .collect();
     let (shown, more) = (names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), names.len());
     match more {

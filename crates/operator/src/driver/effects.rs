@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
-use clearway_core::Digest;
+use clearway_core::{Digest, ObjectReference};
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
 use clearway_sources::service::{Answer, Service, Validator};
-use clearway_sources::store::{Apply, Event, Key, Store, StoreError, Weight};
+use clearway_sources::store::{Apply, Event, Store, StoreError, Weight};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -28,8 +28,8 @@ pub(super) async fn carry_out<S: Store>(
     effect: Effect,
     tools: &Tools<S>,
     settings: &Settings,
-    key: &Key,
-    kept_key: &Key,
+    key: &ObjectReference,
+    kept_key: &ObjectReference,
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
     match effect {
@@ -73,7 +73,7 @@ pub(super) async fn carry_out<S: Store>(
 /// What is known of answers that were assessed, or ended a process.
 struct Guard<'a> {
     /// Where it is recorded which answer is being assessed.
-    key: &'a Key,
+    key: &'a ObjectReference,
     /// The answer that this process works with already.
     digest: Option<&'a Digest>,
     /// Whether one that was set aside is to be tried again.
@@ -181,7 +181,7 @@ async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>)
 }
 
 /// Stores a status. After a conflict the object is read again, so that the next attempt is about what is there.
-async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
+async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &ObjectReference) -> Input {
     match tools.store.replace_status(&object).await {
         Ok(stored) => Input::Stored(Ok(Box::new(stored))),
         Err(error @ StoreError::Conflict { .. }) => match tools.store.get(key).await {
@@ -192,7 +192,7 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
     }
 }
 
-async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &Key) {
+async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
         Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),

@@ -122,7 +122,8 @@ async fn a_cluster_is_founded_once() {
         upstream: None,
     };
     found(&state, &founding, None).await.unwrap();
-    let key = Key::cluster_wide(ObjectKind::new("config.openshift.io/v1", "ClusterVersion"), SINGLETON);
+    let key =
+        ObjectReference::cluster_scoped(GroupVersionKind::new("config.openshift.io/v1", "ClusterVersion"), SINGLETON);
     let object = state.get(&key).await.unwrap().unwrap();
     let status = Status::read(&object["status"]).0.unwrap();
     assert_eq!(status.history[0].state, UpdateState::Completed);

@@ -1,7 +1,7 @@
 //! What the owner brought about before and is not well now.
 
 use clearway_conditions::health::State;
-use clearway_sources::store::Key;
+use clearway_core::ObjectReference;
 
 use super::{Check, Finding, View};
 use crate::carry_out::judge;
@@ -21,7 +21,7 @@ impl Check for Health {
                 return None;
             }
             let verdict = judge(object, None, None, view.now);
-            let (key, message) = (Key::of(object).ok()?, &verdict.message);
+            let (key, message) = (ObjectReference::of(object).ok()?, &verdict.message);
             match verdict.state {
                 State::Failed => Some(Finding::blocking(self, format!("{key} has failed: {message}"))),
                 State::InProgress => Some(Finding::warning(self, format!("{key} is not healthy yet: {message}"))),

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
-use clearway_core::Timestamp;
+use clearway_core::{ObjectReference, Timestamp};
 use clearway_release::{Files, Metadata, Payload, ReleaseLimits, Selection, digest};
 use clearway_sources::release::{Fetched, Reference};
-use clearway_sources::store::{Key, StoreError};
+use clearway_sources::store::StoreError;
 use serde_json::{Value, json};
 
 use super::*;
@@ -38,7 +38,7 @@ fn task() -> Task {
 }
 
 fn id(object: &Value) -> ObjectId {
-    let Key { kind, namespace, name } = Key::of(object).unwrap();
+    let ObjectReference { kind, namespace, name } = ObjectReference::of(object).unwrap();
     ObjectId { group: kind.group, kind: kind.kind, namespace, name }
 }
 
@@ -218,7 +218,7 @@ fn refusals_of_the_server_are_blocking_unless_they_say_nothing() {
     for (error, blocking) in [
         (refused("spec.x: Invalid value"), true),
         (StoreError::Forbidden { why: "not allowed".to_owned() }, true),
-        (StoreError::NoSuchKind { kind: clearway_sources::store::Kind::new("example.com/v1", "Thing") }, true),
+        (StoreError::NoSuchKind { kind: clearway_core::GroupVersionKind::new("example.com/v1", "Thing") }, true),
         (refused("admission webhook \"a\" does not support dry run"), false),
         (StoreError::Away { why: "webhook timed out".to_owned() }, false),
     ] {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_conditions::ObjectId;
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_release::{GroupKind, Manifest, Payload};
-use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
+use clearway_sources::store::{Apply, Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
         view.look_at_objects(store, most).await?;
         view.try_out(store, most).await;
         let Wanted { nodes, pods, budgets } = room::wanted(&view);
-        let kind = |wanted: bool, api_version, kind| wanted.then(|| Kind::new(api_version, kind));
+        let kind = |wanted: bool, api_version, kind| wanted.then(|| GroupVersionKind::new(api_version, kind));
         view.nodes = view.all(store, kind(nodes, "v1", "Node")).await?;
         view.pods = view.all(store, kind(pods, "v1", "Pod")).await?;
         view.budgets = view.all(store, kind(budgets, "policy/v1", "PodDisruptionBudget")).await?;
@@ -106,8 +106,8 @@ impl<'a> View<'a> {
     }
 
     async fn look_at_objects<S: Store>(&mut self, store: &S, most: usize) -> Result<(), StoreError> {
-        let keys: BTreeSet<Key> = self.manifests().map(key).collect();
-        let kinds: BTreeSet<Kind> = keys.iter().map(|key| key.kind.clone()).collect();
+        let keys: BTreeSet<ObjectReference> = self.manifests().map(key).collect();
+        let kinds: BTreeSet<GroupVersionKind> = keys.iter().map(|key| key.kind.clone()).collect();
         let selector = self.task.owner.selector();
         let selector = &selector;
         let owned = kinds.iter().map(|kind| {
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
             outcome?.map_or_else(|why| self.unseen.push(why), |object| found.extend(object));
         }
         for object in found {
-            if let Ok(Key { kind, namespace, name }) = Key::of(&object) {
+            if let Ok(ObjectReference { kind, namespace, name }) = ObjectReference::of(&object) {
                 self.objects.insert(ObjectId { group: kind.group, kind: kind.kind, namespace, name }, object);
             }
         }
@@ -138,7 +138,8 @@ impl<'a> View<'a> {
             self.manifests().filter_map(|manifest| manifest.id.namespace.as_deref()).collect();
         let namespaces = namespaces.into_iter().map(|name| {
             let there = async move {
-                let found = store.get(&Key::cluster_wide(Kind::new("v1", "Namespace"), name)).await;
+                let found =
+                    store.get(&ObjectReference::cluster_scoped(GroupVersionKind::new("v1", "Namespace"), name)).await;
                 // Without leave to look at namespaces, the trial itself shows whether it is there.
                 (!matches!(found, Ok(None))).then_some(name)
             };
@@ -173,7 +174,11 @@ impl<'a> View<'a> {
         }
     }
 
-    async fn all<S: Store>(&mut self, store: &S, kind: Option<Kind>) -> Result<Option<Vec<Value>>, StoreError> {
+    async fn all<S: Store>(
+        &mut self,
+        store: &S,
+        kind: Option<GroupVersionKind>,
+    ) -> Result<Option<Vec<Value>>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
         match seen(store.list(&kind, "").await, || format!("what there is of {kind}"))? {
             Ok(objects) => Ok(Some(objects)),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use clearway_conditions::ObjectId;
+use clearway_core::ObjectReference;
 use clearway_operator::carry_out::{
     Appliers, Owner, PRUNE, RENDERED, RenderError, identity, orphans, render, write_rendered,
 };
-use clearway_sources::store::Key;
 
 use crate::interrupted::{named, releases};
 use crate::world::{World, annotated, config, order, read, release, settings, task, update};
@@ -48,7 +48,7 @@ async fn files_are_in_order_and_those_of_another_release_go() {
     let gone: Vec<ObjectId> = gone
         .iter()
         .map(|object| {
-            let Key { kind, namespace, name } = Key::of(object).unwrap();
+            let ObjectReference { kind, namespace, name } = ObjectReference::of(object).unwrap();
             ObjectId { group: kind.group, kind: kind.kind, namespace, name }
         })
         .collect();

@@ -1,8 +1,9 @@
 //! Objects that are larger together than one answer that is read.
 
 use clearway_advice::evidence::{ObjectKind, ObjectRequest};
+use clearway_core::GroupVersionKind;
 use clearway_sources::collector::{ObjectLimits, object_answers, snapshot_objects};
-use clearway_sources::store::{Kind, Store as _, StoreError};
+use clearway_sources::store::{Store as _, StoreError};
 use clearway_testbed::{ClusterOptions, own_cluster};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ async fn large_objects_are_read_in_small_pages() {
     for name in 0..50 {
         store.create(&large(name, &"x".repeat(200 << 10).into())).await.unwrap();
     }
-    let kind = Kind::new("apps/v1", "ControllerRevision");
+    let kind = GroupVersionKind::new("apps/v1", "ControllerRevision");
     let refused = store.page(&kind, None, 50).await.unwrap_err();
     assert!(matches!(refused, StoreError::AnswerTooLarge { .. }), "{refused}");
     assert_eq!(store.page(&kind, None, 25).await.unwrap().items.len(), 25);
