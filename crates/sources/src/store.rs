@@ -13,8 +13,7 @@ mod object_files;
 
 use std::collections::BTreeSet;
 
-use clearway_advice::evidence::ObjectKind;
-use clearway_core::{GroupVersionKind, ObjectReference, ReferenceError};
+use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, ReferenceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -204,7 +203,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     }
 
     /// The command that shows the objects of a kind, if there is one.
-    fn show_command(&self, _kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, _kind: &GroupKind) -> Option<String> {
         None
     }
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 /// A kind in its API group. All versions of a kind hold the same objects, so this is what kinds are compared by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct GroupKind {
     /// The API group, empty for the core group.
     pub group: String,
@@ -34,6 +34,12 @@ impl GroupKind {
     /// The kind of an object; `None` if `apiVersion` or `kind` is missing or not a string.
     pub fn of(object: &Value) -> Option<Self> {
         Some(GroupKind::from_api_version(object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?))
+    }
+
+    /// Whether an object is of this kind, in any version.
+    pub fn is_kind_of(&self, object: &Value) -> bool {
+        let text = |key: &str| object.get(key).and_then(Value::as_str);
+        text("apiVersion").is_some_and(|version| split(version).0 == self.group) && text("kind") == Some(&self.kind)
     }
 }
 
@@ -115,9 +121,12 @@ mod tests {
     #[test]
     fn an_object_without_a_kind_has_none() {
         let pod = json!({"apiVersion": "v1", "kind": "Pod"});
-        assert_eq!(GroupKind::of(&pod), Some(GroupKind::from_api_version("v1", "Pod")));
+        let pods = GroupKind::from_api_version("v1", "Pod");
+        assert_eq!(GroupKind::of(&pod), Some(pods.clone()));
+        assert!(pods.is_kind_of(&pod));
         for object in [json!({"kind": "Pod"}), json!({"apiVersion": "v1", "kind": 3}), json!("Pod")] {
             assert_eq!(GroupKind::of(&object), None);
+            assert!(!pods.is_kind_of(&object));
         }
     }
 }

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clearway_advice::evidence::{
-    Failure as QueryFailure, FailureClass, ObjectKind, ObjectQuestion, Observation, Record,
-};
+use clearway_advice::evidence::{Failure as QueryFailure, FailureClass, ObjectQuestion, Observation, Record};
 use clearway_conditions::reason;
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, Timestamp};
 use clearway_operator::cached_state::CachedState;
 use clearway_operator::knowledge::Knowledge;
 use clearway_operator::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
@@ -293,7 +291,7 @@ impl World {
         let answer = |(question, steps): (ObjectQuestion, u64)| {
             let mut tally = question.tally(steps);
             for object in &self.objects {
-                if ObjectKind::of(object).as_ref() == Some(&question.request().kind) {
+                if GroupKind::of(object).as_ref() == Some(&question.request().kind) {
                     tally.add(object);
                 }
             }

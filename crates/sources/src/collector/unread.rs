@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use clearway_advice::evidence::{Failure, FailureClass, ObjectKind};
+use clearway_advice::evidence::{Failure, FailureClass};
 
-use clearway_core::GroupVersionKind;
+use clearway_core::{GroupKind, GroupVersionKind};
 
 use crate::store::StoreError;
 
@@ -57,7 +57,7 @@ impl Unread {
     }
 
     /// The failure of every rule about objects of the kind.
-    pub fn failure(self, kind: &ObjectKind) -> Failure {
+    pub fn failure(self, kind: &GroupKind) -> Failure {
         let class = match self {
             Unread::Forbidden => FailureClass::Unauthorized,
             Unread::TooLarge => FailureClass::Budget,

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use clearway_advice::evidence::ObjectKind;
 use clearway_advice::reproduce;
-use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_core::{GroupKind, GroupVersionKind, ObjectReference};
 use kube::runtime::events::{EventType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -139,7 +138,7 @@ impl Store for ClusterStore {
         self.cluster.page(&resource, token, objects).await.map_err(|error| named(error, kind))
     }
 
-    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, kind: &GroupKind) -> Option<String> {
         Some(reproduce::kubectl(kind, &self.cluster.connection().kubectl_options()))
     }
 

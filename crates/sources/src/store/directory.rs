@@ -24,9 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::ObjectKind;
 use clearway_advice::reproduce;
-use clearway_core::{Diagnostic, Digest, GroupVersionKind, ObjectReference, Place, Severity};
+use clearway_core::{Diagnostic, Digest, GroupKind, GroupVersionKind, ObjectReference, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -184,7 +183,7 @@ fn complete(kind: &GroupVersionKind, listed: Listed) -> Result<Vec<Value>, Store
 }
 
 impl Store for StateDirectory {
-    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, kind: &GroupKind) -> Option<String> {
         Some(reproduce::object_files(kind, &self.root.join(OBJECTS).display().to_string()))
     }
 
