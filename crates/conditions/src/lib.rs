@@ -14,7 +14,7 @@ pub mod lint;
 pub mod model;
 mod object;
 
-pub use object::{NOT_AN_OBJECT, Object, ObjectId};
+pub use object::{NOT_AN_OBJECT, Object};
 
 pub use model::{
     Condition, ConditionSeverity, ConditionType, Conditions, Generation, ObjectStatus, Observed, Polarity, Presence,

@@ -25,6 +25,8 @@ pub use arch::{Arch, ArchError};
 pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
 pub use limits::{Exceeded, GraphLimits, Limits, RegistryLimits};
-pub use object::{GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference, ReferenceError};
+pub use object::{
+    GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference, ReferenceError, split_api_version,
+};
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use version::{Version, VersionError};

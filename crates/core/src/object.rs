@@ -13,5 +13,5 @@ mod kind;
 mod reference;
 
 pub use id::{ObjectId, ObjectName};
-pub use kind::{GroupKind, GroupVersionKind};
+pub use kind::{GroupKind, GroupVersionKind, split_api_version};
 pub use reference::{ObjectReference, ReferenceError};

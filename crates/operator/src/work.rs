@@ -4,8 +4,8 @@
 //! written. Then the status says that the update has begun, and only when that is stored *applying* starts: whoever
 //! comes back after a crash finds in the history what to go on with.
 
-use clearway_conditions::{Conditions, ObjectId, Status as Word};
-use clearway_core::Timestamp;
+use clearway_conditions::{Conditions, Status as Word};
+use clearway_core::{ObjectId, Timestamp};
 
 use crate::api::{Release, UpdateHistory};
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
-use clearway_conditions::ObjectId;
-use clearway_core::ObjectReference;
+use clearway_core::{ObjectId, ObjectReference};
 use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::Cluster;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clearway_conditions::Object;
 use clearway_conditions::health::{Basis, Context, OwnedObject, State, Verdict, health, with_pods};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use clearway_yaml::{Node, Source, Tape};
 use serde_json::Value;
 

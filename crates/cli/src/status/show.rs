@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Tally, Tree, Verdict, forest};
 use clearway_conditions::lint;
-use clearway_core::{Diagnostic, Severity, Timestamp, humanize};
+use clearway_core::{Diagnostic, ObjectId, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clearway_conditions::Object;
 use clearway_conditions::health::wait::{Clock, Clocks, Decision, Observation, Outcome, Progress, Wait};
 use clearway_conditions::health::{State, Tally, progress_token};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::{Severity, Timestamp, humanize};
+use clearway_core::{ObjectId, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{ClusterError, Resource, WatchEvent};
 use clearway_yaml::{Source, Tape};

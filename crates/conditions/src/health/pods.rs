@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use clearway_core::ObjectId;
 use clearway_yaml::Node;
 
 use super::DEGRADED_HOLD;
 use super::facts::Facts;
 use super::verdict::{State, Verdict};
 use crate::model::Status;
-use crate::object::ObjectId;
 
 /// How long after its creation a pod may be without a node before that is called a failure (kstatus).
 const SCHEDULE_WINDOW: Duration = Duration::from_secs(15);

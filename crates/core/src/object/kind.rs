@@ -28,7 +28,7 @@ pub struct GroupVersionKind {
 impl GroupKind {
     /// The kind that the fields `apiVersion` (`apps/v1`, or `v1` in the core group) and `kind` of an object name.
     pub fn from_api_version(api_version: &str, kind: &str) -> Self {
-        GroupKind { group: split(api_version).0.to_owned(), kind: kind.to_owned() }
+        GroupKind { group: split_api_version(api_version).0.to_owned(), kind: kind.to_owned() }
     }
 
     /// The kind of an object; `None` if `apiVersion` or `kind` is missing or not a string.
@@ -39,7 +39,8 @@ impl GroupKind {
     /// Whether an object is of this kind, in any version.
     pub fn is_kind_of(&self, object: &Value) -> bool {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
-        text("apiVersion").is_some_and(|version| split(version).0 == self.group) && text("kind") == Some(&self.kind)
+        text("apiVersion").is_some_and(|version| split_api_version(version).0 == self.group)
+            && text("kind") == Some(&self.kind)
     }
 }
 
@@ -53,7 +54,7 @@ impl fmt::Display for GroupKind {
 impl GroupVersionKind {
     /// The kind that the fields `apiVersion` (`apps/v1`, or `v1` in the core group) and `kind` of an object name.
     pub fn new(api_version: &str, kind: &str) -> Self {
-        let (group, version) = split(api_version);
+        let (group, version) = split_api_version(api_version);
         GroupVersionKind { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
 
@@ -76,8 +77,8 @@ impl fmt::Display for GroupVersionKind {
     }
 }
 
-/// The group and the version of an `apiVersion`.
-fn split(api_version: &str) -> (&str, &str) {
+/// The group and the version of an `apiVersion`; the group is empty in `v1`, which is of the core group.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 

@@ -206,7 +206,7 @@ impl<'a, S: Store> Course<'a, S> {
 enum Taken<'p> {
     Due {
         manifest: &'p clearway_release::Manifest,
-        id: clearway_conditions::ObjectId,
+        id: clearway_core::ObjectId,
         standing: Standing,
         before: Box<Before>,
     },

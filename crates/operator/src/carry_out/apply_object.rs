@@ -1,8 +1,7 @@
 //! What is done about one object of a release, and what is seen of it afterwards: a few requests each.
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{Basis, State, Verdict};
-use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_core::{GroupVersionKind, ObjectId, ObjectReference};
 use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;

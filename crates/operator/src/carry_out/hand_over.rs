@@ -7,9 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Verdict};
-use clearway_core::{ObjectReference, Timestamp};
+use clearway_core::{ObjectId, ObjectReference, Timestamp};
 use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Store, StoreError};
 use futures::FutureExt as _;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use clearway_conditions::Object;
 use clearway_conditions::health::{Context, Expected, State, Verdict, health, with_pods};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::{GroupVersionKind, Timestamp};
+use clearway_core::{GroupVersionKind, ObjectId, Timestamp};
 use clearway_release::Payload;
 use clearway_sources::store::Store;
 use clearway_yaml::{Source, Tape};

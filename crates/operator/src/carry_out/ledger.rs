@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::Expected;
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use clearway_release::Manifest;
 use tokio::time::Instant;
 

@@ -6,9 +6,8 @@
 
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Verdict};
-use clearway_core::{Timestamp, humanize};
+use clearway_core::{ObjectId, Timestamp, humanize};
 
 use super::Pace;
 use super::ledger::told;

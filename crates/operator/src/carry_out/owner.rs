@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use clearway_conditions::ObjectId;
-use clearway_core::{Digest, ObjectReference};
+use clearway_core::{Digest, ObjectId, ObjectReference};
 use clearway_release::Manifest;
 use serde_json::Value;
 

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_conditions::ObjectId;
-use clearway_core::{GroupVersionKind, ObjectReference, Timestamp, humanize};
+use clearway_core::{GroupVersionKind, ObjectId, ObjectReference, Timestamp, humanize};
 use clearway_sources::store::{Store, StoreError, Weight};
 use futures::FutureExt as _;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clearway_bundle::to_yaml;
-use clearway_conditions::ObjectId;
+use clearway_core::ObjectId;
 use clearway_release::Payload;
 use clearway_sources::files::write_atomically;
 

@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clearway_conditions::ObjectId;
-use clearway_core::{Arch, Timestamp};
+use clearway_core::{Arch, ObjectId, Timestamp};
 use clearway_release::{ReleaseLimits, Selection};
 use clearway_sources::clock;
 use clearway_sources::oci::{Cache, Registry};

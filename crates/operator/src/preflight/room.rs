@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_conditions::ObjectId;
+use clearway_core::ObjectId;
 use serde_json::Value;
 
 use super::quantity::number;

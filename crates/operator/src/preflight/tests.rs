@@ -1,7 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_conditions::ObjectId;
-use clearway_core::{ObjectReference, Timestamp};
+use clearway_core::{ObjectId, ObjectReference, Timestamp};
 use clearway_release::{Files, Metadata, Payload, ReleaseLimits, Selection, digest};
 use clearway_sources::release::{Fetched, Reference};
 use clearway_sources::store::StoreError;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_conditions::ObjectId;
-use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
+use clearway_core::{GroupVersionKind, ObjectId, ObjectReference, Timestamp};
 use clearway_release::{GroupKind, Manifest, Payload};
 use clearway_sources::store::{Apply, Store, StoreError};
 use futures::FutureExt as _;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
+use clearway_core::ObjectId;
 use clearway_operator::carry_out::OWNER;
 use clearway_operator::work::Work;
 use clearway_sources::store::{Apply, Store, StoreError};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use clearway_conditions::ObjectId;
-use clearway_core::ObjectReference;
+use clearway_core::{ObjectId, ObjectReference};
 use clearway_operator::carry_out::{
     Appliers, Owner, PRUNE, RENDERED, RenderError, identity, orphans, render, write_rendered,
 };
