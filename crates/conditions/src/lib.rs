@@ -17,6 +17,5 @@ mod object;
 pub use object::{NOT_AN_OBJECT, Object};
 
 pub use model::{
-    Condition, ConditionSeverity, ConditionType, Conditions, Generation, ObjectStatus, Observed, Polarity, Presence,
-    Reason, Status,
+    Condition, ConditionSeverity, ConditionType, Conditions, ObjectStatus, Polarity, Presence, Reason, Status,
 };

@@ -1,8 +1,8 @@
 //! The conditions of a ClusterVersion or ComponentVersion: declared once, and said from what is known.
 
-use clearway_conditions::model::{Conditions, Generation, KeptFields, Pass, Verdict};
+use clearway_conditions::model::{Conditions, KeptFields, Pass, Verdict};
 use clearway_conditions::{Reason, condition_set, reason};
-use clearway_core::Timestamp;
+use clearway_core::{Generation, Timestamp};
 
 use crate::api::{Kind, Release, Status, UpdateState};
 use crate::graph_findings::GraphFindings;

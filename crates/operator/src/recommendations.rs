@@ -5,9 +5,9 @@
 //! reason.
 
 use clearway_advice::{Assessment, Statement, Update, recommend};
-use clearway_conditions::model::{Conditions, Generation, KeptFields, Pass, Verdict};
+use clearway_conditions::model::{Conditions, KeptFields, Pass, Verdict};
 use clearway_conditions::{Reason, condition_set, reason};
-use clearway_core::Timestamp;
+use clearway_core::{Generation, Timestamp};
 
 use crate::api::{ConditionalUpdate, Release, Spec};
 use crate::knowledge::Knowledge;

@@ -3,8 +3,7 @@
 use clearway_advice::Assessment;
 use clearway_advice::evidence::Recorded;
 use clearway_advice::rounds::Rounds;
-use clearway_conditions::model::Generation;
-use clearway_core::Timestamp;
+use clearway_core::{Generation, Timestamp};
 use serde_json::Value;
 
 use crate::api::{Release, Spec, Status, UpdateState, VersionObject};

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use clearway_conditions::{ObjectStatus, Observed, Status};
+use clearway_conditions::{ObjectStatus, Status};
+use clearway_core::Observed;
 use serde_json::Value;
 
 use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};

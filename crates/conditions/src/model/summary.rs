@@ -4,8 +4,10 @@
 //! matter: a foreign one without a severity has severity "" (K2) and counts. What the summary said before does not
 //! matter either. Start at [`summarise`].
 
+use clearway_core::Generation;
+
 use super::verdict::{Finding, common_reason};
-use super::{Condition, ConditionSeverity, Generation, Message, Reason, Status};
+use super::{Condition, ConditionSeverity, Message, Reason, Status};
 use crate::reason;
 
 /// One condition that counts.
