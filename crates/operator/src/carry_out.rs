@@ -42,7 +42,7 @@ mod task;
 mod worker;
 
 pub use apply::apply;
-pub use owner::{MANAGER, OWNER, Owner, identity};
+pub use owner::{MANAGER, OWNER, Owner};
 pub use pace::Pace;
 pub use prepare::prepare;
 pub use prune::{Appliers, orphans};
@@ -50,6 +50,5 @@ pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered}
 pub use task::{Clock, PREFLIGHT, Settings, Task, Veto};
 pub use worker::Worker;
 
-pub(crate) use apply_object::key;
 pub(crate) use concurrency::side_by_side;
 pub(crate) use judge::judge;

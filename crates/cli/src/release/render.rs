@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
 use clearway_core::{ObjectId, ObjectReference};
-use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
+use clearway_operator::carry_out::{Appliers, Owner, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
@@ -55,15 +55,11 @@ async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Resu
 }
 
 async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
-    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     let found = orphans(store, owner, &stays, Appliers::Anybody, SIDE_BY_SIDE).await;
     let found = found.map_err(|(kind, error)| match kind {
         Some(kind) => anyhow!("cannot look through {kind}: {error}"),
         None => error.into(),
     })?;
-    let id = |object| {
-        let ObjectReference { kind, namespace, name } = ObjectReference::of(object).ok()?;
-        Some(ObjectId { group: kind.group, kind: kind.kind, namespace, name })
-    };
-    Ok(found.iter().filter_map(id).collect())
+    Ok(found.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect())
 }

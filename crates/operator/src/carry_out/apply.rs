@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use super::apply_object::{Before, Hindered, Left, Means, failure};
 use super::ledger::{Item, Ledger, Standing};
-use super::owner::identity;
 use super::{Settings, Task, side_by_side};
 use crate::work::{Prepared, Progress, Work};
 
@@ -53,7 +52,7 @@ pub async fn apply<S: Store>(
 fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
     let manifests = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.manifests);
     manifests
-        .map(|manifest| (manifest, identity(manifest)))
+        .map(|manifest| (manifest, manifest.id.clone()))
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
@@ -73,8 +72,7 @@ pub(super) struct Course<'a, S> {
 impl<'a, S: Store> Course<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
-        let managed =
-            |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&identity(manifest));
+        let managed = |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&manifest.id);
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes

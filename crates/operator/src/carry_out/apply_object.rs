@@ -1,7 +1,7 @@
 //! What is done about one object of a release, and what is seen of it afterwards: a few requests each.
 
 use clearway_conditions::health::{Basis, State, Verdict};
-use clearway_core::{GroupVersionKind, ObjectId, ObjectReference};
+use clearway_core::ObjectId;
 use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl<S: Store> Means<'_, S> {
                 failure: failure(id, &manifest.file, &error),
             }
         };
-        let key = key(manifest);
+        let key = manifest.reference();
         let live = match self.store.get(&key).await {
             Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
             live => live.map_err(hindered)?,
@@ -110,7 +110,7 @@ impl<S: Store> Means<'_, S> {
         id: &ObjectId,
         mut given: Box<Given>,
     ) -> Result<Left, (Box<Given>, StoreError)> {
-        let live = match self.store.get(&key(manifest)).await {
+        let live = match self.store.get(&manifest.reference()).await {
             Ok(live) => live,
             Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
             Err(error) => return Err((given, error)),
@@ -144,7 +144,7 @@ impl<S: Store> Means<'_, S> {
     }
 
     fn judge(&self, manifest: &Manifest, id: &ObjectId, object: &Value, given: Option<&Given>) -> Verdict {
-        let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
+        let version = &manifest.version;
         let expected = match given {
             Some(given) => given.expected.clone(),
             None => Some(expected(object)),
@@ -172,15 +172,6 @@ impl<S: Store> Means<'_, S> {
             || *basis == Basis::KindRule
             || given.changed.is_none_or(|changed| changed.elapsed() >= self.settings.pace.settle);
         given.health.is_healthy() && settled
-    }
-}
-
-/// What a store calls the object of a manifest.
-pub(crate) fn key(manifest: &Manifest) -> ObjectReference {
-    ObjectReference {
-        kind: GroupVersionKind::new(&manifest.id.api_version, &manifest.id.kind),
-        namespace: manifest.id.namespace.clone().unwrap_or_default(),
-        name: manifest.id.name.clone(),
     }
 }
 

@@ -19,9 +19,8 @@ use super::apply_object::{LOOKS, failure};
 use super::judge::{expected, judge, promises_conditions, with_its_pods};
 use super::ledger::Trouble;
 use super::observed_health::ObservedHealth;
-use super::owner::{identity, identity_of};
 use super::prune::{Appliers, orphans};
-use super::{Pace, Settings, Task, key, render, side_by_side, write_rendered};
+use super::{Pace, Settings, Task, render, side_by_side, write_rendered};
 use crate::work::{Failure, Prepared, Progress, Work};
 
 /// Names of what is waited for that are told.
@@ -56,13 +55,13 @@ pub(super) async fn hand_over<S: Store>(
     directory: &Path,
     report: &watch::Sender<Work>,
 ) -> Timestamp {
-    let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     stays.extend(task.unmanaged.iter().cloned());
-    stays.extend(ObjectReference::of(&task.about).ok().map(|key| identity_of(&key)));
+    stays.extend(ObjectReference::of(&task.about).ok().map(|reference| reference.id()));
     let mut items: Vec<Item<'_>> = payload
         .manifests
         .iter()
-        .map(|manifest| (manifest, identity(manifest)))
+        .map(|manifest| (manifest, manifest.id.clone()))
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
@@ -76,7 +75,7 @@ pub(super) async fn hand_over<S: Store>(
             Ok(left) => {
                 trouble = None;
                 let left: Vec<ObjectId> =
-                    left.iter().filter_map(|object| Some(identity_of(&ObjectReference::of(object).ok()?))).collect();
+                    left.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect();
                 write(directory, payload, task, &left)
             }
             Err((_, error)) => cannot_prune(&mut trouble, &error, settings),
@@ -135,7 +134,7 @@ fn cannot_prune(trouble: &mut Option<Trouble>, error: &StoreError, settings: &Se
 async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, item: &mut Item<'_>) -> Seen {
     let Settings { pace, clock, .. } = settings;
     let manifest = item.manifest;
-    let live = match store.get(&key(manifest)).await {
+    let live = match store.get(&manifest.reference()).await {
         Ok(live) => live,
         Err(StoreError::NoSuchKind { .. }) => None,
         Err(error) => return item.unreadable(&error, pace, clock.now()),
@@ -151,7 +150,7 @@ async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &P
             Verdict::unknown("NotApplied", "it is not as the release has it")
         }
         (Some(live), false) => {
-            let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
+            let version = &manifest.version;
             let promises = promises_conditions(payload, id, version);
             let verdict = judge(&live, Some(expected(&live)), promises, now);
             if verdict.state == State::Failed || item.health.as_ref().is_some_and(|health| health.looks >= LOOKS) {

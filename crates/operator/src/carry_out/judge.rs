@@ -11,8 +11,6 @@ use clearway_sources::store::Store;
 use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
-use super::owner::identity_of;
-
 /// Pods that are named in a sentence.
 const NAMED: usize = 2;
 /// How long looking at pods may take, before an object is judged by what it says of itself.
@@ -57,7 +55,7 @@ pub(super) async fn with_its_pods<S: Store>(store: &S, object: &Value, verdict: 
     let judged: Vec<(ObjectId, Verdict)> = pods
         .iter()
         .filter_map(|pod| {
-            let id = identity_of(&clearway_core::ObjectReference::of(pod).ok()?);
+            let id = clearway_core::ObjectReference::of(pod).ok()?.id();
             Some((id, judge(pod, None, None, now)))
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clearway_core::{Digest, ObjectId, ObjectReference};
+use clearway_core::Digest;
 use clearway_release::Manifest;
 use serde_json::Value;
 
@@ -85,26 +85,6 @@ impl fmt::Display for Owner {
 
 fn claimed(object: &Value) -> Option<&str> {
     object["metadata"]["labels"][OWNER].as_str()
-}
-
-/// Which object a manifest is about, whatever the version it is written in.
-pub fn identity(manifest: &Manifest) -> ObjectId {
-    ObjectId {
-        group: manifest.id.group().to_owned(),
-        kind: manifest.id.kind.clone(),
-        namespace: manifest.id.namespace.clone().unwrap_or_default(),
-        name: manifest.id.name.clone(),
-    }
-}
-
-/// The same for what a store calls it.
-pub(crate) fn identity_of(key: &ObjectReference) -> ObjectId {
-    ObjectId {
-        group: key.kind.group.clone(),
-        kind: key.kind.kind.clone(),
-        namespace: key.namespace.clone(),
-        name: key.name.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use clearway_sources::store::{Event, Store, Weight};
 use tokio::sync::watch;
 
 use super::retrieve::{Refusal, Retrieved, retrieve};
-use super::{Settings, Task, Veto, identity};
+use super::{Settings, Task, Veto};
 use crate::preflight::{self, Finding, View};
 use crate::work::{Prepared, Step, Work};
 
@@ -69,7 +69,7 @@ async fn attempt<S: Store>(
         tell(store, task, &payload.version().to_string(), &findings).await;
         overridden.extend(record(&findings));
     }
-    let managed = payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&identity(manifest)));
+    let managed = payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&manifest.id));
     let (version, objects) = (payload.version().to_string(), managed.count());
     Ok((Prepared { version, hash, verified, overridden, objects }, payload))
 }

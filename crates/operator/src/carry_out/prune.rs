@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::apply::Course;
 use super::apply_object::{failure, uid};
 use super::ledger::Trouble;
-use super::owner::{identity, identity_of};
 use super::{Owner, Settings, side_by_side};
 use crate::work::Failure;
 
@@ -72,7 +71,7 @@ pub async fn orphans<S: Store>(
         .flatten()
         .filter(is_one)
         .filter_map(|object| {
-            let id = identity_of(&ObjectReference::of(&object).ok()?);
+            let id = ObjectReference::of(&object).ok()?.id();
             Some((turn(&id), id, object))
         })
         .filter(|(_, id, _)| !stays.contains(id))
@@ -121,9 +120,10 @@ impl<S: Store> Course<'_, S> {
         let mut trouble: Option<Trouble> = None;
         let task = self.means.task;
         // What the release deletes is not in it, but went already.
-        let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
+        let mut stays: BTreeSet<ObjectId> =
+            self.means.payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
         stays.extend(task.unmanaged.iter().cloned());
-        stays.extend(ObjectReference::of(&task.about).ok().map(|key| identity_of(&key)));
+        stays.extend(ObjectReference::of(&task.about).ok().map(|reference| reference.id()));
         loop {
             let most = self.means.settings.side_by_side;
             let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
@@ -277,7 +277,7 @@ impl Leaving {
                 kind: word(&spec["names"]["kind"])?,
             })
         });
-        let (id, uid) = (identity_of(&key), uid(object).to_owned());
+        let (id, uid) = (key.id(), uid(object).to_owned());
         Some(Leaving { key, id, uid, definition, since: now, due: Instant::now(), looks: 0, trouble: None })
     }
 
@@ -319,7 +319,7 @@ fn left_behind(objects: &[Value], what: &str) -> Option<String> {
     let names: Vec<String> = objects
         .iter()
         .filter(|object| !object["metadata"]["deletionTimestamp"].is_string())
-        .filter_map(|object| Some(identity_of(&ObjectReference::of(object).ok()?).to_string()))
+        .filter_map(|object| Some(ObjectReference::of(object).ok()?.id().to_string()))
         .collect();
     let (shown, more) = (names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), names.len());
     match more {

@@ -37,8 +37,7 @@ fn task() -> Task {
 }
 
 fn id(object: &Value) -> ObjectId {
-    let ObjectReference { kind, namespace, name } = ObjectReference::of(object).unwrap();
-    ObjectId { group: kind.group, kind: kind.kind, namespace, name }
+    ObjectReference::of(object).unwrap().id()
 }
 
 /// What is found when a release meets what is there; `more` says what else there is.

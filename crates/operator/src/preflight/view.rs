@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{GroupVersionKind, ObjectId, ObjectReference, Timestamp};
-use clearway_release::{GroupKind, Manifest, Payload};
+use clearway_core::{GroupKind, GroupVersionKind, ObjectId, ObjectReference, Timestamp};
+use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Apply, Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;
 
 use super::room::{self, Wanted};
-use crate::carry_out::{MANAGER, Settings, Task, identity, key, side_by_side};
+use crate::carry_out::{MANAGER, Settings, Task, side_by_side};
 
 /// What the checks see.
 #[derive(Debug)]
@@ -86,17 +86,17 @@ impl<'a> View<'a> {
     /// The manifests that are carried out.
     pub fn manifests(&self) -> impl Iterator<Item = &'a Manifest> {
         let Self { task, payload, .. } = *self;
-        payload.manifests.iter().filter(move |manifest| !task.unmanaged.contains(&identity(manifest)))
+        payload.manifests.iter().filter(move |manifest| !task.unmanaged.contains(&manifest.id))
     }
 
     /// Which object a manifest is about.
     pub fn id(&self, manifest: &Manifest) -> ObjectId {
-        identity(manifest)
+        manifest.id.clone()
     }
 
     /// The object of a manifest as it is.
     pub fn live(&self, manifest: &Manifest) -> Option<&Value> {
-        self.objects.get(&identity(manifest))
+        self.objects.get(&manifest.id)
     }
 
     /// Everything that is there.
@@ -105,7 +105,7 @@ impl<'a> View<'a> {
     }
 
     async fn look_at_objects<S: Store>(&mut self, store: &S, most: usize) -> Result<(), StoreError> {
-        let keys: BTreeSet<ObjectReference> = self.manifests().map(key).collect();
+        let keys: BTreeSet<ObjectReference> = self.manifests().map(Manifest::reference).collect();
         let kinds: BTreeSet<GroupVersionKind> = keys.iter().map(|key| key.kind.clone()).collect();
         let selector = self.task.owner.selector();
         let selector = &selector;
@@ -121,8 +121,8 @@ impl<'a> View<'a> {
             outcome?.map_or_else(|why| self.unseen.push(why), |object| found.extend(object));
         }
         for object in found {
-            if let Ok(ObjectReference { kind, namespace, name }) = ObjectReference::of(&object) {
-                self.objects.insert(ObjectId { group: kind.group, kind: kind.kind, namespace, name }, object);
+            if let Ok(reference) = ObjectReference::of(&object) {
+                self.objects.insert(reference.id(), object);
             }
         }
         Ok(())
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         let defined: BTreeSet<GroupKind> =
             self.manifests().filter_map(|manifest| Some(manifest.definition()?.kind)).collect();
         let namespaces: BTreeSet<&str> =
-            self.manifests().filter_map(|manifest| manifest.id.namespace.as_deref()).collect();
+            self.manifests().map(|manifest| manifest.id.namespace.as_str()).filter(|name| !name.is_empty()).collect();
         let namespaces = namespaces.into_iter().map(|name| {
             let there = async move {
                 let found =
@@ -148,7 +148,7 @@ impl<'a> View<'a> {
         let tried = self.manifests().filter(|manifest| {
             let left_alone = manifest.create_only() && self.live(manifest).is_some();
             let claimed = self.live(manifest).is_some_and(|live| self.task.owner.other(live).is_some());
-            let homeless = manifest.id.namespace.as_deref().is_some_and(|namespace| !there.contains(namespace));
+            let homeless = !manifest.id.namespace.is_empty() && !there.contains(manifest.id.namespace.as_str());
             let unknown = defined.contains(&manifest.id.group_kind());
             !(manifest.deletes() || left_alone || claimed || homeless || unknown)
         });
@@ -158,13 +158,13 @@ impl<'a> View<'a> {
             let tried = async move {
                 let answer = store.apply(&owner.stamped(manifest), &how).await;
                 // Only workloads are looked at again; a thousand others need not be kept.
-                let keep = room::is_workload(&identity(manifest));
+                let keep = room::is_workload(&manifest.id);
                 (manifest, answer.map(|answer| if keep { answer } else { Value::Null }))
             };
             tried.boxed()
         });
         for (manifest, outcome) in side_by_side(most, trials).await {
-            let id = identity(manifest);
+            let id = manifest.id.clone();
             match outcome {
                 Ok(answer) if answer.is_null() => {}
                 Ok(answer) => drop(self.workloads.insert(id, answer)),
