@@ -1,6 +1,6 @@
 //! A Kubernetes object as the linter and the health rules see it: any kind, from a file or from an API server.
 
-use clearway_core::{Diagnostic, ObjectId, Place, Severity, Timestamp, split_api_version};
+use clearway_core::{Diagnostic, GroupKind, ObjectId, Place, Severity, Timestamp, split_api_version};
 use clearway_yaml::{Node, Source};
 
 /// The code of the finding that something is not a Kubernetes object.
@@ -68,6 +68,11 @@ impl<'a> Object<'a> {
     /// The kind.
     pub fn kind(&self) -> &'a str {
         self.kind
+    }
+
+    /// The kind in its API group.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::from_api_version(self.api_version, self.kind)
     }
 
     /// A field of `metadata` that is text.

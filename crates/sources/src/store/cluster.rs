@@ -51,7 +51,7 @@ impl ClusterStore {
     async fn resource(&self, kind: &GroupVersionKind) -> Result<Resource, StoreError> {
         let found = |catalog: &Catalog| {
             let mut resource = catalog.of(&kind.group, &kind.kind)?.clone();
-            resource.version.clone_from(&kind.version);
+            resource.kind.version.clone_from(&kind.version);
             Some(resource)
         };
         if let Some(resource) = found(&self.known()) {
@@ -148,12 +148,7 @@ impl Store for ClusterStore {
 
     async fn kinds(&self) -> Result<Vec<GroupVersionKind>, StoreError> {
         let catalog = self.learn().await?;
-        let kind = |resource: &Resource| GroupVersionKind {
-            group: resource.group.clone(),
-            version: resource.version.clone(),
-            kind: resource.kind.clone(),
-        };
-        Ok(catalog.listable().map(kind).collect())
+        Ok(catalog.listable().map(|resource| resource.kind.clone()).collect())
     }
 
     async fn create(&self, object: &Value) -> Result<Value, StoreError> {
