@@ -12,7 +12,7 @@ use crate::lexer;
 use crate::limits::Limits;
 use crate::literal;
 use crate::span::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, is_reserved};
 
 use frame::{Depth, Frame};
 
@@ -23,27 +23,6 @@ pub fn parse(source: &str, limits: &Limits) -> Result<Ast, CelError> {
     parser.run()?;
     Ok(parser.ast)
 }
-
-/// Words that are no names of variables and functions, but may be names of fields and methods.
-pub(crate) const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 struct Parser<'s> {
     source: &'s str,
@@ -240,7 +219,7 @@ impl Parser<'_> {
         }
         self.advance();
         let text = token.span.of(self.source);
-        if RESERVED.contains(&text) {
+        if is_reserved(text) {
             return Err(CelError::with(ErrorClass::Syntax, token.span, format!("`{text}` is a reserved word")));
         }
         let name = build::span_text(token.span);

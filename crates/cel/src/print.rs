@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::ast::{Ast, Child, NodeId, NodeKind, Range, Text};
+use crate::token::is_keyword;
 
 /// Prints an expression.
 pub fn print(ast: &Ast) -> String {
@@ -172,7 +173,7 @@ impl Printer<'_> {
     /// The name of a field: between backticks where it must be.
     fn field(&mut self, name: Text) {
         let name = self.ast.text(name);
-        let keyword = matches!(name, "true" | "false" | "null" | "in");
+        let keyword = is_keyword(name);
         let plain = name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
         if plain && !keyword && !name.starts_with(|char: char| char.is_ascii_digit()) {
             self.out.push_str(name);

@@ -2,6 +2,30 @@
 
 use crate::span::Span;
 
+/// Words that are literals and operators.
+const KEYWORDS: &[&str] = &["true", "false", "null", "in"];
+
+/// Words that are no names of variables and functions, but may be names of fields and methods.
+const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 /// A word and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
@@ -49,6 +73,16 @@ pub(crate) enum TokenKind {
     Slash,
     Percent,
     End,
+}
+
+/// Whether a word is a literal or an operator, and so no name of anything.
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// Whether a word must not be the name of a variable or function although it is no keyword.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
 }
 
 impl TokenKind {
