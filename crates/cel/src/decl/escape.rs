@@ -1,6 +1,6 @@
 //! Names of fields that are no names in CEL are written with escapes: `a-b` is `a__dash__b`.
 
-use crate::token::{is_keyword, is_reserved};
+use crate::syntax::token::{is_keyword, is_reserved};
 
 /// Whether a word is escaped as a whole.
 pub(super) fn is_escaped_word(word: &str) -> bool {

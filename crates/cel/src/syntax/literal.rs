@@ -1,6 +1,6 @@
 //! Numbers and strings of the text become values.
 
-use crate::span::Span;
+use crate::syntax::span::Span;
 
 /// Reads an integer; `negative` if a minus stands before it.
 pub(crate) fn int(text: &str, negative: bool) -> Option<i64> {

@@ -1,10 +1,10 @@
 //! What names mean: variables of loops, variables of the environment, types, fields.
 
 use super::{Resolver, Task};
-use crate::ast::{NodeId, NodeKind, Text};
 use crate::environment::VariableSource;
 use crate::error::{CelError, ErrorClass};
-use crate::span::Span;
+use crate::syntax::ast::{NodeId, NodeKind, Text};
+use crate::syntax::span::Span;
 use crate::tree::{SelectMode, TreeKind};
 
 impl Resolver<'_> {

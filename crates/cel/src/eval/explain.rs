@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::cost::limits::Budget;
 use crate::error::CelError;
 use crate::eval::Machine;
-use crate::evaluation::Evaluation;
-use crate::limits::Budget;
+use crate::eval::evaluation::Evaluation;
+use crate::eval::session::Session;
 use crate::program::Program;
-use crate::session::Session;
-use crate::span::Span;
+use crate::syntax::span::Span;
 use crate::tree::TreeId;
 use crate::value::{Reader, Value};
 

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use crate::ast::{Ast, Child, NodeId, NodeKind, Range, Text};
-use crate::token::is_keyword;
+use crate::syntax::ast::{Ast, Child, NodeId, NodeKind, Range, Text};
+use crate::syntax::token::is_keyword;
 
 /// Prints an expression.
 pub fn print(ast: &Ast) -> String {

@@ -1,6 +1,6 @@
 //! The words of CEL.
 
-use crate::span::Span;
+use crate::syntax::span::Span;
 
 /// Words that are literals and operators.
 const KEYWORDS: &[&str] = &["true", "false", "null", "in"];

@@ -1,9 +1,9 @@
 //! Text becomes words, in one pass. Numbers and strings are only delimited here; `literal` reads them.
 
+use crate::cost::limits::Limits;
 use crate::error::{CelError, ErrorClass};
-use crate::limits::Limits;
-use crate::span::Span;
-use crate::token::{Token, TokenKind};
+use crate::syntax::span::Span;
+use crate::syntax::token::{Token, TokenKind};
 
 /// Splits a text into words; the last one is [`TokenKind::End`].
 pub(crate) fn tokens(source: &str, limits: &Limits) -> Result<Vec<Token>, CelError> {

@@ -7,9 +7,9 @@
 
 use std::fmt::Write as _;
 
-use crate::convert::{double_text, duration_text};
+use crate::cost::meter::Meter;
 use crate::error::ErrorClass;
-use crate::meter::Meter;
+use crate::value::convert::{double_text, duration_text};
 use crate::value::{Reader, Value};
 
 /// A part of the text.
@@ -193,7 +193,7 @@ impl<'a> Formatter<'_, 'a> {
             Value::Bytes(bytes) if self.by_specification => out.push_str(&String::from_utf8_lossy(bytes)),
             Value::Bytes(bytes) => out.push_str(std::str::from_utf8(bytes).map_err(|_| ErrorClass::InvalidArgument)?),
             Value::Timestamp(time) if self.by_specification => {
-                out.push_str(&crate::time::Timestamp { offset: 0, ..*time }.text());
+                out.push_str(&crate::value::time::Timestamp { offset: 0, ..*time }.text());
             }
             Value::Timestamp(time) => out.push_str(&time.text()),
             Value::Duration(duration) => out.push_str(&duration_text(*duration)),
@@ -345,7 +345,7 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Budget;
+    use crate::cost::limits::Budget;
 
     fn format(text: &str, arguments: &[Value<'static>], by_specification: bool) -> Result<String, ErrorClass> {
         let mut meter = Meter::new(&Budget::default());

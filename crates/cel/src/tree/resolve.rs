@@ -8,11 +8,11 @@ mod names;
 
 use std::borrow::Cow;
 
-use crate::ast::{Ast, Child, NodeId, NodeKind, Range, Text};
+use crate::cost::limits::Limits;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
-use crate::limits::Limits;
-use crate::span::Span;
+use crate::syntax::ast::{Ast, Child, NodeId, NodeKind, Range, Text};
+use crate::syntax::span::Span;
 use crate::tree::{Constant, Loop, SelectMode, Tree, TreeChild, TreeId, TreeKind, TreeNode};
 
 /// Expands an expression. An unchecked one may have names that nobody knows: using them fails on evaluation.

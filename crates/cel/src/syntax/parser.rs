@@ -6,13 +6,13 @@
 mod build;
 mod frame;
 
-use crate::ast::{Ast, BinaryOp, NodeId, NodeKind, Text};
+use crate::cost::limits::Limits;
 use crate::error::{CelError, ErrorClass};
-use crate::lexer;
-use crate::limits::Limits;
-use crate::literal;
-use crate::span::Span;
-use crate::token::{Token, TokenKind, is_reserved};
+use crate::syntax::ast::{Ast, BinaryOp, NodeId, NodeKind, Text};
+use crate::syntax::lexer;
+use crate::syntax::literal;
+use crate::syntax::span::Span;
+use crate::syntax::token::{Token, TokenKind, is_reserved};
 
 use frame::{Depth, Frame};
 
@@ -33,7 +33,7 @@ struct Parser<'s> {
     heights: Vec<u16>,
     frames: Vec<Frame>,
     /// Elements of the lists, maps, calls and chains that are open.
-    pending: Vec<crate::ast::Child>,
+    pending: Vec<crate::syntax::ast::Child>,
     depth: Depth,
     limits: Limits,
 }

@@ -2,11 +2,11 @@
 
 use super::frame::{self, Depth, Frame};
 use super::{Joined, Parser, binary_op};
-use crate::ast::{Ast, Child, Node, NodeId, NodeKind, Range, Text};
+use crate::cost::limits::Limits;
 use crate::error::{CelError, ErrorClass};
-use crate::limits::Limits;
-use crate::span::Span;
-use crate::token::{Token, TokenKind};
+use crate::syntax::ast::{Ast, Child, Node, NodeId, NodeKind, Range, Text};
+use crate::syntax::span::Span;
+use crate::syntax::token::{Token, TokenKind};
 
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str, tokens: Vec<Token>, limits: &Limits) -> Self {

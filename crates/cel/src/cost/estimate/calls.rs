@@ -2,7 +2,7 @@
 
 use super::range::{CostRange, Size};
 use super::{Estimator, Part, Path};
-use crate::ast::Range;
+use crate::syntax::ast::Range;
 use crate::tree::{Constant, TreeId, TreeKind};
 use crate::types::{Named, TypeKind};
 

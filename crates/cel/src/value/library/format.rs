@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use clearway_schema::is_request_uri;
 use regex::Regex;
 
-use crate::convert::base64_bytes;
-use crate::time::parse_date;
+use crate::value::convert::base64_bytes;
+use crate::value::time::parse_date;
 
 /// A format.
 #[derive(Debug)]

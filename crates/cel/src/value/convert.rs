@@ -1,6 +1,6 @@
 //! Texts and numbers become each other, as Go's `strconv` and `time` do it.
 
-use crate::time::{Timestamp, parse_duration, parse_timestamp};
+use crate::value::time::{Timestamp, parse_duration, parse_timestamp};
 
 /// Reads an integer in base 10.
 pub(crate) fn int(text: &str) -> Option<i64> {

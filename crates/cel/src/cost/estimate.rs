@@ -6,13 +6,13 @@
 mod calls;
 mod range;
 
-use crate::ast::Range;
 use crate::check::Checked;
+use crate::cost::limits::Budget;
 use crate::decl::{Decl, DeclKind, MAX_REQUEST};
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
-use crate::limits::Budget;
 use crate::program::Program;
+use crate::syntax::ast::Range;
 use crate::tree::{Constant, Loop, SelectMode, TreeId, TreeKind};
 use crate::types::TypeKind;
 use crate::value::char_count;

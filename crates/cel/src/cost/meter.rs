@@ -1,7 +1,7 @@
 //! What an evaluation has used, and whether that is too much.
 
+use crate::cost::limits::Budget;
 use crate::error::ErrorClass;
-use crate::limits::Budget;
 
 /// Counts cost, memory and work against a budget.
 #[derive(Debug, Clone)]

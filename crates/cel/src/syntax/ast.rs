@@ -3,7 +3,7 @@
 //! The parts stand in one vector, each behind what it consists of, so that every pass over a tree is a loop: no text
 //! makes the engine recurse.
 
-use crate::span::Span;
+use crate::syntax::span::Span;
 
 /// A parsed expression.
 #[derive(Debug, Clone)]

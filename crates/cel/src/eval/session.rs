@@ -5,14 +5,14 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::cost::limits::Budget;
 use crate::decl::Decl;
 use crate::environment::{Variable, VariableSource};
 use crate::error::ErrorClass;
 use crate::eval::Machine;
-use crate::evaluation::Evaluation;
-use crate::limits::Budget;
+use crate::eval::evaluation::Evaluation;
 use crate::program::Program;
-use crate::span::Span;
+use crate::syntax::span::Span;
 use crate::value::{CelValue, Reader, Value};
 
 /// The values of variables, by their names.

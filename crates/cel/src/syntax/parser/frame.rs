@@ -1,7 +1,7 @@
 //! What is open while a parser reads on, and how deep that is.
 
-use crate::ast::{BinaryOp, NodeId, Text};
-use crate::span::Span;
+use crate::syntax::ast::{BinaryOp, NodeId, Text};
+use crate::syntax::span::Span;
 
 /// Something that waits for the rest of its parts.
 #[derive(Debug, Clone, Copy)]

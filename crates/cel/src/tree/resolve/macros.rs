@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{Resolver, Task};
-use crate::ast::{Child, NodeId, NodeKind, Range};
 use crate::error::{CelError, ErrorClass};
-use crate::span::Span;
+use crate::syntax::ast::{Child, NodeId, NodeKind, Range};
+use crate::syntax::span::Span;
 use crate::tree::Constant;
 
 /// What a loop does.

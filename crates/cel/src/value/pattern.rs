@@ -3,8 +3,8 @@
 use clearway_schema::GoPattern;
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::cost::limits::Limits;
 use crate::error::ErrorClass;
-use crate::limits::Limits;
 
 /// A compiled regular expression.
 #[derive(Debug, Clone)]
