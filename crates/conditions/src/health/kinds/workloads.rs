@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clearway_yaml::Node;
 
-use super::facts::{Condition, Facts};
-use super::verdict::{State, Verdict};
+use crate::health::facts::{Condition, Facts};
+use crate::health::verdict::{State, Verdict};
 use crate::model::Status;
 
 /// What the Deployment controller takes for "no deadline".
@@ -32,7 +32,7 @@ fn settled(facts: &Facts<'_>, verdict: Verdict) -> Verdict {
     }
 }
 
-pub(super) fn deployment(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn deployment(facts: &Facts<'_>) -> Verdict {
     let (progressing, available) = (facts.condition("Progressing"), facts.condition("Available"));
     if let Some(late) = progressing.filter(|condition| condition.reason() == "ProgressDeadlineExceeded") {
         let verdict = facts.by_condition(State::Failed, late, "ProgressDeadlineExceeded");
@@ -70,7 +70,7 @@ pub(super) fn deployment(facts: &Facts<'_>) -> Verdict {
     settled(facts, facts.current("DeploymentAvailable", message).since(since))
 }
 
-pub(super) fn replica_set(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn replica_set(facts: &Facts<'_>) -> Verdict {
     let failure = facts.condition("ReplicaFailure").filter(|condition| condition.status() == Status::True);
     if let Some(failure) = failure {
         // Not a failure for good: the controller goes on trying, and a raised quota lets it succeed.
@@ -94,7 +94,7 @@ pub(super) fn replica_set(facts: &Facts<'_>) -> Verdict {
     })
 }
 
-pub(super) fn stateful_set(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn stateful_set(facts: &Facts<'_>) -> Verdict {
     if facts.spec_text(&["updateStrategy", "type"]) == Some("OnDelete") {
         // Its user moves it on by deleting pods; there is no point at which it is done.
         return facts.current("OnDelete", "StatefulSet is using the ondelete update strategy");
@@ -130,7 +130,7 @@ pub(super) fn stateful_set(facts: &Facts<'_>) -> Verdict {
         .unwrap_or_else(done)
 }
 
-pub(super) fn daemon_set(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn daemon_set(facts: &Facts<'_>) -> Verdict {
     // The generations were compared already if both are there. A DaemonSet its controller has met has both.
     if facts.generation.is_none() {
         return facts.in_progress("NoGeneration", "DaemonSet metadata.generation not found");

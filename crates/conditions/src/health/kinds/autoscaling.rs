@@ -1,12 +1,12 @@
 //! What steers the number of pods: autoscalers and disruption budgets.
 
-use super::DEGRADED_HOLD;
-use super::facts::Facts;
-use super::verdict::{State, Verdict};
+use crate::health::DEGRADED_HOLD;
+use crate::health::facts::Facts;
+use crate::health::verdict::{State, Verdict};
 use crate::model::Status;
 
 /// The controller writes no condition when it cannot compute a budget, so having seen the generation is all there is.
-pub(super) fn disruption_budget(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn disruption_budget(facts: &Facts<'_>) -> Verdict {
     if facts.status.is_none_or(|status| status.get("expectedPods").is_none()) {
         return facts.in_progress("BudgetNotComputed", "AllowedDisruptions has not been computed yet.");
     }
@@ -15,7 +15,7 @@ pub(super) fn disruption_budget(facts: &Facts<'_>) -> Verdict {
 
 /// An autoscaler that cannot read its metrics or its target steers nothing. Right after its creation that is normal, so
 /// it has to last.
-pub(super) fn pod_autoscaler(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn pod_autoscaler(facts: &Facts<'_>) -> Verdict {
     for name in ["AbleToScale", "ScalingActive"] {
         let Some(condition) = facts.condition(name).filter(|condition| condition.status() == Status::False) else {
             continue;

@@ -6,20 +6,20 @@
 
 use clearway_yaml::Node;
 
-use super::facts::{Condition, Facts};
-use super::verdict::{State, Verdict};
+use crate::health::facts::{Condition, Facts};
+use crate::health::verdict::{State, Verdict};
 use crate::model::Status;
 
-pub(super) fn class(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn class(facts: &Facts<'_>) -> Verdict {
     all_true(facts, |name| facts.condition(name), &["Accepted"])
 }
 
-pub(super) fn gateway(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn gateway(facts: &Facts<'_>) -> Verdict {
     all_true(facts, |name| facts.condition(name), &["Accepted", "Programmed"])
 }
 
 /// A route has a list of conditions for each parent it was attached to; the first that is not content decides.
-pub(super) fn route(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn route(facts: &Facts<'_>) -> Verdict {
     let parents = facts.status.and_then(|status| status.get("parents"));
     let wanted = facts.spec.and_then(|spec| spec.get("parentRefs")).into_iter().flat_map(Node::items).count();
     let (mut reported, mut last) = (0, None);

@@ -1,12 +1,12 @@
 //! What runs to completion: Job and `CronJob`.
 
-use super::facts::{Condition, Facts};
-use super::verdict::{State, Verdict};
+use crate::health::facts::{Condition, Facts};
+use crate::health::verdict::{State, Verdict};
 use crate::model::Status;
 
 /// A Job is done when it says `Complete`. kstatus calls a running one Current, so that a migration counted as done the
 /// moment it began.
-pub(super) fn job(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn job(facts: &Facts<'_>) -> Verdict {
     let want = facts.spec_int(&["completions"]).or_else(|| facts.spec_int(&["parallelism"])).unwrap_or(1);
     let (succeeded, failed) = (facts.count("succeeded"), facts.count("failed"));
     let stated = |name: &str| facts.condition(name).filter(|condition| condition.status() == Status::True);
@@ -41,7 +41,7 @@ pub(super) fn job(facts: &Facts<'_>) -> Verdict {
 }
 
 /// A `CronJob` that is not suspended is what was written: its runs are Jobs of their own.
-pub(super) fn cron_job(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn cron_job(facts: &Facts<'_>) -> Verdict {
     let last = facts.status_text("lastScheduleTime");
     let message = if last.is_empty() {
         "CronJob is scheduled; it has not run yet".to_owned()

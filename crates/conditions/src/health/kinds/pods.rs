@@ -6,9 +6,9 @@ use std::time::Duration;
 use clearway_core::ObjectId;
 use clearway_yaml::Node;
 
-use super::DEGRADED_HOLD;
-use super::facts::Facts;
-use super::verdict::{State, Verdict};
+use crate::health::DEGRADED_HOLD;
+use crate::health::facts::Facts;
+use crate::health::verdict::{State, Verdict};
 use crate::model::Status;
 
 /// How long after its creation a pod may be without a node before that is called a failure (kstatus).
@@ -22,7 +22,7 @@ const ENDED: &str = "PodFailed";
 /// How many pods a message names.
 const NAMED: usize = 3;
 
-pub(super) fn pod(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn pod(facts: &Facts<'_>) -> Verdict {
     match facts.status_text("phase") {
         "Succeeded" => facts.current("PodSucceeded", "Pod has completed successfully").since(ready_since(facts)),
         "Failed" => ended(facts),
@@ -38,7 +38,7 @@ pub(super) fn pod(facts: &Facts<'_>) -> Verdict {
 }
 
 fn ready_since(facts: &Facts<'_>) -> Option<clearway_core::Timestamp> {
-    facts.condition("Ready").and_then(super::facts::Condition::since)
+    facts.condition("Ready").and_then(crate::health::facts::Condition::since)
 }
 
 /// A pod that ended badly. kstatus calls it Current, "completed, but not successfully", because no more will happen; but
@@ -60,7 +60,7 @@ fn running(facts: &Facts<'_>) -> Verdict {
     if let Some(ready) = ready.filter(|ready| ready.status() == Status::True) {
         return facts.outdated(ready).unwrap_or_else(|| facts.current("PodReady", "Pod is Ready").since(ready.since()));
     }
-    let since = ready.and_then(super::facts::Condition::since);
+    let since = ready.and_then(crate::health::facts::Condition::since);
     let mut message = String::new();
     for (name, _) in containers(facts, "containerStatuses").filter(|(_, state)| waits_for(*state) == "CrashLoopBackOff")
     {

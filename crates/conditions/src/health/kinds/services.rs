@@ -1,8 +1,8 @@
 //! What other objects lean on: services, claims, ingresses, namespaces, and plain data.
 
-use super::facts::Facts;
-use super::generic;
-use super::verdict::{Basis, Verdict};
+use crate::health::facts::Facts;
+use crate::health::generic;
+use crate::health::verdict::{Basis, Verdict};
 
 /// Whether a load balancer has published an address.
 fn has_address(facts: &Facts<'_>) -> bool {
@@ -13,7 +13,7 @@ fn has_address(facts: &Facts<'_>) -> bool {
 }
 
 /// As in kstatus, a load balancer is not waited for: many clusters have nobody to provide one. The message says so.
-pub(super) fn service(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn service(facts: &Facts<'_>) -> Verdict {
     if facts.spec_text(&["type"]) != Some("LoadBalancer") {
         return facts.current("ServiceReady", "Service is ready");
     }
@@ -27,7 +27,7 @@ pub(super) fn service(facts: &Facts<'_>) -> Verdict {
     Verdict { proven: false, ..facts.current("ServiceReady", message) }
 }
 
-pub(super) fn claim(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn claim(facts: &Facts<'_>) -> Verdict {
     match facts.status_text("phase") {
         "Bound" => facts.current("Bound", "PVC is Bound"),
         phase => {
@@ -39,7 +39,7 @@ pub(super) fn claim(facts: &Facts<'_>) -> Verdict {
 
 /// An address proves that a controller took the Ingress up. Many never publish one, so none is not a failure, nor
 /// something to wait for longer than the first seconds.
-pub(super) fn ingress(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn ingress(facts: &Facts<'_>) -> Verdict {
     if has_address(facts) {
         return Verdict { proven: true, ..facts.current("AddressPublished", "Ingress has an address") };
     }
@@ -53,7 +53,7 @@ pub(super) fn ingress(facts: &Facts<'_>) -> Verdict {
 }
 
 /// A namespace that goes away was answered for by its deletion.
-pub(super) fn namespace(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn namespace(facts: &Facts<'_>) -> Verdict {
     match facts.status_text("phase") {
         "Active" => facts.current("Active", "Namespace is active"),
         _ => generic::unproven(facts),
@@ -61,6 +61,6 @@ pub(super) fn namespace(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Nobody observes these, so there is nothing a generation could prove.
-pub(super) fn data(facts: &Facts<'_>) -> Verdict {
+pub(in crate::health) fn data(facts: &Facts<'_>) -> Verdict {
     Verdict { proven: true, ..facts.current("AlwaysReady", "Resource is always ready") }
 }
