@@ -1,8 +1,8 @@
 //! What the conventions say about single condition types: polarity, presence, reasons, replacements.
 
-use super::Profile;
 use super::pattern::{name_part, reads_negative};
-use super::walk::Site;
+use crate::lint::Profile;
+use crate::lint::view::walk::Site;
 use crate::{Polarity, Presence, Status};
 
 /// A condition type of Gateway API.
