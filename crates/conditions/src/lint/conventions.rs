@@ -1,5 +1,5 @@
 //! What is conventional: the profiles of projects, the condition types they know, and the patterns of names.
 
-pub(in crate::lint) mod pattern;
-pub(in crate::lint) mod profile;
-pub(in crate::lint) mod table;
+pub(super) mod pattern;
+pub(super) mod profile;
+pub(super) mod table;

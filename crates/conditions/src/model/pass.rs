@@ -4,15 +4,19 @@
 //! passed off as new: an always-present condition that was not reported becomes Unknown, and the summary with it. That
 //! is what makes an early return safe. Start at [`Pass::begin`].
 
+mod entry;
+mod summary;
+pub(super) mod verdict;
+
 use clearway_core::{Generation, Timestamp};
 use serde_json::Value;
 
-use super::entry::{Own, Writer};
 use super::set::{ConditionKey, ConditionSet, Declaration, RECONCILING, STALLED, check_set};
-use super::summary::{Part, stale, summarise};
-use super::verdict::{Finding, Progress, Stage, Verdict, Why};
 use super::{Condition, ConditionSeverity, ConditionType, Conditions, KeptFields, Message, Polarity, Reason, Status};
 use crate::reason;
+use entry::{Own, Writer};
+use summary::{Part, stale, summarise};
+use verdict::{Finding, Progress, Stage, Verdict, Why};
 
 /// A pass over one object by the controller that owns the conditions of set `S`.
 ///

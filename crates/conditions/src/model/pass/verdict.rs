@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Message, Polarity, Reason, Status};
+use crate::model::{Message, Polarity, Reason, Status};
 use crate::reason;
 
 /// What a pass found out about one condition.

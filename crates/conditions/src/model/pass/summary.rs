@@ -7,7 +7,7 @@
 use clearway_core::Generation;
 
 use super::verdict::{Finding, common_reason};
-use super::{Condition, ConditionSeverity, Message, Reason, Status};
+use crate::model::{Condition, ConditionSeverity, Message, Reason, Status};
 use crate::reason;
 
 /// One condition that counts.

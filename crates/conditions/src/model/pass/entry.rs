@@ -8,7 +8,7 @@ use clearway_core::Timestamp;
 use serde_json::{Map, Value};
 
 use super::verdict::Finding;
-use super::{Condition, ConditionSeverity, ConditionType, KeptFields};
+use crate::model::{Condition, ConditionSeverity, ConditionType, KeptFields};
 
 /// A condition of the set, and what is to become of it.
 pub(super) struct Own {

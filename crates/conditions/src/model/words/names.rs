@@ -120,7 +120,7 @@ impl ConditionType {
     }
 
     /// Its bytes, if it is a literal; comparisons at compile time need them.
-    pub(super) const fn literal_bytes(&self) -> &[u8] {
+    pub(in crate::model) const fn literal_bytes(&self) -> &[u8] {
         match &self.0 {
             Cow::Borrowed(text) => text.as_bytes(),
             Cow::Owned(_) => &[],
