@@ -10,13 +10,13 @@ use clearway_core::{Timestamp, Version};
 use clearway_graph::Path;
 use serde::Serialize;
 
+use crate::assess::walk::Candidate;
 use crate::budget::Shares;
 use crate::evidence::Evidence;
 use crate::proof::{RiskProof, Statement, Status};
 use crate::recommend;
 use crate::rules::{Case, Memo};
 use crate::settings::Settings;
-use crate::walk::Candidate;
 
 /// A way over several updates, assessed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
