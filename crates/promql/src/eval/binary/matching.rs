@@ -3,10 +3,10 @@
 use std::hash::BuildHasherDefault;
 
 use super::arithmetic::{compares, scalars};
-use super::binary::changes_metric;
-use super::space::Key;
-use super::{Evaluator, Point, failed, no_room};
 use crate::error::Error;
+use crate::eval::binary::changes_metric;
+use crate::eval::space::Key;
+use crate::eval::{Evaluator, Point, failed, no_room};
 use crate::series::hash::{IdMap, IdSet};
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
@@ -14,12 +14,12 @@ use crate::syntax::ast::{Binary, BinaryOp, Expr, Grouping, Many, Name};
 
 impl Evaluator<'_> {
     /// The symbols of label names. A name no series has tells nothing apart, but the query may set it.
-    pub(super) fn symbols_of(&mut self, names: &[Name]) -> Result<Vec<Symbol>, Error> {
+    pub(in crate::eval) fn symbols_of(&mut self, names: &[Name]) -> Result<Vec<Symbol>, Error> {
         let intern = |name: &Name| self.space.intern(&name.text).map_err(|full| no_room(full, name.span));
         names.iter().map(intern).collect()
     }
 
-    pub(super) fn key_of(&mut self, grouping: Option<&Grouping>) -> Result<Key, Error> {
+    pub(in crate::eval) fn key_of(&mut self, grouping: Option<&Grouping>) -> Result<Key, Error> {
         Ok(match grouping {
             None => Key::Without(Vec::new()),
             Some(grouping) if grouping.only && grouping.labels.is_empty() => Key::Nothing,
@@ -35,7 +35,7 @@ impl Evaluator<'_> {
     }
 
     /// `and`, `or`, `unless`.
-    pub(super) fn set_operator(
+    pub(in crate::eval) fn set_operator(
         &mut self,
         binary: &Binary,
         mut left: Vec<Point>,
@@ -70,7 +70,7 @@ impl Evaluator<'_> {
     }
 
     /// Arithmetic and comparison between series that belong together.
-    pub(super) fn matched(
+    pub(in crate::eval) fn matched(
         &mut self,
         binary: &Binary,
         expr: &Expr,

@@ -3,7 +3,7 @@
 use crate::syntax::ast::BinaryOp;
 
 /// What an operator makes of two numbers; a comparison answers 0 or 1.
-pub(super) fn scalars(op: BinaryOp, left: f64, right: f64) -> f64 {
+pub(in crate::eval) fn scalars(op: BinaryOp, left: f64, right: f64) -> f64 {
     match op {
         BinaryOp::Add => left + right,
         BinaryOp::Subtract => left - right,
@@ -20,7 +20,7 @@ pub(super) fn scalars(op: BinaryOp, left: f64, right: f64) -> f64 {
 
 /// Whether a comparison holds.
 #[expect(clippy::float_cmp, reason = "PromQL compares exactly")]
-pub(super) fn compares(op: BinaryOp, left: f64, right: f64) -> bool {
+pub(in crate::eval) fn compares(op: BinaryOp, left: f64, right: f64) -> bool {
     match op {
         BinaryOp::Equal => left == right,
         BinaryOp::NotEqual => left != right,
@@ -33,7 +33,7 @@ pub(super) fn compares(op: BinaryOp, left: f64, right: f64) -> bool {
 }
 
 /// The larger of two numbers: infinity before NaN, NaN before all others.
-pub(super) fn larger(one: f64, other: f64) -> f64 {
+pub(in crate::eval) fn larger(one: f64, other: f64) -> f64 {
     if one == f64::INFINITY || other == f64::INFINITY {
         f64::INFINITY
     } else if one.is_nan() || other.is_nan() {
@@ -44,7 +44,7 @@ pub(super) fn larger(one: f64, other: f64) -> f64 {
 }
 
 /// The smaller of two numbers: infinity below zero before NaN, NaN before all others.
-pub(super) fn smaller(one: f64, other: f64) -> f64 {
+pub(in crate::eval) fn smaller(one: f64, other: f64) -> f64 {
     -larger(-one, -other)
 }
 
