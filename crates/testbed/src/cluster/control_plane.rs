@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::assets::Component;
-use crate::credentials::{Credentials, FRONT_PROXY};
+use crate::cluster::credentials::{Credentials, FRONT_PROXY};
 use crate::error::Result;
-use crate::ports;
+use crate::process::ports;
+use crate::process::run_dir::RunDir;
 use crate::process::{Launch, Probe, Process};
-use crate::run_dir::RunDir;
 
 /// What kwok makes of nodes and pods.
-const STAGES: &str = include_str!("../../../testbed/stages.yaml");
+const STAGES: &str = include_str!("../../../../testbed/stages.yaml");
 
 /// The programs of a control plane, found.
 #[derive(Debug)]

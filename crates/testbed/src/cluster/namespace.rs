@@ -10,7 +10,7 @@ use kube::{Api, Client, Config};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::ports::random;
+use crate::process::ports::random;
 
 /// How long is tried to delete a namespace at the end of a test.
 const DELETED_WITHIN: Duration = Duration::from_secs(5);
