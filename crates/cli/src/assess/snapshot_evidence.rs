@@ -14,7 +14,7 @@ use clearway_advice::evidence::{
 };
 use clearway_core::{Diagnostic, Limits, ObjectName, Timestamp};
 use clearway_promql::eval::Value;
-use clearway_sources::confined::ConfinedDirectory;
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Needs;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 

@@ -15,9 +15,9 @@ use serde_json::value::RawValue;
 use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
-use crate::archive::{Kind, Spoiled, Then};
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
+use crate::files::archive::{Kind, Spoiled, Then};
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
 
 /// Bytes of the names in an archive that are kept.

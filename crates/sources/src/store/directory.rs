@@ -32,8 +32,8 @@ use tokio::sync::mpsc;
 use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot, text};
 use super::{Apply, Event, Page, Part, Store, StoreError, StoreEvent, Weight, merge};
 use crate::clock;
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::ReadError;
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::ReadError;
 
 /// How often objects that are followed are looked at.
 const LOOK: Duration = Duration::from_millis(100);

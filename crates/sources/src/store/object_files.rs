@@ -10,8 +10,8 @@ use clearway_core::{GroupVersionKind, ObjectReference};
 use serde_json::Value;
 
 use super::StoreError;
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
 use crate::json_size::JsonSize;
 use crate::kubernetes::PAGE_MEMORY;
 

@@ -23,7 +23,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::file_tree::{FileTree, Node, ReadError, Refusal, Target, join, names_of, resolve, split_last};
+use crate::files::file_tree::{FileTree, Node, ReadError, Refusal, Target, join, names_of, resolve, split_last};
 
 /// How often a directory that changes while it is read is read, the first time included.
 pub const READS: usize = 5;

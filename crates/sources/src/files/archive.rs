@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use clearway_core::Digest;
 use tar::EntryType;
 
-use crate::file_tree::names_of;
+use crate::files::file_tree::names_of;
 pub(crate) use hasher::Hasher;
 pub(crate) use unpack::{Excess, Unpacked};
 
