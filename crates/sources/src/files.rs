@@ -1,7 +1,7 @@
-//! The files a person names: a file, a directory, or `-` for standard input. [`confined`] is how files of strangers are read.
+//! The files a person names: a file, a directory, or `-` for standard input.
 //!
 //! What a person names is opened as it is. What is found below a named directory may be a stranger's: links are followed
-//! inside the directory only, and what is no regular file is not opened.
+//! inside the directory only ([`confined`]), and what is no regular file is not opened.
 
 pub(crate) mod archive;
 pub mod confined;
