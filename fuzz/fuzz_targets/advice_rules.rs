@@ -2,9 +2,9 @@
 //! nothing that no rule decided. A text that is no list is the expression of a rule about all those objects.
 #![no_main]
 
-use clearway_advice::evidence::{ObjectKind, Objects, Snapshot};
+use clearway_advice::evidence::{Objects, Snapshot};
 use clearway_advice::{Plan, Settings, Status, Verdict, render};
-use clearway_core::{Limits, Timestamp, Version};
+use clearway_core::{GroupKind, Limits, Timestamp, Version};
 use clearway_graph::wire;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
     let now: Timestamp = "2026-05-04T09:00:00Z".parse().expect("a time");
     let mut objects = Objects::new(now, "fuzz");
     let mut kind = json!({"apiVersion": "v1", "kind": "Node"});
-    objects.looked_for(ObjectKind::new("v1", "Node"));
+    objects.looked_for(GroupKind::from_api_version("v1", "Node"));
     for object in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let named = json!({"apiVersion": object["apiVersion"], "kind": object["kind"]});
         if objects.insert(object) {
@@ -36,8 +36,7 @@ fuzz_target!(|text: &str| {
     let reading = wire::read(answer.to_string().as_bytes(), &Limits::default());
     let Some(graph) = reading.graph else { return };
     let Ok(plan) = Plan::new(&graph, &Version::new(1, 0, 0), &Settings::default()) else { return };
-    let evidence =
-        Snapshot { objects: Some(&objects), cluster_id: Some("7c9e6679"), ..Snapshot::empty(now, "fuzz") };
+    let evidence = Snapshot { objects: Some(&objects), cluster_id: Some("7c9e6679"), ..Snapshot::empty(now, "fuzz") };
     let assessment = plan.assess(&evidence, now);
     assert_eq!(assessment, plan.assess(&evidence, now));
     let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();

@@ -2,8 +2,9 @@
 //! is read back without a remark about what the pass itself wrote.
 #![no_main]
 
-use clearway_conditions::model::{Conditions, Generation, KeptFields, ObjectStatus, Pass, Progress, Verdict};
+use clearway_conditions::model::{Conditions, KeptFields, ObjectStatus, Pass, Progress, Verdict, current_status};
 use clearway_conditions::{condition_set, reason};
+use clearway_core::Generation;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
     let status = ObjectStatus::read(&value);
     for name in ["Ready", "Succeeded", "", "example.com/BackupOverdue"] {
-        _ = status.observe(name).current_status();
+        _ = current_status(status.observe(name));
     }
     let list = value.pointer("/status/conditions").unwrap_or(&value);
     let (conditions, _) = Conditions::read(list);

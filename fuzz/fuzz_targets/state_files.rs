@@ -6,7 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clearway_sources::store::{Apply, Key, Kind, Part, StateDirectory, Store as _, parse_object_file};
+use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_sources::store::{Apply, Part, StateDirectory, Store as _, parse_object_file};
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 
@@ -31,8 +32,9 @@ fuzz_target!(|bytes: &[u8]| {
     let file = ROOT.join("objects/core/ConfigMap/default/one.yaml");
     fs::write(&file, bytes).expect("a temporary file");
     let state = StateDirectory::open(&ROOT).expect("it is there");
-    let kind = Kind::new("v1", "ConfigMap");
-    let key = |name: &str| Key { kind: kind.clone(), namespace: "default".to_owned(), name: name.to_owned() };
+    let kind = GroupVersionKind::new("v1", "ConfigMap");
+    let key =
+        |name: &str| ObjectReference { kind: kind.clone(), namespace: "default".to_owned(), name: name.to_owned() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         assert!(state.get(&key("good")).await.expect("it is good").is_some());

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, Timestamp};
 use clearway_promql::Millis;
 use clearway_promql::read::{self, ReadLimits};
-use clearway_sources::snapshot::{self, GroupKind, ObjectName, Objects, Part, Selection, SeriesEvidence, Snapshot};
+use clearway_sources::snapshot::{self, NameSelector, Objects, Part, Selection, SeriesEvidence, Snapshot};
 use serde_json::{Value, json};
 
 use crate::program::{Ended, MARKER};
@@ -26,7 +26,7 @@ pub(crate) fn write(directory: &Path) {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "disks", "namespace": "shop"}, "data": {"key": MARKER},
     });
-    let disks = ObjectName { namespace: Some("shop".to_owned()), name: "disks".to_owned() };
+    let disks = NameSelector { namespace: Some("shop".to_owned()), name: "disks".to_owned() };
     let selection = Selection { only: vec![disks], ..Selection::default() };
     taken
         .objects

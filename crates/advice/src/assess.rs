@@ -4,6 +4,9 @@
 //! distinct risks and the distinct queries of those, all read once. [`Plan::assess`] then answers for any cluster and
 //! time. [`assess`] is both in one call.
 
+pub(crate) mod path;
+pub(crate) mod walk;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
 use crate::settings::Settings;
-use crate::walk::Candidate;
+use walk::Candidate;
 
 /// What is recommended to a cluster, and why. The form of its JSON is documented at the head of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::assess::walk::Candidate;
 use crate::rules::Check;
-use crate::walk::Candidate;
 
 /// A cost for each level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

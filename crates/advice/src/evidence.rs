@@ -16,17 +16,17 @@ mod selector;
 mod snapshot;
 
 pub use explanation::{ObjectExplanation, PartValue};
-pub use object_answer::{ObjectAnswer, ObjectError, ObjectFailure, ObjectName, ObjectOutcome, ObjectResult};
+pub use object_answer::{ObjectAnswer, ObjectError, ObjectFailure, ObjectOutcome, ObjectResult};
 pub(crate) use object_question::ObjectTest;
 pub use object_question::{ObjectQuestion, Tally};
-pub use object_request::{ObjectKind, ObjectRequest};
+pub use object_request::{ObjectRequest, is_config_map, is_secret_kind};
 pub use objects::Objects;
 pub use question::Question;
 pub use recorded::{Record, Recorded};
 pub(crate) use selector::Selector;
 pub use snapshot::Snapshot;
 
-use clearway_core::Timestamp;
+use clearway_core::{ObjectName, Timestamp};
 use clearway_promql::eval::Value;
 use serde::{Deserialize, Serialize};
 

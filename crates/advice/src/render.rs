@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clearway_core::humanize;
 
+use crate::assess::path::PathAssessment;
 use crate::assess::{Assessment, Update};
 use crate::evidence::{ObjectExplanation, PartValue};
-use crate::path::PathAssessment;
 use crate::proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 
 /// The whole assessment: every update with its proof.

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clearway_core::Timestamp;
-
-use crate::evidence::ObjectKind;
+use clearway_core::{GroupKind, Timestamp};
 
 /// Evaluates a query over series in a file or directory. `format` is the kind of file, where it was named.
 pub fn promql(query: &str, file: &str, format: Option<&str>, time: Timestamp) -> String {
@@ -57,7 +55,7 @@ pub fn curl(query: &str, url: &str, time: Timestamp, access: &HttpAccess) -> Str
 }
 
 /// Shows the objects of a kind. `options` say which cluster is meant.
-pub fn kubectl(kind: &ObjectKind, options: &[String]) -> String {
+pub fn kubectl(kind: &GroupKind, options: &[String]) -> String {
     let mut command = "kubectl".to_owned();
     for option in options {
         let _ = write!(command, " {}", quoted(option));
@@ -71,7 +69,7 @@ pub fn kubectl(kind: &ObjectKind, options: &[String]) -> String {
 }
 
 /// Shows the files of a state directory with the objects of a kind; `directory` is the one with all objects.
-pub fn object_files(kind: &ObjectKind, directory: &str) -> String {
+pub fn object_files(kind: &GroupKind, directory: &str) -> String {
     let group = if kind.group.is_empty() { "core" } else { &kind.group };
     let pattern = format!("*/{group}/{}/*.yaml", kind.kind);
     format!("find {} -path {} -exec cat {{}} +", quoted(directory), quoted(&pattern))
@@ -106,16 +104,16 @@ mod tests {
             promql("-up", "a b", Some("text"), time),
             "clearway promql query --series 'a b' --series-format text --time 2027-01-15T08:00:00Z -- -up"
         );
-        let deployments = ObjectKind::new("apps/v1", "Deployment");
+        let deployments = GroupKind::from_api_version("apps/v1", "Deployment");
         assert_eq!(kubectl(&deployments, &[]), "kubectl get Deployment.apps --all-namespaces -o yaml");
         assert_eq!(
             kubectl(&deployments, &["--kubeconfig=/a b/c".to_owned(), "--context=d".to_owned()]),
             "kubectl '--kubeconfig=/a b/c' --context=d get Deployment.apps --all-namespaces -o yaml"
         );
-        let odd = ObjectKind::new("v1", "--raw=/x");
+        let odd = GroupKind::from_api_version("v1", "--raw=/x");
         assert_eq!(kubectl(&odd, &[]), "kubectl get --all-namespaces -o yaml -- --raw=/x");
         assert_eq!(
-            object_files(&ObjectKind::new("v1", "Node"), "state/objects"),
+            object_files(&GroupKind::from_api_version("v1", "Node"), "state/objects"),
             "find state/objects -path '*/core/Node/*.yaml' -exec cat {} +"
         );
     }

@@ -5,11 +5,11 @@ mod common;
 use std::time::Duration;
 
 use clearway_advice::evidence::{
-    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Objects, Observation, Question,
-    Recorded, Reply, Snapshot,
+    Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, Objects, Observation, Question, Recorded,
+    Reply, Snapshot,
 };
 use clearway_advice::{Evidence, Plan, RiskProof, Settings, Verdict, render};
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, Timestamp};
 use clearway_promql::eval::Value as Seen;
 use common::{ObjectEvidence, now, objects, proof};
 use serde_json::{Value, json};
@@ -244,7 +244,7 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
         json!([{"type": "Resource", "resource": parameters}])
     };
     let wanted = |namespace: Option<&str>, name: &str| ObjectRequest {
-        kind: ObjectKind::new("v1", "ConfigMap"),
+        kind: GroupKind::from_api_version("v1", "ConfigMap"),
         namespace: namespace.map(str::to_owned),
         name: Some(name.to_owned()),
     };
@@ -279,7 +279,7 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
         assert_eq!(told(&proof(rule(more.clone()), &hidden)), (verdict, why.to_owned()), "{more}");
     }
     let mut away = Objects::new(now(), "nobody");
-    away.fail(ObjectKind::new("v1", "ConfigMap"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
+    away.fail(GroupKind::from_api_version("v1", "ConfigMap"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
     let evidence = ObjectEvidence(away);
     let named = json!({"namespace": "s", "name": "a"});
     assert_eq!(told(&proof(rule(named.clone()), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
@@ -313,7 +313,7 @@ fn rules_about_secrets_are_unsupported() {
 fn a_kind_that_is_not_served_is_named() {
     let rule = |when: &str| json!([{"type": "Resource", "resource": {"apiVersion": "a/v1", "kind": "B", "expression": "true", "whenAbsent": when}}]);
     let mut none = Objects::new(now(), "kept");
-    none.not_served(ObjectKind::new("a/v1", "B"));
+    none.not_served(GroupKind::from_api_version("a/v1", "B"));
     let evidence = ObjectEvidence(none);
     assert_eq!(
         told(&proof(rule("Unknown"), &evidence)),

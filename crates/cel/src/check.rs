@@ -6,13 +6,13 @@
 mod calls;
 mod validate;
 
-use crate::ast::{Ast, Range};
+use crate::cost::limits::Limits;
 use crate::decl::Decl;
 use crate::environment::{Environment, ResultType};
 use crate::error::{CelError, ErrorClass};
-use crate::limits::Limits;
-use crate::resolve::resolve;
-use crate::span::Span;
+use crate::syntax::ast::{Ast, Range};
+use crate::syntax::span::Span;
+use crate::tree::resolve::resolve;
 use crate::tree::{Constant, SelectMode, Tree, TreeId, TreeKind};
 use crate::types::{Type, TypeKind, TypeTable, Unifier};
 

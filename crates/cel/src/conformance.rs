@@ -6,13 +6,13 @@
 mod textproto;
 mod values;
 
-use crate::ast::{Ast, NodeKind};
+use crate::cost::limits::{Budget, Limits};
 use crate::environment::Environment;
 use crate::error::ErrorClass;
-use crate::limits::{Budget, Limits};
-use crate::parser::parse;
+use crate::eval::session::{Bindings, Session};
 use crate::program::Program;
-use crate::session::{Bindings, Session};
+use crate::syntax::ast::{Ast, NodeKind};
+use crate::syntax::parser::parse;
 use crate::value::{CelValue, Reader, Value};
 
 use textproto::Message;
@@ -193,7 +193,7 @@ fn bindings(test: &Message) -> Result<Vec<(String, Value<'static>)>, Unsupported
         let value = match content {
             Some(content) if content.message("unknown").is_some() => Value::Unknown,
             Some(content) if content.message("error").is_some() => {
-                Value::Error(ErrorClass::NotBound, crate::span::Span::default())
+                Value::Error(ErrorClass::NotBound, crate::syntax::span::Span::default())
             }
             Some(content) => content.message("value").map_or(Ok(Value::Null), values::value)?,
             None => Value::Null,

@@ -1,10 +1,14 @@
-//! What calls cost, by the model of Kubernetes.
+//! What calls cost, by the model of Kubernetes; what an expression may cost at most, and what an evaluation has used.
+
+pub(crate) mod estimate;
+pub(crate) mod limits;
+pub(crate) mod meter;
 
 use crate::error::ErrorClass;
 use crate::eval::Context;
-use crate::library::LibraryValue;
 use crate::program::CallCost;
 use crate::value::Value;
+use crate::value::library::LibraryValue;
 
 impl CallCost {
     /// How a function is charged. The overload is known if exactly one fits.

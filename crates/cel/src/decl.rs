@@ -163,7 +163,7 @@ impl Decl {
         let at = properties.binary_search_by(|property| (*property.name).cmp(&raw)).ok()?;
         let wanted = properties.get(at)?;
         let plain = wanted.escaped.as_deref() == Some(name);
-        let keyword = keywords && escape::is_reserved(name) && *raw == *name;
+        let keyword = keywords && escape::is_escaped_word(name) && *raw == *name;
         (wanted.decl.exposed && (plain || keyword)).then_some(&wanted.decl)
     }
 

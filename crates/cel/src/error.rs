@@ -8,7 +8,7 @@ use std::fmt;
 use clearway_core::Diagnostic;
 use clearway_core::diagnostic::{Excerpt, Place, Severity};
 
-use crate::span::Span;
+use crate::syntax::span::Span;
 
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

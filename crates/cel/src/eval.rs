@@ -7,22 +7,25 @@ mod arithmetic;
 mod calls;
 mod chain;
 mod conversions;
+pub(crate) mod evaluation;
+pub(crate) mod explain;
 mod lists;
 mod math;
 mod objects;
+pub(crate) mod session;
 mod strings;
 mod times;
 
 use std::sync::Arc;
 
+use crate::cost::limits::{Budget, Limits};
+use crate::cost::meter::Meter;
 use crate::error::{CelError, ErrorClass};
-use crate::explain::Recorder;
-use crate::limits::{Budget, Limits};
-use crate::meter::Meter;
-use crate::pattern::Pattern;
+use crate::eval::explain::Recorder;
+use crate::eval::session::Session;
 use crate::program::{Code, Instr, Program};
-use crate::session::Session;
-use crate::span::Span;
+use crate::syntax::span::Span;
+use crate::value::pattern::Pattern;
 use crate::value::{Equality, Key, List, Map, OwnedMap, Reader, Value};
 
 use chain::ChainState;

@@ -7,13 +7,13 @@ mod fold;
 use std::sync::OnceLock;
 
 use crate::check::{Checked, check_mode};
+use crate::cost::estimate::{CostRange, estimate};
+use crate::cost::limits::{Budget, Limits};
 use crate::environment::Environment;
 use crate::error::CelError;
-use crate::estimate::{CostRange, estimate};
-use crate::evaluation::Evaluation;
-use crate::limits::{Budget, Limits};
-use crate::parser::parse;
-use crate::session::{Bindings, Session};
+use crate::eval::evaluation::Evaluation;
+use crate::eval::session::{Bindings, Session};
+use crate::syntax::parser::parse;
 use crate::tree::TreeKind;
 use crate::types::{Type, TypeTable};
 

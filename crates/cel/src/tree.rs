@@ -3,9 +3,11 @@
 //! Parts stand behind what they consist of, in the order in which they are checked; between them stand the points at
 //! which the variables of a loop get their types.
 
-use crate::ast::{Range, Text};
+pub(crate) mod resolve;
+
 use crate::error::ErrorClass;
-use crate::span::Span;
+use crate::syntax::ast::{Range, Text};
+use crate::syntax::span::Span;
 use crate::types::Type;
 
 /// The number of a part.

@@ -4,10 +4,15 @@
 //! Errors and unknown values are values as well, because `&&`, `||` and conditionals decide whether they matter.
 
 mod compare;
+pub(crate) mod convert;
+pub(crate) mod format_text;
 mod json;
 mod key;
+pub(crate) mod library;
+pub(crate) mod pattern;
 mod public;
 mod show;
+pub(crate) mod time;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,9 +21,9 @@ use serde_json::Value as Json;
 
 use crate::decl::{Decl, DeclKind};
 use crate::error::ErrorClass;
-use crate::library::LibraryValue;
-use crate::span::Span;
-use crate::time::Timestamp;
+use crate::syntax::span::Span;
+use crate::value::library::LibraryValue;
+use crate::value::time::Timestamp;
 
 pub(crate) use compare::{Comparison, Equality, element_key, has_native};
 pub(crate) use json::Reader;

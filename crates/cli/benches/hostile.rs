@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use clearway_advice::Settings;
 use clearway_core::{GraphLimits, Timestamp, Version};
-use clearway_operator::knowledge::Knowledge;
+use clearway_update::upstream::Knowledge;
 use rustix::process::{Pid, Signal, kill_process};
 
 #[path = "../../graph/examples/generate/hostile.rs"]

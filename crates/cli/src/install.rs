@@ -4,12 +4,12 @@ mod settings;
 
 use anyhow::{Context as _, Result};
 use clearway_bundle::{Channel, to_yaml};
-use clearway_operator::api;
 use clearway_operator::install::carry_out::{self, Adoption, Done, InstallError, Options, Place, Removal, uuid_v4};
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
 use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use clearway_update::api;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 

@@ -57,11 +57,11 @@ async fn a_release_goes_through_a_registry_and_comes_out_the_same() {
 
 /// The resource of a manifest's objects, as a client names it.
 fn api(client: &Client, manifest: &Manifest) -> Api<DynamicObject> {
-    let (group, version) = manifest.id.api_version.split_once('/').unwrap_or(("", &manifest.id.api_version));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &manifest.id.kind));
-    match &manifest.id.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
+    let resource =
+        ApiResource::from_gvk(&GroupVersionKind::gvk(&manifest.id.group, &manifest.version, &manifest.id.kind));
+    match manifest.id.namespace.as_str() {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
     }
 }
 

@@ -8,30 +8,25 @@
 //! Start at [`health`]; many objects go through [`aggregate`] and [`forest`], and time comes in at [`wait::Wait`].
 
 mod aggregate;
-mod autoscaling;
-mod extensions;
 mod facts;
-mod gateways;
 mod generic;
-mod jobs;
-mod pods;
-mod services;
+mod kinds;
 mod token;
 mod tree;
 mod verdict;
 pub mod wait;
-mod workloads;
 
 use std::time::Duration;
 
 pub use aggregate::{Tally, aggregate};
-pub use pods::with_pods;
+pub use kinds::pods::with_pods;
 pub use token::progress_token;
 pub use tree::{OwnedObject, Tree, forest};
 pub use verdict::{Basis, Context, Expected, State, Verdict};
 
 use crate::object::Object;
 use facts::Facts;
+use kinds::{autoscaling, extensions, gateways, jobs, pods, services, workloads};
 
 /// How long a state that says "degraded" must last before it counts as a failure: what `OpenShift`'s operators give it.
 const DEGRADED_HOLD: Duration = Duration::from_mins(2);

@@ -14,9 +14,8 @@ pub mod lint;
 pub mod model;
 mod object;
 
-pub use object::{NOT_AN_OBJECT, Object, ObjectId};
+pub use object::{NOT_AN_OBJECT, Object};
 
 pub use model::{
-    Condition, ConditionSeverity, ConditionType, Conditions, Generation, ObjectStatus, Observed, Polarity, Presence,
-    Reason, Status,
+    Condition, ConditionSeverity, ConditionType, Conditions, ObjectStatus, Polarity, Presence, Reason, Status,
 };

@@ -4,37 +4,32 @@
 //! [`Profile`]'s matter, what is tolerated the [`Policy`]'s, and [`RULES`] has a page for every rule. An object without
 //! findings costs no allocation per condition, so that a whole cluster is linted in about the time it takes to read it.
 
-mod condition;
+mod conventions;
 mod docs;
 mod history;
-mod instant;
 mod out;
-mod path;
-mod pattern;
 mod policy;
-mod profile;
 mod rules;
 mod suppress;
-mod table;
+mod view;
 mod volatile;
-mod walk;
 
 #[cfg(test)]
 mod tests;
 
+pub use conventions::profile::{Profile, ProfileError};
 pub use docs::{RULES, RuleDoc, Scope, rule, sarif_rules};
 pub use history::History;
 pub use policy::{Flapping, Policy};
-pub use profile::{Profile, ProfileError};
 pub use suppress::{ABOUT_THE_CHECK, Suppressions};
 
 use clearway_core::{Diagnostic, Severity};
 use clearway_yaml::Node;
 
 use crate::Object;
-use condition::Condition;
 use out::{Finding, List, Out};
-use walk::{Site, Spot};
+use view::condition::Condition;
+use view::walk::{Site, Spot};
 
 /// Which fields of an object the rules look at, for a reader that can leave the others out: of most kinds only what they
 /// are and their status, of definitions the whole.
@@ -48,7 +43,7 @@ pub fn lint(object: &Object<'_>, policy: &Policy, findings: &mut Vec<Diagnostic>
     let mut out = Out::new(object, policy, findings);
     match out.status {
         Some(status) if status.is_mapping() => {
-            walk::spots(status, &mut |spot| {
+            view::walk::spots(status, &mut |spot| {
                 if let Some(list) = read_list(&spot, Some(&mut out)) {
                     check(&list, &mut out);
                 }

@@ -7,7 +7,8 @@
 //! current condition from a stale one.
 //!
 //! ```
-//! use clearway_conditions::model::{Conditions, Generation, Pass, Progress, Status, Verdict};
+//! use clearway_conditions::model::{Conditions, Pass, Progress, Status, Verdict};
+//! use clearway_core::Generation;
 //! use clearway_conditions::{condition_set, reason};
 //!
 //! condition_set! {
@@ -48,29 +49,25 @@
 //! # Ok(()) }
 //! ```
 
-mod entry;
 mod list;
-mod message;
-mod names;
 mod observed;
 mod pass;
 mod pruning;
 mod schema;
 mod set;
-mod set_macro;
-mod summary;
-mod verdict;
 mod words;
 
 pub use list::{Condition, Conditions, Oddity, Remark};
-pub use message::{CUT_MARK, MAX_MESSAGE_BYTES, Message};
-pub use names::{ConditionType, MAX_REASON_BYTES, MAX_TYPE_BYTES, NameError, REASON_PATTERN, Reason, TYPE_PATTERN};
-pub use observed::{Generation, GenerationError, ObjectStatus, Observed};
+pub use observed::{ObjectStatus, current_status};
+pub use pass::verdict::{Progress, Verdict};
 pub use pass::{Outcome, Pass, Transition};
 pub use pruning::KeptFields;
 pub use schema::{MAX_CONDITIONS, conditions_schema};
 pub use set::{ConditionKey, ConditionSet, Declaration, NoProblems, Summary, check_set};
-pub use verdict::{Progress, Verdict};
+pub use words::message::{CUT_MARK, MAX_MESSAGE_BYTES, Message};
+pub use words::names::{
+    ConditionType, MAX_REASON_BYTES, MAX_TYPE_BYTES, NameError, REASON_PATTERN, Reason, TYPE_PATTERN,
+};
 pub use words::{ConditionSeverity, Polarity, Presence, Status, StatusError};
 
 #[cfg(test)]

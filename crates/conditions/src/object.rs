@@ -1,8 +1,6 @@
 //! A Kubernetes object as the linter and the health rules see it: any kind, from a file or from an API server.
 
-use std::fmt;
-
-use clearway_core::{Diagnostic, Place, Severity, Timestamp};
+use clearway_core::{Diagnostic, GroupKind, ObjectId, Place, Severity, Timestamp, split_api_version};
 use clearway_yaml::{Node, Source};
 
 /// The code of the finding that something is not a Kubernetes object.
@@ -17,19 +15,6 @@ pub struct Object<'a> {
     pub source: Source<'a>,
     api_version: &'a str,
     kind: &'a str,
-}
-
-/// Which object it is, for people and for telling objects apart: `Deployment.apps shop/web`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
-pub struct ObjectId {
-    /// The API group, empty for the core group.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-    /// The namespace, empty for cluster-scoped objects.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
 }
 
 impl<'a> Object<'a> {
@@ -77,12 +62,17 @@ impl<'a> Object<'a> {
 
     /// The API group, empty for the core group.
     pub fn group(&self) -> &'a str {
-        self.api_version.split_once('/').map_or("", |(group, _)| group)
+        split_api_version(self.api_version).0
     }
 
     /// The kind.
     pub fn kind(&self) -> &'a str {
         self.kind
+    }
+
+    /// The kind in its API group.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::from_api_version(self.api_version, self.kind)
     }
 
     /// A field of `metadata` that is text.
@@ -128,20 +118,6 @@ impl<'a> Object<'a> {
     /// A place in this object: the file and line of `node`, the object, and the path of the field.
     pub fn place(&self, node: Node<'_>, path: impl Into<String>) -> Place {
         Place { object: Some(self.id().to_string()), path: Some(path.into()), ..self.source.place(node) }
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind)?;
-        if !self.group.is_empty() {
-            write!(f, ".{}", self.group)?;
-        }
-        f.write_str(" ")?;
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", self.namespace)?;
-        }
-        f.write_str(if self.name.is_empty() { "(no name)" } else { &self.name })
     }
 }
 

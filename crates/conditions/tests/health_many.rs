@@ -1,8 +1,8 @@
 //! Many objects: the roll-up does not depend on their order, the trees lose none, and no object makes the judge panic.
 
+use clearway_conditions::Object;
 use clearway_conditions::health::{Context, OwnedObject, State, Tally, aggregate, forest, health, progress_token};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use clearway_yaml::{Source, Tape};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use clearway_conditions::Object;
 use clearway_conditions::health::{
     Basis, Context, Expected, OwnedObject, State, Verdict, forest, health, progress_token, with_pods,
 };
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::{Limits, Timestamp};
+use clearway_core::{Limits, ObjectId, Timestamp};
 use clearway_yaml::{ReadEvent, Source, Tape, read};
 use serde_json::{Value, json};
 

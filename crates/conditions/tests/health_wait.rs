@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::wait::{Clock, Clocks, Concern, Decision, Observation, Outcome, Wait};
 use clearway_conditions::health::{Basis, State, Verdict};
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use proptest::prelude::*;
 
 fn at(seconds: i64) -> Timestamp {

@@ -1,9 +1,9 @@
 //! The schema of a list of conditions, held to by a real API server (K1, G2): what the model writes is stored as written,
 //! what breaks the conventions is refused, and two controllers do not overwrite each other's conditions.
 
-use clearway_conditions::model::{Conditions, Generation, Pass, Verdict};
+use clearway_conditions::model::{Conditions, Pass, Verdict};
 use clearway_conditions::{condition_set, reason};
-use clearway_core::Timestamp;
+use clearway_core::{Generation, Timestamp};
 use clearway_testbed::{ClusterOptions, wait_until};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams, PostParams};

@@ -1,8 +1,8 @@
 //! Clearway's vocabulary: the few words every other crate speaks.
 //!
 //! Nothing here has effects. Time is a [`Timestamp`] handed in, bounds are [`Limits`] handed in, and what is wrong with
-//! somebody's input is a [`Diagnostic`] handed back. Start at [`Version`] for what is updated and at [`Diagnostic`] for
-//! how every linter of the product speaks.
+//! somebody's input is a [`Diagnostic`] handed back. Start at [`Version`] for what is updated, at [`ObjectId`]
+//! for how objects of Kubernetes are named, and at [`Diagnostic`] for how every linter of the product speaks.
 
 #![cfg_attr(
     not(test),
@@ -13,8 +13,11 @@ mod address;
 mod arch;
 pub mod diagnostic;
 mod digest;
+mod entity_tag;
+mod event;
 pub mod expression;
 pub mod limits;
+mod object;
 pub mod terminal_text;
 mod timestamp;
 mod version;
@@ -23,6 +26,12 @@ pub use address::{Address, redacted};
 pub use arch::{Arch, ArchError};
 pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
+pub use entity_tag::EntityTag;
+pub use event::{Event, EventType};
 pub use limits::{Exceeded, GraphLimits, Limits, RegistryLimits};
+pub use object::{
+    Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference, Observed,
+    ReferenceError, split_api_version,
+};
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use version::{Version, VersionError};

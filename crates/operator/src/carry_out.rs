@@ -1,7 +1,7 @@
 //! Carrying out an update: fetching a release, looking at the cluster, bringing the release about, removing what it no longer has.
 //!
 //! Two halves, with the status of the object stored between them (see [`crate::work`]). [`prepare`] writes nothing: it
-//! fetches and checks the release and runs the [`preflight`](crate::preflight). [`apply`] brings the release about stage by
+//! fetches and checks the release and runs the [`preflight`](clearway_update::preflight). [`apply`] brings the release about stage by
 //! stage, waits until each is healthy, and then prunes. Both go on until they are done, say in a [`Work`](crate::work::Work)
 //! what they wait for, and may be dropped at any point: what was done stays, and done again it comes to the same.
 //! [`Worker`] runs them for a driver. [`render`] gives the objects as files instead; with [`Settings::render`] an update is
@@ -32,24 +32,22 @@ mod hand_over;
 mod judge;
 mod ledger;
 mod observed_health;
-mod owner;
 mod pace;
 mod prepare;
 mod prune;
 mod render;
 mod retrieve;
-mod task;
+mod settings;
+mod view;
 mod worker;
 
 pub use apply::apply;
-pub use owner::{MANAGER, OWNER, Owner, identity};
 pub use pace::Pace;
 pub use prepare::prepare;
 pub use prune::{Appliers, orphans};
 pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered};
-pub use task::{Clock, PREFLIGHT, Settings, Task, Veto};
+pub use settings::{Clock, Settings};
+pub use view::collect_view;
 pub use worker::Worker;
 
-pub(crate) use apply_object::key;
 pub(crate) use concurrency::side_by_side;
-pub(crate) use judge::judge;

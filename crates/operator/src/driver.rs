@@ -11,21 +11,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_advice::Assessment;
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_sources::http::HttpOptions;
-use clearway_sources::store::{Key, Kind as ObjectKind, Store, StoreError, StoreEvent};
+use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::api::Kind;
-use crate::cached_state::{self, CachedState};
 use crate::carry_out::{self, Worker};
 use crate::heartbeat::Heartbeat;
 use crate::metrics_store::MetricsStore;
-use crate::reconciler::{Counts, Effect, Input, Reconciler, Settings};
-use crate::rollout::{Rollout, UpdateRequest};
-use crate::shape::Shape;
+use clearway_update::api::Kind;
+use clearway_update::reconciler::{Counts, Effect, Input, Reconciler, Settings};
+use clearway_update::rollout::{Rollout, UpdateRequest};
+use clearway_update::status::shape::Shape;
+use clearway_update::task::Task;
+use clearway_update::upstream::cached_state::{self, CachedState};
 
 /// How often what could not be begun is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -111,7 +112,7 @@ pub async fn drive<S: Store>(
     };
     let mut driver = Driver {
         kind,
-        key: Key::cluster_wide(object_kind(kind), name),
+        key: ObjectReference::cluster_scoped(object_kind(kind), name),
         reconciler: Reconciler::new(settings.clone()),
         settings: Arc::new(settings),
         tools,
@@ -126,13 +127,13 @@ pub async fn drive<S: Store>(
 }
 
 /// How objects of a kind are asked for.
-pub(crate) fn object_kind(kind: Kind) -> ObjectKind {
-    ObjectKind::new(kind.api_version(), kind.as_str())
+pub(crate) fn object_kind(kind: Kind) -> GroupVersionKind {
+    GroupVersionKind::new(kind.api_version(), kind.as_str())
 }
 
 struct Driver<S: Store> {
     kind: Kind,
-    key: Key,
+    key: ObjectReference,
     reconciler: Reconciler,
     settings: Arc<Settings>,
     tools: Tools<S>,
@@ -215,20 +216,24 @@ impl<S: Store> Driver<S> {
 
     /// The shape of the installed CRD. Where there is none, as in a directory, everything is kept.
     async fn shape(&self) -> Shape {
-        let key = Key::cluster_wide(definitions(), self.kind.crd());
+        let key = ObjectReference::cluster_scoped(definitions(), self.kind.crd());
         let crd = self.tools.store.get(&key).await.ok().flatten();
         crd.and_then(|crd| Shape::of_crd(&crd, self.kind).ok()).unwrap_or_default()
     }
 
-    fn kept_key(&self) -> Key {
+    fn kept_key(&self) -> ObjectReference {
         let name = cached_state::object_name(self.kind, &self.key.name);
-        Key { kind: ObjectKind::new("v1", "ConfigMap"), namespace: self.tools.namespace.clone(), name }
+        ObjectReference {
+            kind: GroupVersionKind::new("v1", "ConfigMap"),
+            namespace: self.tools.namespace.clone(),
+            name,
+        }
     }
 
     /// Follows objects; what cannot be followed yet is tried again.
     fn follow(
         &self,
-        kind: ObjectKind,
+        kind: GroupVersionKind,
         names: BTreeSet<String>,
         input: impl Fn(StoreEvent) -> Option<Input> + Send + 'static,
     ) -> Feed {
@@ -301,8 +306,8 @@ impl<S: Store> Driver<S> {
     }
 
     /// What is asked for, with what its carrying out depends on.
-    fn task(&self, request: UpdateRequest) -> Option<carry_out::Task> {
-        Some(carry_out::Task::new(request, self.reconciler.object()?, self.reconciler.raw()?))
+    fn task(&self, request: UpdateRequest) -> Option<Task> {
+        Some(Task::new(request, self.reconciler.object()?, self.reconciler.raw()?))
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -335,6 +340,6 @@ impl<S: Store> Driver<S> {
 }
 
 /// How definitions of kinds are asked for.
-pub(crate) fn definitions() -> ObjectKind {
-    ObjectKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+pub(crate) fn definitions() -> GroupVersionKind {
+    GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 }

@@ -12,15 +12,15 @@ mod controllers;
 
 use std::time::Duration;
 
-use clearway_core::Timestamp;
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_release::Payload;
-use clearway_sources::store::{Apply, Key, Kind as ObjectKind, StateDirectory, Store as _, StoreError};
+use clearway_sources::store::{Apply, StateDirectory, Store as _, StoreError};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::api::{Kind, SINGLETON, Spec, VersionObject};
-use crate::carry_out::{MANAGER, Owner};
 use crate::install::carry_out::{Adoption, first};
+use clearway_update::api::{Kind, SINGLETON, Spec, VersionObject};
+use clearway_update::owner::{MANAGER, Owner};
 
 /// Rounds of all controllers after which what was founded is at rest: more than any of them takes steps.
 const ROUNDS: usize = 16;
@@ -42,7 +42,7 @@ pub struct Founding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Played {
     /// Whose status it is.
-    pub key: Key,
+    pub key: ObjectReference,
     /// What it says now.
     pub said: String,
 }
@@ -104,7 +104,7 @@ async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
     let mut played = Vec::new();
     for (api_version, kind) in controllers::KINDS {
         // One that cannot be read is told of by whoever opened the directory; the others go on.
-        let objects = match state.readable(&ObjectKind::new(api_version, kind)) {
+        let objects = match state.readable(&GroupVersionKind::new(api_version, kind)) {
             Ok((objects, _)) => objects,
             Err(error) => {
                 tracing::debug!(%error, kind, "objects cannot be seen at the moment");
@@ -116,7 +116,7 @@ async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
             object["status"] = step.status;
             match state.replace_status(&object).await {
                 Ok(stored) => {
-                    played.extend(Key::of(&stored).ok().map(|key| Played { key, said: step.said }));
+                    played.extend(ObjectReference::of(&stored).ok().map(|key| Played { key, said: step.said }));
                 }
                 // Somebody changed it meanwhile: the next round sees it as it is then.
                 Err(error) => tracing::debug!(%error, "a status was not stored"),

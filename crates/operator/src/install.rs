@@ -17,13 +17,14 @@ mod workload;
 use std::collections::BTreeSet;
 
 use clearway_bundle::BuildError;
+use clearway_core::ObjectReference;
 use serde_json::{Value, json};
 
 pub use release_keys::{RELEASE_KEYS, ReleaseKeys};
 pub use settings::{Change, MetricsExposure, SETTINGS, Settings, default_image};
 pub use workload::arguments as operator_arguments;
 
-use crate::api;
+use clearway_update::api;
 
 /// The name of everything that there is one of.
 pub const NAME: &str = "clearway-operator";
@@ -71,14 +72,14 @@ impl Manifests {
 /// Everything for these settings.
 pub fn manifests(settings: &Settings) -> Result<Manifests, BuildError> {
     let mut manifests = required(settings)?;
-    let identity = |object: &Value| {
-        let metadata = &object["metadata"];
-        [&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"]].map(Value::to_string)
-    };
-    let wanted: BTreeSet<_> = manifests.always().chain(&manifests.monitoring).map(identity).collect();
+    let wanted: BTreeSet<_> =
+        manifests.always().chain(&manifests.monitoring).filter_map(|object| ObjectReference::of(object).ok()).collect();
     let everything = required(&settings.with_everything())?;
     let all = everything.always().chain(&everything.monitoring);
-    manifests.superfluous = all.filter(|object| !wanted.contains(&identity(object))).cloned().collect();
+    manifests.superfluous = all
+        .filter(|object| ObjectReference::of(object).is_ok_and(|reference| !wanted.contains(&reference)))
+        .cloned()
+        .collect();
     Ok(manifests)
 }
 

@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use clearway_core::Timestamp;
-use clearway_sources::store::{Key, Kind, Part, Store, StoreError};
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
+use clearway_sources::store::{Part, Store, StoreError};
 use serde_json::{Value, json};
 
 /// How long a lease lasts, and how often it is renewed.
@@ -43,7 +43,7 @@ struct Sighting {
 #[derive(Debug)]
 pub struct Candidate<S> {
     store: S,
-    key: Key,
+    key: ObjectReference,
     identity: String,
     terms: Terms,
     clock: fn() -> Timestamp,
@@ -71,8 +71,8 @@ impl<S: Store> Candidate<S> {
         terms: Terms,
         clock: fn() -> Timestamp,
     ) -> Self {
-        let kind = Kind::new("coordination.k8s.io/v1", "Lease");
-        let key = Key { kind, namespace: namespace.to_owned(), name: name.to_owned() };
+        let kind = GroupVersionKind::new("coordination.k8s.io/v1", "Lease");
+        let key = ObjectReference { kind, namespace: namespace.to_owned(), name: name.to_owned() };
         Candidate { store, key, identity, terms, clock, seen: None, held: None }
     }
 

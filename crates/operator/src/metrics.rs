@@ -15,10 +15,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::api::{UpdateState, VersionObject};
 use crate::driver::ObjectReport;
-use crate::reconciler::Counts;
-use crate::rollout::Rollout;
+use clearway_update::api::{UpdateState, VersionObject};
+use clearway_update::reconciler::Counts;
+use clearway_update::rollout::Rollout;
 
 /// Labels of a series.
 type Labels = Vec<(&'static str, String)>;
@@ -218,8 +218,8 @@ impl Collector for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::Release;
-    use crate::rollout::{Failure, Prepared, Progress, UpdateRequest};
+    use clearway_update::api::Release;
+    use clearway_update::rollout::{Failure, Prepared, Progress, UpdateRequest};
     use serde_json::json;
     use std::collections::BTreeMap;
     use std::sync::Arc;

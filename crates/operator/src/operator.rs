@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::api::{Kind, SINGLETON};
 use crate::driver::{LatestReport, Tools, drive, object_kind};
 use crate::other_operator;
-use crate::reconciler::Settings;
+use clearway_update::api::{Kind, SINGLETON};
+use clearway_update::reconciler::Settings;
 
 /// How often a kind that is not served is looked for again.
 const AGAIN: Duration = Duration::from_secs(10);

@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use clearway_bundle::Installed;
-use clearway_core::Timestamp;
-use clearway_sources::store::{Key, Kind as ObjectKind, Store};
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
+use clearway_sources::store::Store;
 use serde_json::Value;
 
-use crate::api::Kind;
 use crate::driver::definitions;
+use clearway_update::api::Kind;
 
 /// The name by which it manages fields, and that of its Deployment.
 pub(crate) const NAME: &str = "cluster-version-operator";
@@ -28,9 +28,13 @@ pub(crate) async fn find<S: Store>(store: &S, kind: Kind, object: &Value, now: T
     if kind != Kind::ClusterVersion {
         return None;
     }
-    let there = |kind: ObjectKind, name: &str| Key { kind, namespace: NAMESPACE.to_owned(), name: name.to_owned() };
+    let there = |kind: GroupVersionKind, name: &str| ObjectReference {
+        kind,
+        namespace: NAMESPACE.to_owned(),
+        name: name.to_owned(),
+    };
     // Who may not look at the lease decides by the rest.
-    let lease = store.get(&there(ObjectKind::new("coordination.k8s.io/v1", "Lease"), LEASE)).await.ok().flatten();
+    let lease = store.get(&there(GroupVersionKind::new("coordination.k8s.io/v1", "Lease"), LEASE)).await.ok().flatten();
     match lease.map(|lease| is_held(&lease, now)) {
         Some(true) => return Some("it holds the lease openshift-cluster-version/version"),
         // It was here, and has gone.
@@ -38,11 +42,11 @@ pub(crate) async fn find<S: Store>(store: &S, kind: Kind, object: &Value, now: T
         None if manages_status(object) => return Some("it manages fields of the status"),
         None => {}
     }
-    let crd = store.get(&Key::cluster_wide(definitions(), kind.crd())).await;
+    let crd = store.get(&ObjectReference::cluster_scoped(definitions(), kind.crd())).await;
     if !matches!(crd, Ok(Some(crd)) if Installed::of(&crd) == Installed::Foreign) {
         return None;
     }
-    let deployment = store.get(&there(ObjectKind::new("apps/v1", "Deployment"), NAME)).await;
+    let deployment = store.get(&there(GroupVersionKind::new("apps/v1", "Deployment"), NAME)).await;
     (!matches!(deployment, Ok(None))).then_some("the CRD is not Clearway's, and its Deployment is there")
 }
 

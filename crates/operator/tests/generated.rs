@@ -1,4 +1,4 @@
-//! `crds/` and `deploy/` are as the types of the operator have them.
+//! `crds/`, `deploy/` and the diagram in `docs/update-states.md` are as the code has them.
 //!
 //! `make crds` runs this test with `CLEARWAY_WRITE_GENERATED` set: then it writes what it would otherwise compare. It is a
 //! test, and no program of its own, so that nothing has to be compiled a second time to check the files.
@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearway_bundle::{Channel, to_yaml};
-use clearway_operator::{api, install::kustomize};
+use clearway_operator::install::kustomize;
+use clearway_update::api;
+use clearway_update::rollout::transitions;
 
 #[test]
 fn the_crds_are_as_the_types_have_them() {
@@ -26,6 +28,21 @@ fn the_crds_are_as_the_types_have_them() {
 fn the_manifests_are_as_the_installation_has_them() {
     let files = kustomize::files().unwrap().into_iter().map(|(name, text)| (PathBuf::from(name), text)).collect();
     compare_or_write("deploy", &files);
+}
+
+#[test]
+fn the_diagram_of_an_update_is_as_the_table_has_it() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("docs/update-states.md");
+    let written = fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("```mermaid\n", "```\n");
+    let (before, rest) = written.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let generated = format!("{before}{begin}{}{end}{after}", transitions::mermaid());
+    if std::env::var_os("CLEARWAY_WRITE_GENERATED").is_some() {
+        fs::write(&path, &generated).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap();
+    assert_eq!(found, generated, "docs/update-states.md is not as the table has it; run `make crds` and commit it");
 }
 
 /// Compares a directory of the repository with these files and no others, or makes it hold them.

@@ -7,19 +7,16 @@
 //! stop at any time; there is no clock here.
 
 mod aggregate;
-mod arithmetic;
 mod binary;
 mod budget;
 mod explain;
 mod functions;
 mod invariant;
 mod kahan;
-mod matching;
 mod select;
 mod space;
 mod value;
 mod windows;
-mod xxhash;
 
 pub use value::{Answer, Explained, Level, Note, Row, Sample, Value};
 pub(crate) use value::{plain_number, short_number};

@@ -43,7 +43,7 @@ mod stages;
 use std::collections::BTreeMap;
 
 pub use digest::digest;
-pub use manifest::{Definition, GroupKind, Manifest, ObjectId};
+pub use manifest::{Definition, Manifest};
 pub use metadata::{Metadata, MetadataError, References, ReferencesError};
 pub use name::{DEFAULT_RUN_LEVEL, is_component};
 pub use pack::{COMPONENT, Packed, RUN_LEVEL, pack};

@@ -36,7 +36,7 @@ pub(super) fn lint(manifests: &[Manifest], findings: &mut FindingList) {
 
 /// The field of a Secret that has content.
 fn secret(manifest: &Manifest) -> Option<&'static str> {
-    let is_secret = manifest.id.kind == "Secret" && manifest.id.group().is_empty() && !manifest.deletes();
+    let is_secret = manifest.id.kind == "Secret" && manifest.id.group.is_empty() && !manifest.deletes();
     let has = |field: &&str| {
         manifest.object.get(*field).and_then(Value::as_object).is_some_and(|content| !content.is_empty())
     };

@@ -1,8 +1,6 @@
 //! One object of a release: where it stands, which it is, and what its annotations ask for.
 
-use std::fmt;
-
-use clearway_core::Position;
+use clearway_core::{GroupKind, GroupVersionKind, ObjectId, ObjectReference, Position};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,32 +24,10 @@ pub struct Manifest {
     pub position: Position,
     /// Which object it is.
     pub id: ObjectId,
+    /// The version of its API group in which it is written.
+    pub version: String,
     /// The object itself.
     pub object: Value,
-}
-
-/// Which object of a cluster is meant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ObjectId {
-    /// Group and version, such as `apps/v1`.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-    /// The namespace, where one is named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// The name.
-    pub name: String,
-}
-
-/// A kind in its group, whatever the version.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct GroupKind {
-    /// The group; empty for the core.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
 }
 
 /// A kind that a release defines by a `CustomResourceDefinition`.
@@ -68,43 +44,13 @@ pub struct Definition {
     pub versions: Vec<String>,
 }
 
-impl ObjectId {
-    /// The group of the API; empty for the core.
-    pub fn group(&self) -> &str {
-        self.api_version.split_once('/').map_or("", |(group, _)| group)
-    }
-
-    /// The kind in its group.
-    pub fn group_kind(&self) -> GroupKind {
-        GroupKind { group: self.group().to_owned(), kind: self.kind.clone() }
-    }
-
-    /// What is the same for two manifests of one object: versions are only two ways to write it.
-    pub(super) fn identity(&self) -> (&str, &str, &str, &str) {
-        (self.group(), &self.kind, self.namespace.as_deref().unwrap_or_default(), &self.name)
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind)?;
-        if !self.group().is_empty() {
-            write!(f, ".{}", self.group())?;
-        }
-        match &self.namespace {
-            Some(namespace) => write!(f, " {namespace}/{}", self.name),
-            None => write!(f, " {}", self.name),
-        }
-    }
-}
-
-impl fmt::Display for GroupKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.group.is_empty() { f.write_str(&self.kind) } else { write!(f, "{}.{}", self.kind, self.group) }
-    }
-}
-
 impl Manifest {
+    /// The address of the object, in the version in which it is written.
+    pub fn reference(&self) -> ObjectReference {
+        let ObjectId { group, kind, namespace, name } = self.id.clone();
+        ObjectReference { kind: GroupVersionKind { group, version: self.version.clone(), kind }, namespace, name }
+    }
+
     /// The text of an annotation.
     pub fn annotation(&self, name: &str) -> Option<&str> {
         annotation(&self.object, name)
@@ -123,12 +69,12 @@ impl Manifest {
 
     /// Whether it is a `CustomResourceDefinition`.
     pub fn is_definition(&self) -> bool {
-        self.id.kind == "CustomResourceDefinition" && self.id.group() == "apiextensions.k8s.io"
+        self.id.kind == "CustomResourceDefinition" && self.id.group == "apiextensions.k8s.io"
     }
 
     /// Whether it is a Namespace.
     pub fn is_namespace(&self) -> bool {
-        self.id.kind == "Namespace" && self.id.group().is_empty()
+        self.id.kind == "Namespace" && self.id.group.is_empty()
     }
 
     /// What a `CustomResourceDefinition` defines.
@@ -203,19 +149,5 @@ mod tests {
                 ("spec.template.spec.initContainers[0].image".to_owned(), "b")
             ]
         );
-    }
-
-    #[test]
-    fn the_version_of_the_api_is_no_part_of_what_an_object_is() {
-        let id = |api_version: &str| ObjectId {
-            api_version: api_version.to_owned(),
-            kind: "Deployment".to_owned(),
-            namespace: Some("a".to_owned()),
-            name: "b".to_owned(),
-        };
-        assert_eq!(id("apps/v1").identity(), id("apps/v1beta1").identity());
-        assert_ne!(id("apps/v1").identity(), id("extensions/v1beta1").identity());
-        assert_eq!(id("apps/v1").to_string(), "Deployment.apps a/b");
-        assert_eq!((id("v1").group(), id("v1").to_string().as_str()), ("", "Deployment a/b"));
     }
 }

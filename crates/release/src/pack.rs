@@ -9,11 +9,11 @@
 use std::fmt::Write as _;
 use std::io::BufRead;
 
-use clearway_core::{Diagnostic, Digest, Place, Severity};
+use clearway_core::{Diagnostic, Digest, ObjectId, Place, Severity};
 use clearway_yaml::ReadEvent;
 use serde_json::Value;
 
-use super::manifest::{Manifest, ObjectId, annotation};
+use super::manifest::{Manifest, annotation};
 use super::metadata::Metadata;
 use super::{Files, ReleaseLimits, codes, name, read};
 
@@ -52,13 +52,14 @@ pub fn pack<R: BufRead>(
         };
         clearway_yaml::read(stream, &file, &read::yaml_limits(limits), |found| match found {
             ReadEvent::Object { root, source, .. } => match read::object(root, source) {
-                Ok((id, object)) => {
+                Ok((reference, object)) => {
+                    let (id, version) = (reference.id(), reference.kind.version);
                     let place = source.place(root);
                     let Some(position) = place.position else { return };
                     match wishes(&object, level, component) {
                         Ok((run_level, component)) => {
                             let (file, index) = (file.clone(), objects.len());
-                            objects.push(Manifest { file, run_level, component, index, position, id, object });
+                            objects.push(Manifest { file, run_level, component, index, position, id, version, object });
                         }
                         Err(why) => {
                             problems
@@ -78,10 +79,10 @@ pub fn pack<R: BufRead>(
             break;
         }
     }
-    objects.sort_by(|one, other| one.id.identity().cmp(&other.id.identity()));
+    objects.sort_by(|one, other| one.id.cmp(&other.id));
     for pair in objects.windows(2) {
         if let [one, other] = pair
-            && one.id.identity() == other.id.identity()
+            && one.id == other.id
         {
             problems.push(twice(one, other));
         }
@@ -138,8 +139,8 @@ fn twice(one: &Manifest, other: &Manifest) -> Diagnostic {
 /// The name of an object's file, without its ending.
 fn file_name(manifest: &Manifest) -> String {
     let Manifest { run_level, component, id, .. } = manifest;
-    let group = if id.group().is_empty() { String::new() } else { format!(".{}", id.group()) };
-    let namespace = id.namespace.as_ref().map_or(String::new(), |namespace| format!("_{namespace}"));
+    let group = if id.group.is_empty() { String::new() } else { format!(".{}", id.group) };
+    let namespace = if id.namespace.is_empty() { String::new() } else { format!("_{}", id.namespace) };
     let kind = if manifest.is_definition() { "crd".to_owned() } else { format!("{}{group}", id.kind) };
     let wanted = format!("{:02}-{kind}{namespace}_{}", rank(id), id.name).to_lowercase();
     let plain: String = wanted
@@ -153,14 +154,14 @@ fn file_name(manifest: &Manifest) -> String {
 }
 
 fn short_hash(id: &ObjectId) -> String {
-    let digest = Digest::sha256(format!("{:?}", id.identity()).as_bytes());
+    let digest = Digest::sha256(format!("{:?}", (&id.group, &id.kind, &id.namespace, &id.name)).as_bytes());
     digest.hex().chars().take(8).collect()
 }
 
 /// The order of kinds within a component.
 fn rank(id: &ObjectId) -> u8 {
     let workloads = ["apps", "batch", ""];
-    match (id.group(), id.kind.as_str()) {
+    match (id.group.as_str(), id.kind.as_str()) {
         ("", "Namespace") => 0,
         ("apiextensions.k8s.io", "CustomResourceDefinition") => 1,
         ("", "ResourceQuota" | "LimitRange")

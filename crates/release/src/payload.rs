@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use clearway_core::diagnostic::FindingList;
 use clearway_core::{Diagnostic, Digest, Position, Severity, Version};
+use clearway_core::{ObjectReference, diagnostic::FindingList};
 use serde::Serialize;
 
-use crate::manifest::{Manifest, ObjectId};
+use crate::manifest::Manifest;
 use crate::metadata::{Metadata, References};
 use crate::select::Selection;
 use crate::stages::{self, Stage};
@@ -34,7 +34,7 @@ pub struct LeftOut {
     pub file: String,
     /// Which object.
     #[serde(flatten)]
-    pub id: ObjectId,
+    pub reference: ObjectReference,
     /// Why.
     pub why: String,
 }

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use clearway_core::diagnostic::FindingList;
 use clearway_core::{Diagnostic, Limits, Place, Position, Severity};
+use clearway_core::{GroupVersionKind, ObjectId, ObjectReference, diagnostic::FindingList};
 use clearway_yaml::{Node, ReadEvent, Source};
 use serde_json::Value;
 
-use super::manifest::{Manifest, ObjectId};
+use super::manifest::Manifest;
 use super::metadata::{Metadata, References};
 use super::select::Selection;
 use super::{Files, LeftOut, ReleaseLimits, codes, name};
@@ -131,15 +131,16 @@ fn manifests(
             }
             repeated_keys(root, source, reading);
             match object(root, source) {
-                Ok((id, object)) => {
+                Ok((reference, object)) => {
                     let position = position(root);
-                    let version = reading.metadata.as_ref().map(|metadata| &metadata.version);
+                    let release = reading.metadata.as_ref().map(|metadata| &metadata.version);
                     let file = file.to_owned();
-                    if let Some(why) = selection.leaves_out(&object, version) {
-                        reading.left_out.push(LeftOut { file, id, why });
+                    if let Some(why) = selection.leaves_out(&object, release) {
+                        reading.left_out.push(LeftOut { file, reference, why });
                     } else {
                         let (run_level, component) = (named.run_level, named.component.clone());
-                        let manifest = Manifest { file, run_level, component, index, position, id, object };
+                        let (id, version) = (reference.id(), reference.kind.version);
+                        let manifest = Manifest { file, run_level, component, index, position, id, version, object };
                         reading.manifests.push(manifest);
                     }
                 }
@@ -171,7 +172,7 @@ pub(super) fn yaml_limits(limits: &ReleaseLimits) -> Limits {
 }
 
 /// A document as an object with a name, or what it lacks.
-pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Value), Box<Diagnostic>> {
+pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectReference, Value), Box<Diagnostic>> {
     let no = |message: String, node: Node<'_>| Box::new(at(codes::NO_OBJECT, message, source, node));
     if !root.is_mapping() {
         return Err(no(format!("{} is no object of Kubernetes", root.describe()), root));
@@ -202,9 +203,9 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
         Some(value) if !value.is_null() => {
             let (namespace, node) = text(metadata, "metadata.namespace", source)?;
             in_path(&namespace).map_err(|why| no(format!("metadata.namespace `{}` {why}", shown(&namespace)), node))?;
-            Some(namespace)
+            namespace
         }
-        _ => None,
+        _ => String::new(),
     };
     for field in ["annotations", "labels"] {
         let Some(all) = metadata.get(field).filter(|all| !all.is_null()) else { continue };
@@ -216,7 +217,7 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
             return Err(no(format!("metadata.{field}: `{key}` is {what}, and must be a text"), value));
         }
     }
-    let id = ObjectId { api_version, kind, namespace, name };
+    let reference = ObjectReference { kind: GroupVersionKind::new(&api_version, &kind), namespace, name };
     let object = root.to_json();
     let manifest = Manifest {
         file: String::new(),
@@ -224,7 +225,8 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
         component: String::new(),
         index: 0,
         position: position(root),
-        id,
+        id: reference.id(),
+        version: reference.kind.version.clone(),
         object,
     };
     if manifest.is_definition() && !manifest.deletes() && manifest.definition().is_none() {
@@ -235,7 +237,7 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectId, Va
         let message = format!("{path} is a template, `{}`", shown(image));
         return Err(Box::new(at(codes::TEMPLATE, message, source, root).with_help("render it first")));
     }
-    Ok((manifest.id, manifest.object))
+    Ok((reference, manifest.object))
 }
 
 /// The text of a field that an object must have, by its path.
@@ -289,10 +291,10 @@ fn repeated_keys(root: Node<'_>, source: Source<'_>, reading: &mut Reading) {
 }
 
 fn duplicates(reading: &mut Reading) {
-    let mut seen: BTreeMap<(&str, &str, &str, &str), &Manifest> = BTreeMap::new();
+    let mut seen: BTreeMap<&ObjectId, &Manifest> = BTreeMap::new();
     let mut found = Vec::new();
     for manifest in &reading.manifests {
-        if let Some(first) = seen.get(&manifest.id.identity()) {
+        if let Some(first) = seen.get(&manifest.id) {
             let Position { line, column } = first.position;
             let message = format!("{} is in the release twice: also in {}:{line}:{column}", manifest.id, first.file);
             let place = Place {
@@ -304,7 +306,7 @@ fn duplicates(reading: &mut Reading) {
             let finding = Diagnostic::new(codes::DUPLICATE, Severity::Error, message).at(place);
             found.push(finding.with_help("leave one of them out"));
         } else {
-            seen.insert(manifest.id.identity(), manifest);
+            seen.insert(&manifest.id, manifest);
         }
     }
     for finding in found {

@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clearway_core::GroupKind;
 use serde::Serialize;
 
-use super::manifest::{Definition, GroupKind, Manifest};
+use super::manifest::{Definition, Manifest};
 
 /// What is carried out before the next stage begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,8 +106,8 @@ pub(super) fn hoisted(manifests: &[Manifest]) -> Vec<Hoisted<'_>> {
     let mut by_namespace: BTreeMap<&str, &Manifest> = BTreeMap::new();
     for manifest in applied() {
         note(&mut by_kind, manifest.id.group_kind(), manifest);
-        if let Some(namespace) = &manifest.id.namespace {
-            note(&mut by_namespace, namespace.as_str(), manifest);
+        if !manifest.id.namespace.is_empty() {
+            note(&mut by_namespace, manifest.id.namespace.as_str(), manifest);
         }
     }
     let needed_by = |manifest: &Manifest| {

@@ -13,16 +13,16 @@ mod unread;
 use std::collections::BTreeMap;
 
 use clearway_advice::evidence::{
-    Failure, ObjectAnswer, ObjectKind, ObjectQuestion, ObjectRequest, Observation, Record, Tally,
+    Failure, ObjectAnswer, ObjectQuestion, ObjectRequest, Observation, Record, Tally, is_config_map, is_secret_kind,
 };
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, Timestamp};
 use serde_json::Value;
 
 pub use unread::Unread;
 
 use crate::json_size::JsonSize;
-use crate::snapshot::{self, Budget, GroupKind, ObjectName, Part, UnreadName, strip};
-use crate::store::{Key, Kind, Store, StoreError};
+use crate::snapshot::{self, Budget, NameSelector, Part, UnreadName, strip};
+use crate::store::{Store, StoreError};
 use pages::{Admitted, Pages};
 
 /// Rules that are evaluated on an object before the evaluation counts as a new one: each takes a fraction of a second at
@@ -65,14 +65,14 @@ async fn objects_within<S: Store>(
     for (kind, served) in served_kinds(store, requests).await {
         let part = match served {
             Ok(None) => Ok(snapshot::Objects { not_served: true, ..snapshot::Objects::default() }),
-            Ok(Some(found)) if kind.is_config_map() => {
+            Ok(Some(found)) if is_config_map(&kind) => {
                 Ok(named_objects(store, &found, requests.iter().copied(), &mut budget).await)
             }
             Ok(Some(found)) => all_objects(Pages::new(store, found, limits), &mut budget).await,
             Err(reason) => Err(reason),
         };
         let part = part.map_or_else(|reason| Part::NotCollected { why: reason.to_string() }, Part::Collected);
-        parts.insert(GroupKind { group: kind.group, kind: kind.kind }, part);
+        parts.insert(kind, part);
     }
     parts
 }
@@ -92,7 +92,7 @@ async fn all_objects<S: Store>(mut pages: Pages<'_, S>, budget: &mut Budget) -> 
 /// Shows every object of a kind, page by page, until there are no more or `see` refuses one.
 pub(crate) async fn each_object<S: Store>(
     store: &S,
-    kind: Kind,
+    kind: GroupVersionKind,
     limits: &ObjectLimits,
     mut see: impl FnMut(Value) -> Result<(), String>,
 ) -> Result<(), String> {
@@ -106,13 +106,13 @@ pub(crate) async fn each_object<S: Store>(
 /// The `ConfigMap`s that requests name, and which of them could not be read.
 async fn named_objects<'r, S: Store>(
     store: &S,
-    kind: &Kind,
+    kind: &GroupVersionKind,
     requests: impl Iterator<Item = &'r ObjectRequest>,
     budget: &mut Budget,
 ) -> snapshot::Objects {
     let mut objects = snapshot::Objects::default();
     let mut reader = NamedReader { store, kind, unreachable: false };
-    let requests = requests.filter(|request| request.kind.is_config_map()).map(|request| (request, ()));
+    let requests = requests.filter(|request| is_config_map(&request.kind)).map(|request| (request, ()));
     for (name, _) in by_name(requests) {
         let found = reader.read(&name).await.and_then(|found| {
             let fits = found.as_ref().is_none_or(|object| budget.take_size(&JsonSize::of_value(object)).is_some());
@@ -130,11 +130,11 @@ async fn named_objects<'r, S: Store>(
 }
 
 /// What belongs to each name that requests have, by name.
-fn by_name<'r, T>(requests: impl Iterator<Item = (&'r ObjectRequest, T)>) -> BTreeMap<ObjectName, Vec<T>> {
-    let mut by_name: BTreeMap<ObjectName, Vec<T>> = BTreeMap::new();
+fn by_name<'r, T>(requests: impl Iterator<Item = (&'r ObjectRequest, T)>) -> BTreeMap<NameSelector, Vec<T>> {
+    let mut by_name: BTreeMap<NameSelector, Vec<T>> = BTreeMap::new();
     for (request, value) in requests {
         let name = request.name.clone().unwrap_or_default();
-        let name = ObjectName { namespace: request.namespace.clone(), name };
+        let name = NameSelector { namespace: request.namespace.clone(), name };
         by_name.entry(name).or_default().push(value);
     }
     by_name
@@ -143,20 +143,20 @@ fn by_name<'r, T>(requests: impl Iterator<Item = (&'r ObjectRequest, T)>) -> BTr
 /// Reads objects one by one. The identity that reads may get a `ConfigMap` by its name, and list none.
 struct NamedReader<'s, S> {
     store: &'s S,
-    kind: &'s Kind,
+    kind: &'s GroupVersionKind,
     /// Nobody answered: the others are not asked for, because each would have to be waited for.
     unreachable: bool,
 }
 
 impl<S: Store> NamedReader<'_, S> {
     /// An object without what is removed; nothing if there is none.
-    async fn read(&mut self, name: &ObjectName) -> Result<Option<Value>, Unread> {
+    async fn read(&mut self, name: &NameSelector) -> Result<Option<Value>, Unread> {
         let namespace = name.namespace.clone().filter(|namespace| !namespace.is_empty() && !name.name.is_empty());
         let namespace = namespace.ok_or(Unread::Unsupported)?;
         if self.unreachable {
             return Err(Unread::Unreachable);
         }
-        let key = Key { kind: self.kind.clone(), namespace, name: name.name.clone() };
+        let key = ObjectReference { kind: self.kind.clone(), namespace, name: name.name.clone() };
         let found = self.store.get(&key).await;
         self.unreachable = matches!(found, Err(StoreError::Away { .. }));
         Ok(found.map_err(|error| Unread::of_error(&error, self.kind))?.and_then(strip))
@@ -180,7 +180,7 @@ pub async fn object_answers<S: Store, B>(
         let observed_at = clock();
         let answers = match served {
             Ok(None) => own.iter().map(|(one, _)| (one, Ok(ObjectAnswer::not_served()))).collect(),
-            Ok(Some(found)) if kind.is_config_map() => {
+            Ok(Some(found)) if is_config_map(&kind) => {
                 let mut answers = Vec::new();
                 let mut reader = NamedReader { store, kind: &found, unreachable: false };
                 for (name, own) in by_name(own.iter().map(|own| (own.0.request(), *own))) {
@@ -223,7 +223,7 @@ fn tallies(own: &[&(ObjectQuestion, u64)]) -> Vec<Tally> {
 }
 
 fn finished<'q>(
-    kind: &ObjectKind,
+    kind: &GroupKind,
     own: &[&'q (ObjectQuestion, u64)],
     counted: Result<Vec<Tally>, Unread>,
 ) -> Vec<Answered<'q>> {
@@ -236,7 +236,7 @@ fn finished<'q>(
 
 /// What a few objects say to questions.
 async fn answers_of<'q, B>(
-    kind: &ObjectKind,
+    kind: &GroupKind,
     own: &[&'q (ObjectQuestion, u64)],
     objects: Result<Vec<Value>, Unread>,
     busy: &(impl Fn() -> B + Clone + Send + 'static),
@@ -284,15 +284,15 @@ async fn add_all<B>(
 async fn served_kinds<S: Store>(
     store: &S,
     requests: &[&ObjectRequest],
-) -> BTreeMap<ObjectKind, Result<Option<Kind>, Unread>> {
+) -> BTreeMap<GroupKind, Result<Option<GroupVersionKind>, Unread>> {
     if requests.is_empty() {
         return BTreeMap::new();
     }
     let served = store.kinds().await;
     let stale = store.stale_groups();
-    let find = |kind: &ObjectKind| match &served {
-        _ if kind.is_secret() => Err(Unread::Unsupported),
-        Err(error) => Err(Unread::of_error(error, &Kind::new("", &kind.kind))),
+    let find = |kind: &GroupKind| match &served {
+        _ if is_secret_kind(&kind.kind) => Err(Unread::Unsupported),
+        Err(error) => Err(Unread::of_error(error, &GroupVersionKind::new("", &kind.kind))),
         Ok(served) => match find(served, kind) {
             None if stale.contains(&kind.group) => Err(Unread::DiscoveryIncomplete),
             found => Ok(found),
@@ -302,12 +302,12 @@ async fn served_kinds<S: Store>(
 }
 
 /// The served version of a kind.
-fn find(served: &[Kind], kind: &ObjectKind) -> Option<Kind> {
+fn find(served: &[GroupVersionKind], kind: &GroupKind) -> Option<GroupVersionKind> {
     let named = |group: &str| served.iter().find(|one| one.group == group && one.kind == kind.kind);
     // Events are served twice and listed once, under their newer group.
     let core_event = || {
         let event = kind.group.is_empty() && kind.kind == "Event";
-        event.then(|| named("events.k8s.io")).flatten().map(|_| Kind::new("v1", "Event"))
+        event.then(|| named("events.k8s.io")).flatten().map(|_| GroupVersionKind::new("v1", "Event"))
     };
     named(&kind.group).cloned().or_else(core_event)
 }

@@ -1,7 +1,11 @@
 //! The files a person names: a file, a directory, or `-` for standard input.
 //!
 //! What a person names is opened as it is. What is found below a named directory may be a stranger's: links are followed
-//! inside the directory only, and what is no regular file is not opened.
+//! inside the directory only ([`confined`]), and what is no regular file is not opened.
+
+pub(crate) mod archive;
+pub mod confined;
+pub(crate) mod file_tree;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,8 +14,8 @@ use std::io::{self, BufRead, BufReader, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::{FileTree as _, Refusal, Target, join, resolve};
+use confined::ConfinedDirectory;
+use file_tree::{FileTree as _, Refusal, Target, join, resolve};
 
 /// Directories below a named one that are followed; more is a mistake.
 const MAX_DEPTH: usize = 64;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 
-use crate::confined::{DirectoryError, Pauses, READS, ReadHooks, read_settled};
+use crate::files::confined::{DirectoryError, Pauses, READS, ReadHooks, read_settled};
 pub(crate) use archive::OpenedArchive;
 pub use archive::{ArchiveError, Content, archive, content};
 pub(crate) use collect::BYTES as GRAPH_DATA_BYTES;

@@ -7,11 +7,8 @@
 //! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`store`] is where objects are changed:
 //! in a cluster, or in a directory.
 
-mod archive;
 pub mod clock;
 pub mod collector;
-pub mod confined;
-mod file_tree;
 pub mod files;
 pub mod graph_data;
 pub mod http;

@@ -6,7 +6,7 @@ use clearway_core::Timestamp;
 use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Millis, Series};
 
-use crate::confined::ConfinedDirectory;
+use crate::files::confined::ConfinedDirectory;
 
 /// Bytes of all files together.
 const BYTES: u64 = 64 << 20;

@@ -20,7 +20,7 @@ mod reference;
 mod release;
 mod scrape;
 
-use crate::archive;
+use crate::files::archive;
 pub use access::credentials::Credentials;
 pub use access::pace::Pace;
 pub use access::registry::{PlainHttp, Registry, RegistryOptions};

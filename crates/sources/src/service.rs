@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use clearway_core::{Address, Arch, GraphLimits, Limits, redacted};
+use clearway_core::{Address, Arch, EntityTag, GraphLimits, Limits, redacted};
 use clearway_graph::Inputs;
-use reqwest::header::{ACCEPT, AGE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
+use reqwest::header::{ACCEPT, AGE, ETAG, HeaderName, IF_NONE_MATCH};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 
 use crate::graph_data::{self, ArchiveError};
@@ -104,22 +104,6 @@ fn explained(why: Option<&str>) -> String {
     why.map(|why| format!(": {why}")).unwrap_or_default()
 }
 
-/// What an answer is known by: its entity tag, as the service sent it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Validator(String);
-
-impl Validator {
-    /// A validator that was kept as text; nothing if no header can carry it.
-    pub fn new(etag: &str) -> Option<Self> {
-        (!etag.is_empty() && HeaderValue::from_str(etag).is_ok()).then(|| Validator(etag.to_owned()))
-    }
-
-    /// The entity tag with its quotes.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// What a service said of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -133,7 +117,7 @@ pub enum Answer {
         /// The JSON, unpacked; it begins as JSON does, and nothing else was looked at.
         bytes: Bytes,
         /// What it is known by, if the service says so.
-        validator: Option<Validator>,
+        validator: Option<EntityTag>,
         /// How old it was when it came, if the service or a cache before it says so.
         age: Option<Duration>,
     },
@@ -220,7 +204,7 @@ impl Service {
     }
 
     /// The answer for a channel and an architecture, unless it is the one that is known already.
-    pub async fn answer(&self, channel: &str, arch: &Arch, known: Option<&Validator>) -> Result<Answer, ServiceError> {
+    pub async fn answer(&self, channel: &str, arch: &Arch, known: Option<&EntityTag>) -> Result<Answer, ServiceError> {
         self.answer_to(channel, arch, &[], known).await
     }
 
@@ -229,7 +213,7 @@ impl Service {
         &self,
         channel: &str,
         arch: &Arch,
-        known: Option<&Validator>,
+        known: Option<&EntityTag>,
         most: u64,
     ) -> Result<Answer, ServiceError> {
         self.ask(channel, arch, &[], known, most).await
@@ -241,7 +225,7 @@ impl Service {
         channel: &str,
         arch: &Arch,
         about: &[(&str, &str)],
-        known: Option<&Validator>,
+        known: Option<&EntityTag>,
     ) -> Result<Answer, ServiceError> {
         self.ask(channel, arch, about, known, GraphLimits::default().answer_bytes as u64).await
     }
@@ -251,7 +235,7 @@ impl Service {
         channel: &str,
         arch: &Arch,
         about: &[(&str, &str)],
-        known: Option<&Validator>,
+        known: Option<&EntityTag>,
         most: u64,
     ) -> Result<Answer, ServiceError> {
         let mut url = self.graph.expose().clone();
@@ -267,7 +251,7 @@ impl Service {
             return Ok(Answer::NotModified { age });
         }
         let response = self.accepted(&url, response).await?;
-        let validator = header(&response, ETAG).and_then(Validator::new);
+        let validator = header(&response, ETAG).and_then(EntityTag::new);
         let bytes = self.body(&url, response, most).await?;
         let failed = |why| ServiceError::NotAGraph { url: url.clone(), why };
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {

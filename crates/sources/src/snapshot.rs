@@ -42,8 +42,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use clearway_advice::evidence::ObjectKind;
-use clearway_core::{Arch, Timestamp, Version};
+use clearway_core::{Arch, GroupKind, Timestamp, Version};
 use clearway_promql::{Millis, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -203,30 +202,6 @@ impl SeriesEvidence {
     }
 }
 
-/// A kind of objects.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct GroupKind {
-    /// The API group; empty for the core group.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-}
-
-impl GroupKind {
-    /// The same kind, as rules name it.
-    pub fn object_kind(&self) -> ObjectKind {
-        ObjectKind { group: self.group.clone(), kind: self.kind.clone() }
-    }
-}
-
-impl fmt::Display for GroupKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dot = if self.group.is_empty() { "" } else { "." };
-        write!(f, "{}{dot}{}", self.kind, self.group)
-    }
-}
-
 /// Objects of one kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Objects {
@@ -253,7 +228,7 @@ pub struct Selection {
     pub labels: Option<String>,
     /// Only these, and of each it is known whether it is there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub only: Vec<ObjectName>,
+    pub only: Vec<NameSelector>,
     /// Those that were asked for by name and could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<UnreadName>,
@@ -264,22 +239,22 @@ pub struct Selection {
 pub struct UnreadName {
     /// Which one.
     #[serde(flatten)]
-    pub name: ObjectName,
+    pub name: NameSelector,
     /// Why, in the words of [`Unread`].
     pub why: String,
 }
 
-/// Which objects are meant by a name.
+/// Selects objects of a kind by their name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ObjectName {
-    /// The namespace; nothing for that name in all of them.
+pub struct NameSelector {
+    /// The namespace; `None` for objects of that name in all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
 }
 
-impl fmt::Display for ObjectName {
+impl fmt::Display for NameSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(namespace) = &self.namespace {
             write!(f, "{namespace}/")?;
@@ -288,9 +263,9 @@ impl fmt::Display for ObjectName {
     }
 }
 
-impl ObjectName {
-    /// Whether an object is meant.
-    pub fn names(&self, object: &Value) -> bool {
+impl NameSelector {
+    /// Whether an object has the name, and is in the namespace if one is given.
+    pub fn selects(&self, object: &Value) -> bool {
         let meta = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
         meta("name") == self.name && self.namespace.as_ref().is_none_or(|namespace| meta("namespace") == namespace)
     }

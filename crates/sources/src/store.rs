@@ -12,9 +12,8 @@ mod merge;
 mod object_files;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use clearway_advice::evidence::ObjectKind;
+use clearway_core::{Event, GroupKind, GroupVersionKind, ObjectReference, ReferenceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -24,28 +23,6 @@ pub use directory::StateDirectory;
 pub use object_files::{OBJECT_BYTES, parse as parse_object_file};
 
 use crate::kubernetes::ClusterError;
-
-/// A kind of object, in one version.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind {
-    /// The API group, empty for the core group.
-    pub group: String,
-    /// The version.
-    pub version: String,
-    /// The kind.
-    pub kind: String,
-}
-
-/// One object, by what it is called.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// What it is.
-    pub kind: Kind,
-    /// Where it is; empty for what is not in a namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
 
 /// Why an object could not be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +43,7 @@ pub enum StoreError {
     #[error("{kind} is not served here")]
     NoSuchKind {
         /// The kind.
-        kind: Kind,
+        kind: GroupVersionKind,
     },
     /// There is no such object.
     #[error("{what} is not there")]
@@ -120,13 +97,19 @@ impl From<ClusterError> for StoreError {
             ClusterError::Refused { .. } => StoreError::Refused { why },
             ClusterError::AnswerTooLarge { .. } => StoreError::AnswerTooLarge { why },
             ClusterError::NotFound { resource, name } => StoreError::Missing { what: format!("{resource} {name}") },
-            ClusterError::NoSuchKind { name, .. } => {
-                StoreError::NoSuchKind { kind: Kind { group: String::new(), version: String::new(), kind: name } }
-            }
+            ClusterError::NoSuchKind { name, .. } => StoreError::NoSuchKind {
+                kind: GroupVersionKind { group: String::new(), version: String::new(), kind: name },
+            },
             ClusterError::Config { .. } | ClusterError::Unreachable { .. } | ClusterError::Api { .. } => {
                 StoreError::Away { why }
             }
         }
+    }
+}
+
+impl From<ReferenceError> for StoreError {
+    fn from(error: ReferenceError) -> Self {
+        StoreError::Refused { why: error.to_string() }
     }
 }
 
@@ -147,64 +130,36 @@ pub enum StoreEvent {
     },
 }
 
-/// How much an event is worth a look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// Things go as they should.
-    Normal,
-    /// Somebody should look.
-    Warning,
-}
-
-/// Something that happened to an object, for the people who look after it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// How much it is worth a look.
-    pub weight: Weight,
-    /// A word for machines, such as `PayloadLoaded`.
-    pub reason: String,
-    /// A sentence for people.
-    pub message: String,
-    /// The release it is about, if it is about one: what is said of one release is not counted onto what was said of
-    /// another.
-    pub release: Option<String>,
-}
-
-impl Event {
-    /// Something that is about no release.
-    pub fn new(weight: Weight, reason: &str, message: impl Into<String>) -> Self {
-        Event { weight, reason: reason.to_owned(), message: message.into(), release: None }
-    }
-
-    /// The same about a release.
-    #[must_use]
-    pub fn about(self, release: &str) -> Self {
-        Event { release: Some(release.to_owned()), ..self }
-    }
-}
-
 /// A place where objects live.
 pub trait Store: Clone + Send + Sync + 'static {
     /// One object, or none.
-    fn get(&self, key: &Key) -> impl Future<Output = Result<Option<Value>, StoreError>> + Send;
+    fn get(&self, key: &ObjectReference) -> impl Future<Output = Result<Option<Value>, StoreError>> + Send;
 
     /// All objects of a kind, in all namespaces, by namespace and name; with a label selector, those it selects.
-    fn list(&self, kind: &Kind, labels: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
+    fn list(
+        &self,
+        kind: &GroupVersionKind,
+        labels: &str,
+    ) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
 
     /// All objects of a kind in one namespace, by name; none of a kind that is not in namespaces.
-    fn list_in(&self, kind: &Kind, namespace: &str) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
+    fn list_in(
+        &self,
+        kind: &GroupVersionKind,
+        namespace: &str,
+    ) -> impl Future<Output = Result<Vec<Value>, StoreError>> + Send;
 
     /// One page of the objects of a kind in all namespaces, with so many objects at most; `token` is where the page before
     /// ended. A page takes a bounded amount of memory: [`StoreError::AnswerTooLarge`] asks for fewer objects.
     fn page(
         &self,
-        kind: &Kind,
+        kind: &GroupVersionKind,
         token: Option<&str>,
         objects: u32,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
 
     /// Every kind whose objects can be listed here.
-    fn kinds(&self) -> impl Future<Output = Result<Vec<Kind>, StoreError>> + Send;
+    fn kinds(&self) -> impl Future<Output = Result<Vec<GroupVersionKind>, StoreError>> + Send;
 
     /// API groups of which [`Store::kinds`] may have missed some, because who serves them did not answer the last time.
     fn stale_groups(&self) -> BTreeSet<String> {
@@ -212,7 +167,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     }
 
     /// The command that shows the objects of a kind, if there is one.
-    fn show_command(&self, _kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, _kind: &GroupKind) -> Option<String> {
         None
     }
 
@@ -223,75 +178,27 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn apply(&self, object: &Value, how: &Apply<'_>) -> impl Future<Output = Result<Value, StoreError>> + Send;
 
     /// Merges a patch into one half of an object.
-    fn patch(&self, key: &Key, part: Part, patch: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
+    fn patch(
+        &self,
+        key: &ObjectReference,
+        part: Part,
+        patch: &Value,
+    ) -> impl Future<Output = Result<Value, StoreError>> + Send;
 
     /// Replaces the status of an object, if nobody changed the object since it was read.
     fn replace_status(&self, object: &Value) -> impl Future<Output = Result<Value, StoreError>> + Send;
 
     /// Deletes an object if it is still the one with this uid; one that is gone already is as good.
-    fn delete(&self, key: &Key, uid: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn delete(&self, key: &ObjectReference, uid: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Follows the named objects of a kind that is not in namespaces (all of them if no name is given) until the
     /// receiver is dropped: each is reported at the start, and then whenever it changes.
     fn follow(
         &self,
-        kind: &Kind,
+        kind: &GroupVersionKind,
         names: BTreeSet<String>,
     ) -> impl Future<Output = Result<mpsc::Receiver<StoreEvent>, StoreError>> + Send;
 
     /// Tells of something that happened to an object. Nobody relies on it being heard.
     fn tell(&self, about: &Value, event: &Event) -> impl Future<Output = Result<(), StoreError>> + Send;
-}
-
-impl Kind {
-    /// From the `apiVersion` and `kind` of an object.
-    pub fn new(api_version: &str, kind: &str) -> Self {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        Kind { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
-    }
-
-    /// The group and version as they stand in objects.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.group.is_empty(), self.version.is_empty()) {
-            (true, _) => f.write_str(&self.kind),
-            (false, true) => write!(f, "{}.{}", self.kind, self.group),
-            (false, false) => write!(f, "{}.{} ({})", self.kind, self.group, self.version),
-        }
-    }
-}
-
-impl Key {
-    /// The key of an object that is not in a namespace.
-    pub fn cluster_wide(kind: Kind, name: impl Into<String>) -> Self {
-        Key { kind, namespace: String::new(), name: name.into() }
-    }
-
-    /// What an object calls itself.
-    pub fn of(object: &Value) -> Result<Self, StoreError> {
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (api_version, kind) = (word(&object["apiVersion"]), word(&object["kind"]));
-        let (namespace, name) = (word(&object["metadata"]["namespace"]), word(&object["metadata"]["name"]));
-        for (field, value) in [("apiVersion", &api_version), ("kind", &kind), ("metadata.name", &name)] {
-            if value.is_empty() {
-                return Err(StoreError::Refused { why: format!("an object without `{field}`") });
-            }
-        }
-        Ok(Key { kind: Kind::new(&api_version, &kind), namespace, name })
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.kind.kind)?;
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", self.namespace)?;
-        }
-        f.write_str(&self.name)
-    }
 }

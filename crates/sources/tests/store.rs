@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use clearway_core::{Event, EventType, GroupVersionKind, ObjectReference};
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::store::{
-    Apply, ClusterStore, Event, Key, Kind, Part, StateDirectory, Store, StoreError, StoreEvent, Weight,
-};
+use clearway_sources::store::{Apply, ClusterStore, Part, StateDirectory, Store, StoreError, StoreEvent};
 use clearway_testbed::ClusterOptions;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -29,8 +28,8 @@ fn deployment(replicas: u32) -> Value {
     })
 }
 
-fn key(object: &Value) -> Key {
-    Key::of(object).unwrap()
+fn key(object: &Value) -> ObjectReference {
+    ObjectReference::of(object).unwrap()
 }
 
 async fn next(seen: &mut mpsc::Receiver<StoreEvent>) -> StoreEvent {
@@ -75,7 +74,7 @@ async fn applies_and_takes_back(store: &impl Store) {
     store.delete(&key(&both), made["metadata"]["uid"].as_str().unwrap()).await.unwrap();
     assert_eq!(store.get(&key(&both)).await, Ok(None));
     assert_eq!(store.delete(&key(&both), "").await, Ok(()), "gone is gone");
-    let event = Event::new(Weight::Normal, "Tried", "é".repeat(2000));
+    let event = Event::new(EventType::Normal, "Tried", "é".repeat(2000));
     store.tell(&fewer, &event).await.unwrap();
 }
 
@@ -148,7 +147,7 @@ async fn a_cluster_is_a_store() {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}});
     assert_eq!(
         store.apply(&unknown, &OURS).await,
-        Err(StoreError::NoSuchKind { kind: Kind::new("example.com/v1", "Thing") })
+        Err(StoreError::NoSuchKind { kind: GroupVersionKind::new("example.com/v1", "Thing") })
     );
     let homeless = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
     let why = "ConfigMap x: this kind needs a namespace".to_owned();
@@ -167,14 +166,15 @@ async fn events_about_different_releases_are_different_events() {
     let connection = Connection { kubeconfig: Some(cluster.kubeconfig().to_owned()), ..Connection::default() };
     let store = ClusterStore::new(Cluster::connect(&connection).await.unwrap(), "clearway-test");
     let about = store.apply(&config("one", &json!({})), &OURS).await.unwrap();
-    let event =
-        |release: &str| Event::new(Weight::Normal, "PayloadLoaded", format!("Payload loaded {release}")).about(release);
+    let event = |release: &str| {
+        Event::new(EventType::Normal, "PayloadLoaded", format!("Payload loaded {release}")).about(release)
+    };
     for release in ["1.1.0", "1.2.0", "example.com/r@sha256:00", "1.1.0"] {
         store.tell(&about, &event(release)).await.unwrap();
     }
     let mut told: Vec<(String, String, i64)> = Vec::new();
     clearway_testbed::wait_until(clearway_testbed::IN_TIME, "all are stored", async || {
-        let events = store.list(&Kind::new("events.k8s.io/v1", "Event"), "").await.unwrap();
+        let events = store.list(&GroupVersionKind::new("events.k8s.io/v1", "Event"), "").await.unwrap();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let ours = events.iter().filter(|event| event["reason"] == "PayloadLoaded");
         let row = |event: &Value| {
@@ -403,7 +403,7 @@ async fn files_of_the_directory_itself_that_are_odd_are_named() {
     let root = tempfile::tempdir().unwrap();
     let store = StateDirectory::open(root.path()).unwrap();
     make_bad(&root.path().join("events.log"), "PIPE");
-    let event = Event::new(Weight::Normal, "Tried", "");
+    let event = Event::new(EventType::Normal, "Tried", "");
     let error = store.tell(&config("one", &json!({})), &event).await.unwrap_err().to_string();
     assert!(error.contains("cannot write") && error.contains("events.log"), "{error}");
     // Links that stay inside are followed.

@@ -1,5 +1,9 @@
 //! A Kubernetes control plane on loopback, with simulated nodes.
 
+pub(crate) mod control_plane;
+pub(crate) mod credentials;
+pub(crate) mod namespace;
+
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -9,13 +13,13 @@ use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::control_plane::{ControlPlane, config_from};
-use crate::credentials::{Authority, Proof};
 use crate::error::{Error, Result};
-use crate::namespace::TestNamespace;
+use crate::process::run_dir::RunDir;
 use crate::process::{Process, show_logs_of_failure};
-use crate::run_dir::RunDir;
 use crate::wait::{IN_TIME, wait_until};
+use control_plane::{ControlPlane, config_from};
+use credentials::{Authority, Proof};
+use namespace::TestNamespace;
 
 /// How often a start is tried, when another process took a port in between.
 const ATTEMPTS: usize = 3;

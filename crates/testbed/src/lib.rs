@@ -22,28 +22,22 @@
 
 mod assets;
 mod cluster;
-mod control_plane;
-mod credentials;
 mod error;
 pub mod http;
 pub mod images;
 mod missing;
-mod namespace;
-mod ports;
 mod process;
 mod prometheus;
 mod registry;
-mod run_dir;
-mod series;
 mod shared;
 mod wait;
 
 pub use assets::Component;
+pub use cluster::credentials::{Authority, Identity};
+pub use cluster::namespace::{TestNamespace, unique_name};
 pub use cluster::{Cluster, ClusterOptions};
-pub use credentials::{Authority, Identity};
 pub use error::{Error, Result};
 pub use missing::{Missing, have};
-pub use namespace::{TestNamespace, unique_name};
 pub use process::Process;
 pub use prometheus::{Prometheus, seconds_ago};
 pub use registry::Registry;

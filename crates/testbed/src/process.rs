@@ -1,5 +1,8 @@
 //! Child processes that die with us: also when this process is killed with SIGKILL and cannot clean up.
 
+pub(crate) mod ports;
+pub(crate) mod run_dir;
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -314,8 +317,8 @@ pub(crate) fn show_logs_of_failure<'a>(processes: impl IntoIterator<Item = &'a P
 
 #[cfg(test)]
 mod tests {
+    use super::run_dir::RunDir;
     use super::*;
-    use crate::run_dir::RunDir;
 
     fn shell(dir: &RunDir, script: &str) -> Process {
         Process::spawn(Launch {

@@ -1,5 +1,7 @@
 //! A real Prometheus on loopback, with the series of a test.
 
+pub(crate) mod series;
+
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,11 +11,11 @@ use tokio::process::Command;
 use crate::assets::Component;
 use crate::error::{Error, Result};
 use crate::http;
-use crate::ports;
+use crate::process::ports;
+use crate::process::run_dir::RunDir;
 use crate::process::{Launch, Probe, Process, show_logs_of_failure};
-use crate::run_dir::RunDir;
-use crate::series::{Endpoint, GENERATION, Series};
 use crate::wait::{IN_TIME, wait_until};
+use series::{Endpoint, GENERATION, Series};
 
 /// How often a start is tried, when another process took the port in between.
 const ATTEMPTS: usize = 3;

@@ -2,9 +2,9 @@
 
 use crate::assets::Component;
 use crate::error::Result;
-use crate::ports;
+use crate::process::ports;
+use crate::process::run_dir::RunDir;
 use crate::process::{Launch, Probe, Process, show_logs_of_failure};
-use crate::run_dir::RunDir;
 
 /// How often a start is tried, when another process took the port in between.
 const ATTEMPTS: usize = 3;

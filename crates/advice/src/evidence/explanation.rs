@@ -3,9 +3,8 @@
 //! This is the only type of evidence that holds values of objects. Nobody but [`Evidence::explain`](super::Evidence::explain)
 //! makes one, and only of files that the user named.
 
+use clearway_core::ObjectName;
 use serde::{Serialize, Serializer};
-
-use super::ObjectName;
 
 /// The parts of an expression with their values for one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

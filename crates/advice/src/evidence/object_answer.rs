@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use clearway_conditions::Status;
-use clearway_core::Position;
+use clearway_core::{ObjectName, Position};
 use serde_json::Value;
 
 use super::FailureClass;
@@ -17,15 +17,6 @@ use super::FailureClass;
 const SHOWN: usize = 3;
 /// Characters of a name or reason; the API server accepts no longer names.
 const NAME: usize = 253;
-
-/// A namespace and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectName {
-    /// The namespace; empty for what is in none.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-}
 
 /// What one object says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,24 +139,6 @@ impl ObjectAnswer {
     }
 }
 
-impl ObjectName {
-    /// The namespace and name of an object.
-    pub fn of(object: &Value) -> Self {
-        let text = |key: &str| object.get("metadata").and_then(|meta| meta.get(key)).and_then(Value::as_str);
-        let short = |key: &str| text(key).unwrap_or_default().chars().take(NAME).collect();
-        ObjectName { namespace: short("namespace"), name: short("name") }
-    }
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", self.namespace)?;
-        }
-        f.write_str(&self.name)
-    }
-}
-
 impl From<ObjectError> for ObjectFailure {
     fn from(error: ObjectError) -> Self {
         ObjectFailure { error, position: None }
@@ -216,6 +189,17 @@ impl ObjectError {
     }
 }
 
+/// The namespace and name of an object as a proof may carry them: cut off where no real one is longer.
+pub(crate) fn short_name(object: &Value) -> ObjectName {
+    let ObjectName { mut namespace, mut name } = ObjectName::of(object);
+    for text in [&mut namespace, &mut name] {
+        if let Some((end, _)) = text.char_indices().nth(NAME) {
+            text.truncate(end);
+        }
+    }
+    ObjectName { namespace, name }
+}
+
 /// The reason of a condition as a proof may carry it.
 pub(crate) fn short_reason(reason: &str) -> String {
     reason.chars().take(NAME).collect()
@@ -224,6 +208,15 @@ pub(crate) fn short_reason(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_no_longer_than_the_api_server_accepts() {
+        let name = |length: usize| {
+            let object = serde_json::json!({"metadata": {"name": "é".repeat(length)}});
+            short_name(&object).name.chars().count()
+        };
+        assert_eq!([name(3), name(NAME), name(NAME + 1)], [3, NAME, NAME]);
+    }
 
     #[test]
     fn the_order_of_objects_makes_no_difference() {

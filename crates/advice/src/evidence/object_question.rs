@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use clearway_conditions::{ObjectStatus, Observed, Status};
+use clearway_conditions::{ObjectStatus, Status};
+use clearway_core::Observed;
 use serde_json::Value;
 
-use super::object_answer::{ObjectAnswer, ObjectError, ObjectName, ObjectOutcome, ObjectResult, short_reason};
+use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};
 use super::selector::Selector;
 use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
 use crate::expression::{Expression, Steps};
@@ -91,7 +92,7 @@ impl ObjectQuestion {
     pub(crate) fn explain(&self, object: &Value) -> Option<ObjectExplanation> {
         match &self.0.asked {
             ObjectTest::Expression(expression) if self.0.selector.selects(object) => {
-                Some(ObjectExplanation { name: ObjectName::of(object), parts: expression.explain(object) })
+                Some(ObjectExplanation { name: short_name(object), parts: expression.explain(object) })
             }
             _ => None,
         }
@@ -130,7 +131,7 @@ impl Tally {
                 Err(None) => return self.exhausted = true,
             },
         };
-        self.answer.add(ObjectResult { name: ObjectName::of(object), outcome, condition });
+        self.answer.add(ObjectResult { name: short_name(object), outcome, condition });
     }
 
     /// The answer of all objects that were added.

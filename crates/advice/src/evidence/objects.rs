@@ -2,24 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, ObjectName, Timestamp};
 use serde_json::Value;
 
+use super::object_answer::short_name;
 use super::{
-    Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectKind, ObjectName, ObjectQuestion, ObjectRequest,
-    Observation, Reply,
+    Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectQuestion, ObjectRequest, Observation, Reply,
 };
 
 /// The objects of some kinds, as they were seen at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
-    kinds: BTreeMap<ObjectKind, Vec<Value>>,
+    kinds: BTreeMap<GroupKind, Vec<Value>>,
     /// The objects of kinds of which only some were read.
     narrow: BTreeMap<ObjectRequest, Vec<Value>>,
-    failed: BTreeMap<ObjectKind, Failure>,
+    failed: BTreeMap<GroupKind, Failure>,
     /// Why objects that were asked for by name could not be read.
     failed_requests: BTreeMap<ObjectRequest, Failure>,
-    not_served: BTreeSet<ObjectKind>,
+    not_served: BTreeSet<GroupKind>,
     observed_at: Timestamp,
     source: String,
     /// Whether their values may be shown.
@@ -53,18 +53,18 @@ impl Objects {
     }
 
     /// Records that all objects of a kind were read, so that finding none of it is known.
-    pub fn looked_for(&mut self, kind: ObjectKind) {
+    pub fn looked_for(&mut self, kind: GroupKind) {
         self.kinds.entry(kind).or_default();
     }
 
     /// Records that the cluster does not serve a kind.
-    pub fn not_served(&mut self, kind: ObjectKind) {
+    pub fn not_served(&mut self, kind: GroupKind) {
         self.not_served.insert(kind);
     }
 
     /// Adds an object; false if it does not say what it is.
     pub fn insert(&mut self, object: Value) -> bool {
-        let Some(kind) = ObjectKind::of(&object) else { return false };
+        let Some(kind) = GroupKind::of(&object) else { return false };
         self.kinds.entry(kind).or_default().push(object);
         true
     }
@@ -75,7 +75,7 @@ impl Objects {
     }
 
     /// Records why the objects of a kind could not be read.
-    pub fn fail(&mut self, kind: ObjectKind, failure: Failure) {
+    pub fn fail(&mut self, kind: GroupKind, failure: Failure) {
         self.failed.insert(kind, failure);
     }
 
@@ -124,7 +124,7 @@ impl Objects {
         let kind = &question.request().kind;
         let narrow = self.narrow.iter().filter(|(read, _)| read.kind == *kind).map(|(_, objects)| objects);
         let mut objects = self.kinds.get(kind).into_iter().chain(narrow).flatten();
-        objects.find(|object| ObjectName::of(object) == *name).and_then(|object| question.explain(object))
+        objects.find(|object| short_name(object) == *name).and_then(|object| question.explain(object))
     }
 
     fn observation(&self, value: ObjectAnswer) -> Observation<ObjectAnswer> {

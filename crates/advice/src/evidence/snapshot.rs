@@ -1,12 +1,12 @@
 //! Evidence from series in memory, evaluated at the time they were taken.
 
-use clearway_core::Timestamp;
+use clearway_core::{ObjectName, Timestamp};
 use clearway_promql::eval::{self, Level, Value};
 use clearway_promql::{Code, Millis, Series};
 
 use super::{
-    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectName, ObjectQuestion, Objects, Observation,
-    Question, Reply,
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectQuestion, Objects, Observation, Question,
+    Reply,
 };
 use crate::reproduce;
 

@@ -1,5 +1,6 @@
 //! Rules about objects: a question to each selected object, and what their answers mean together.
 
+use clearway_core::{GroupKind, ObjectName};
 use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
@@ -7,8 +8,8 @@ use super::quantifier::Quantifier;
 use super::tried::{Missing, remedy};
 use super::{Case, Check, Finding, Tried};
 use crate::evidence::{
-    Failure, FailureClass, ObjectAnswer, ObjectKind, ObjectName, ObjectOutcome, ObjectQuestion, ObjectRequest,
-    ObjectResult, ObjectTest, Selector,
+    Failure, FailureClass, ObjectAnswer, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult, ObjectTest,
+    Selector, is_config_map, is_secret_kind,
 };
 
 /// A rule whose parameters name objects and ask something of each.
@@ -30,14 +31,14 @@ pub(super) struct Selected {
 impl Selected {
     /// Reads `apiVersion`, `kind`, `quantifier`, `whenAbsent`, and if they are there `namespace`, `name` and `labelSelector`.
     pub(super) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
-        let kind = ObjectKind::new(parameters.required("apiVersion")?, parameters.required("kind")?);
-        if kind.is_secret() {
+        let kind = GroupKind::from_api_version(parameters.required("apiVersion")?, parameters.required("kind")?);
+        if is_secret_kind(&kind.kind) {
             let message = format!("Rules cannot read {kind} objects.");
             return Err(Failure::new(FailureClass::Unsupported, message));
         }
         let owned = |key: &str| parameters.text(key).map(|text| text.map(str::to_owned));
         let request = ObjectRequest { kind, namespace: owned("namespace")?, name: owned("name")? };
-        if request.kind.is_config_map() {
+        if is_config_map(&request.kind) {
             // Whoever reads for rules may get ConfigMaps by name and list none, and a name alone is not enough for that.
             let missing = [("name", &request.name), ("namespace", &request.namespace)];
             if let Some((key, _)) = missing.into_iter().find(|(_, value)| value.is_none()) {

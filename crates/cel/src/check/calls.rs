@@ -1,9 +1,9 @@
 //! Which overloads of a function fit the types of its arguments.
 
 use super::Checker;
-use crate::ast::Range;
 use crate::error::{CelError, ErrorClass};
-use crate::span::Span;
+use crate::syntax::ast::Range;
+use crate::syntax::span::Span;
 use crate::types::Type;
 
 impl Checker<'_> {

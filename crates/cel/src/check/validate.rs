@@ -2,15 +2,15 @@
 //! arguments of `format` fit their clauses.
 
 use super::Checked;
-use crate::ast::Range;
-use crate::convert;
+use crate::cost::limits::Limits;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
-use crate::format_text::{Clause, Piece, pieces};
-use crate::limits::Limits;
-use crate::pattern::Pattern;
+use crate::syntax::ast::Range;
 use crate::tree::{Constant, TreeId, TreeKind};
 use crate::types::{Type, TypeKind};
+use crate::value::convert;
+use crate::value::format_text::{Clause, Piece, pieces};
+use crate::value::pattern::Pattern;
 
 /// Checks a whole expression.
 pub(super) fn validate(checked: &Checked, environment: &Environment, limits: &Limits) -> Result<(), CelError> {

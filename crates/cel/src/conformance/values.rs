@@ -65,7 +65,7 @@ fn well_known(object: &Message) -> Result<Value<'static>, Unsupported> {
         }
         "[type.googleapis.com/google.protobuf.Timestamp]" => {
             let nanos = u32::try_from(nanos).unwrap_or(0);
-            Ok(Value::Timestamp(crate::time::Timestamp { seconds, nanos, offset: 0 }))
+            Ok(Value::Timestamp(crate::value::time::Timestamp { seconds, nanos, offset: 0 }))
         }
         "[type.googleapis.com/google.protobuf.Any]" => Err(ANY),
         name if name.starts_with("[type.googleapis.com/google.protobuf.") && name.ends_with("Value]") => Err(WRAPPERS),

@@ -1,33 +1,10 @@
 //! Names of fields that are no names in CEL are written with escapes: `a-b` is `a__dash__b`.
 
-/// Words that fields are escaped for.
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use crate::syntax::token::{is_keyword, is_reserved};
 
 /// Whether a word is escaped as a whole.
-pub(super) fn is_reserved(word: &str) -> bool {
-    RESERVED.contains(&word)
+pub(super) fn is_escaped_word(word: &str) -> bool {
+    is_keyword(word) || is_reserved(word)
 }
 
 /// The name of a field in expressions; nothing if it cannot be written.
@@ -35,7 +12,7 @@ pub(crate) fn escape(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|char: char| char.is_ascii_digit()) {
         return None;
     }
-    if is_reserved(name) {
+    if is_escaped_word(name) {
         return Some(format!("__{name}__"));
     }
     let mut out = String::with_capacity(name.len());
@@ -81,7 +58,7 @@ pub(crate) fn unescape(name: &str) -> Option<std::borrow::Cow<'_, str>> {
             "dot" => out.push('.'),
             "dash" => out.push('-'),
             "slash" => out.push('/'),
-            word if is_reserved(word) && name.len() == word.len().saturating_add(4) => out.push_str(word),
+            word if is_escaped_word(word) && name.len() == word.len().saturating_add(4) => out.push_str(word),
             _ => return None,
         }
         rest = after.get(end.saturating_add(2)..).unwrap_or_default();

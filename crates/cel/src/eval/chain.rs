@@ -4,7 +4,7 @@ use super::{Machine, has_schema};
 use crate::decl::DeclKind;
 use crate::error::ErrorClass;
 use crate::program::{Code, FieldMode};
-use crate::span::Span;
+use crate::syntax::span::Span;
 use crate::value::{Map, Value};
 
 /// How far a chain of selections is.

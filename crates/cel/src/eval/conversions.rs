@@ -2,10 +2,10 @@
 
 use super::Context;
 use super::calls::{NO_OVERLOAD, Outcome};
-use crate::convert::{self, BadTime};
 use crate::error::ErrorClass;
 use crate::functions::Op;
-use crate::library::LibraryValue;
+use crate::value::convert::{self, BadTime};
+use crate::value::library::LibraryValue;
 use crate::value::{Blob, Value};
 
 impl<'a> Context<'_, 'a> {

@@ -6,7 +6,7 @@ use super::Context;
 use super::calls::{NO_OVERLOAD, Outcome};
 use crate::error::ErrorClass;
 use crate::functions::{Op, SemverPart, UrlPart};
-use crate::library::{
+use crate::value::library::{
     LibraryValue, NamedFormat, Network, Quantity, Url, Version, is_class, parse_address, parse_any_address,
     show_address,
 };

@@ -2,12 +2,12 @@
 
 use super::Context;
 use super::calls::{NO_OVERLOAD, Outcome};
-use crate::convert;
 use crate::error::ErrorClass;
-use crate::format_text::Formatter;
 use crate::functions::Op;
-use crate::pattern::Pattern;
 use crate::program::CallInfo;
+use crate::value::convert;
+use crate::value::format_text::Formatter;
+use crate::value::pattern::Pattern;
 use crate::value::{Blob, Text, Value, char_count};
 
 impl<'a> Context<'_, 'a> {

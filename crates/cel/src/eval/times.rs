@@ -4,8 +4,8 @@ use super::Context;
 use super::calls::{NO_OVERLOAD, Outcome};
 use crate::error::ErrorClass;
 use crate::functions::TimePart;
-use crate::time::{Civil, Timestamp, zone};
 use crate::value::Value;
+use crate::value::time::{Civil, Timestamp, zone};
 
 impl<'a> Context<'_, 'a> {
     pub(super) fn time_part(&mut self, part: TimePart, arguments: &[Value<'a>]) -> Outcome<'a> {

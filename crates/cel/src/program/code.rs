@@ -2,11 +2,11 @@
 
 use crate::error::ErrorClass;
 use crate::functions::Op;
-use crate::library::LibraryValue;
-use crate::span::Span;
+use crate::syntax::span::Span;
 use crate::tree::TreeId;
 use crate::types::TypeKind;
 use crate::value::Value;
+use crate::value::library::LibraryValue;
 
 /// One step. Places in the code are labels until the program is complete.
 #[derive(Debug, Clone, Copy)]
@@ -227,7 +227,7 @@ pub(crate) struct Code {
     pub(crate) constants: Vec<Value<'static>>,
     pub(crate) calls: Vec<CallInfo>,
     pub(crate) names: Vec<FieldName>,
-    pub(crate) patterns: Vec<crate::pattern::Pattern>,
+    pub(crate) patterns: Vec<crate::value::pattern::Pattern>,
     /// Which elements of literals are optional.
     pub(crate) flags: Vec<bool>,
     /// The variables of the environment that are used, by their numbers.

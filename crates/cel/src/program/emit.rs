@@ -6,18 +6,18 @@
 use std::collections::{HashMap, HashSet};
 
 use super::code::{CallCost, CallInfo, Code, FieldMode, FieldName, Guard, Instr};
-use crate::ast::Range;
 use crate::check::Checked;
+use crate::cost::limits::Limits;
 use crate::decl::unescape;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
 use crate::functions::Op;
-use crate::limits::Limits;
-use crate::pattern::Pattern;
-use crate::span::Span;
+use crate::syntax::ast::Range;
+use crate::syntax::span::Span;
 use crate::tree::{Loop, SelectMode, TreeId, TreeKind};
 use crate::types::TypeKind;
 use crate::value::Value;
+use crate::value::pattern::Pattern;
 
 /// Writes the code; with notes of each part if it is to explain.
 pub(crate) fn emit(
@@ -535,6 +535,6 @@ fn is_operator(op: Op) -> bool {
 }
 
 enum Link {
-    Field(crate::ast::Text, SelectMode),
+    Field(crate::syntax::ast::Text, SelectMode),
     Index(TreeId, bool),
 }

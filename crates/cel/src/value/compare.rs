@@ -7,9 +7,9 @@ use std::cmp::Ordering;
 use serde_json::Value as Json;
 
 use super::{List, Map, Reader, Value};
+use crate::cost::meter::Meter;
 use crate::decl::{Decl, DeclKind, ListKind};
 use crate::error::ErrorClass;
-use crate::meter::Meter;
 
 /// How deep values are compared; none is nested deeper, because expressions and data are not.
 const DEPTH: usize = 600;

@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 
 use super::{Blob, List, Map, Text, Value};
-use crate::convert;
 use crate::decl::{Decl, DeclKind, StringFormat};
 use crate::error::ErrorClass;
-use crate::span::Span;
-use crate::time::{Timestamp, parse_date, parse_schema_duration, parse_timestamp};
+use crate::syntax::span::Span;
+use crate::value::convert;
+use crate::value::time::{Timestamp, parse_date, parse_schema_duration, parse_timestamp};
 
 /// How data is read.
 #[derive(Clone, Copy, Default)]

@@ -3,8 +3,8 @@
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::{Blob, List, Map, Reader, Text, Value};
-use crate::convert::{base64_text, duration_text};
-use crate::library::LibraryValue;
+use crate::value::convert::{base64_text, duration_text};
+use crate::value::library::LibraryValue;
 
 /// A value of CEL.
 #[derive(Debug, Clone)]
@@ -151,7 +151,7 @@ fn to_json(value: &Value<'_>, depth: usize) -> Json {
         Value::Int(number) => json!(number),
         Value::Uint(number) => json!(number),
         Value::Double(number) if number.is_finite() => json!(number),
-        Value::Double(number) => json!(crate::convert::double_text(*number)),
+        Value::Double(number) => json!(crate::value::convert::double_text(*number)),
         Value::String(text) => json!(&**text),
         Value::Bytes(bytes) => json!(base64_text(bytes)),
         Value::Timestamp(time) => json!(time.text()),

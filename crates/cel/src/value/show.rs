@@ -3,8 +3,8 @@
 #![expect(clippy::format_push_string, reason = "writing to a text does not fail, and this is how it reads best")]
 
 use super::{Reader, Value};
-use crate::convert::{double_text, duration_text};
-use crate::format_text::quoted;
+use crate::value::convert::{double_text, duration_text};
+use crate::value::format_text::quoted;
 
 impl<'a> Value<'a> {
     /// The value as CEL writes it, cut off behind so many characters.

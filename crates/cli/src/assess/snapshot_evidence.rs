@@ -9,12 +9,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectName, ObjectQuestion, Objects, Question,
-    Reply, Snapshot as Series,
+    Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectQuestion, Objects, Question, Reply,
+    Snapshot as Series,
 };
-use clearway_core::{Diagnostic, Limits, Timestamp};
+use clearway_core::{Diagnostic, Limits, ObjectName, Timestamp};
 use clearway_promql::eval::Value;
-use clearway_sources::confined::ConfinedDirectory;
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Needs;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 

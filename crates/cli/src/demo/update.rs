@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use clearway_conditions::Status as Word;
-use clearway_sources::store::{Key, Kind, Store as _};
+use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_sources::store::Store as _;
 
 use super::ending::introduce;
 use super::narration::Teller;
@@ -20,8 +21,11 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller) -> Result<()> {
     )?;
     teller.lines("")?;
     let root = stage.state.root().to_owned();
-    let banner =
-        Key { kind: Kind::new("v1", "ConfigMap"), namespace: "platform".to_owned(), name: "banner".to_owned() };
+    let banner = ObjectReference {
+        kind: GroupVersionKind::new("v1", "ConfigMap"),
+        namespace: "platform".to_owned(),
+        name: "banner".to_owned(),
+    };
     for version in HOPS {
         let recommended = |status: &_| advice(status, version) == Some((Word::True, "NoKnownRisks".to_owned()));
         let status = stage.until("advice", recommended).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_conditions::Status as Word;
-use clearway_operator::api::{Kind, RECOMMENDED, SINGLETON, Status, UpdateState};
+use clearway_update::api::{Kind, RECOMMENDED, SINGLETON, Status, UpdateState};
 
 use super::narration::Teller;
 use super::stage::Stage;

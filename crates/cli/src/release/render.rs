@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
-use clearway_conditions::ObjectId;
-use clearway_operator::carry_out::{Appliers, Owner, identity, orphans, render, write_rendered};
+use clearway_core::{ObjectId, ObjectReference};
+use clearway_operator::carry_out::{Appliers, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::Cluster;
-use clearway_sources::store::{ClusterStore, Key, StateDirectory, Store};
+use clearway_sources::store::{ClusterStore, StateDirectory, Store};
+use clearway_update::owner::Owner;
 
 use super::{Named, wait};
 use crate::arguments::ReleaseRender;
@@ -55,15 +56,11 @@ async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Resu
 }
 
 async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
-    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     let found = orphans(store, owner, &stays, Appliers::Anybody, SIDE_BY_SIDE).await;
     let found = found.map_err(|(kind, error)| match kind {
         Some(kind) => anyhow!("cannot look through {kind}: {error}"),
         None => error.into(),
     })?;
-    let id = |object| {
-        let Key { kind, namespace, name } = Key::of(object).ok()?;
-        Some(ObjectId { group: kind.group, kind: kind.kind, namespace, name })
-    };
-    Ok(found.iter().filter_map(id).collect())
+    Ok(found.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect())
 }

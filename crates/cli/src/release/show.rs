@@ -31,9 +31,9 @@ fn data(reference: &Reference, payload: &Payload) -> Value {
         json!({
             "file": manifest.file,
             "line": manifest.position.line,
-            "apiVersion": manifest.id.api_version,
+            "apiVersion": manifest.reference().kind.api_version(),
             "kind": manifest.id.kind,
-            "namespace": manifest.id.namespace,
+            "namespace": Some(&manifest.id.namespace).filter(|namespace| !namespace.is_empty()),
             "name": manifest.id.name,
             "delete": manifest.deletes(),
             "createOnly": manifest.create_only(),

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Verdict;
 use clearway_core::{Limits, Timestamp};
-use clearway_sources::confined::ConfinedDirectory;
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_yaml::ReadEvent;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -12,7 +12,7 @@ use clearway_core::{Limits, Timestamp};
 use clearway_graph::{Risk, load};
 use clearway_promql::Millis;
 use clearway_promql::read::{self, ReadLimits};
-use clearway_sources::confined::ConfinedDirectory;
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::graph_data;
 use serde::Serialize;
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clearway_conditions::Object;
 use clearway_conditions::health::{Basis, Context, OwnedObject, State, Verdict, health, with_pods};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_core::{GroupKind, ObjectId, Timestamp};
 use clearway_yaml::{Node, Source, Tape};
 use serde_json::Value;
 
@@ -19,15 +19,15 @@ struct Member {
     unjudged: Option<Value>,
 }
 
-/// Of which kinds the schema is known to promise `status.conditions`, or not to; by group and kind.
-pub(crate) type Schemas = BTreeMap<(String, String), bool>;
+/// Of which kinds the schema is known to promise `status.conditions`, or not to.
+pub(crate) type Schemas = BTreeMap<GroupKind, bool>;
 
 /// Judges objects, each alone at first and in the light of the others at the end.
 pub(crate) struct Family {
     now: Timestamp,
     members: Vec<Member>,
     /// Kinds of which an object shows `Ready`.
-    reporting: BTreeSet<(String, String)>,
+    reporting: BTreeSet<GroupKind>,
     schemas: Schemas,
 }
 
@@ -53,7 +53,7 @@ impl Family {
 
     /// Adds an object.
     pub(crate) fn add(&mut self, object: &Object<'_>) {
-        let kind = (object.group().to_owned(), object.kind().to_owned());
+        let kind = object.group_kind();
         let context = self.context(&kind, false);
         let verdict = health(object, &context);
         let annotation = object.root.at(&["metadata", "annotations", "deployment.kubernetes.io/revision"]);
@@ -82,7 +82,7 @@ impl Family {
         self.members.push(Member { owned, revision: 0, hash: String::new(), unjudged: None });
     }
 
-    fn context(&self, kind: &(String, String), sibling_ready: bool) -> Context {
+    fn context(&self, kind: &GroupKind, sibling_ready: bool) -> Context {
         let has_conditions_schema = self.schemas.get(kind).copied();
         Context { has_conditions_schema, sibling_ready, ..Context::at(self.now) }
     }
@@ -100,7 +100,7 @@ impl Family {
             let Some(value) = self.members.get_mut(index).and_then(|member| member.unjudged.take()) else { continue };
             let tape = Tape::from_json(&value);
             let Some(Ok(object)) = tape.root().map(|root| Object::new(root, Source::default(), None)) else { continue };
-            let kind = (object.group().to_owned(), object.kind().to_owned());
+            let kind = object.group_kind();
             if self.reporting.contains(&kind) {
                 let verdict = health(&object, &self.context(&kind, true));
                 if let Some(member) = self.members.get_mut(index) {

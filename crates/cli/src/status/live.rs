@@ -90,10 +90,11 @@ impl Live {
             return schemas;
         };
         // Groups without a dot are Kubernetes' own and have no definition to read.
-        for resource in groups.iter().map(|group| &group.resource).filter(|resource| resource.group.contains('.')) {
+        for resource in groups.iter().map(|group| &group.resource).filter(|resource| resource.kind.group.contains('.'))
+        {
             if let Ok(definition) = self.cluster.get(definitions, "", &resource.to_string()).await {
-                let promised = promises_conditions(&definition, &resource.version);
-                schemas.insert((resource.group.clone(), resource.kind.clone()), promised);
+                let promised = promises_conditions(&definition, &resource.kind.version);
+                schemas.insert(resource.kind.group_kind(), promised);
             }
         }
         schemas

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Tally, Tree, Verdict, forest};
 use clearway_conditions::lint;
-use clearway_core::{Diagnostic, Severity, Timestamp, humanize};
+use clearway_core::{Diagnostic, ObjectId, ObjectReference, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use serde_json::{Value, json};
 
@@ -95,7 +94,7 @@ async fn from_cluster(options: &Show, now: Timestamp) -> Result<Family> {
                 family.add_value(&object);
             }
             Fetched::Missing { resource, namespace, name } => {
-                family.add_missing(ObjectId { group: resource.group, kind: resource.kind, namespace, name });
+                family.add_missing(ObjectReference { kind: resource.kind, namespace, name }.id());
             }
             Fetched::Failed(error) => return Err(error.into()),
         }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clearway_conditions::Object;
 use clearway_conditions::health::wait::{Clock, Clocks, Decision, Observation, Outcome, Progress, Wait};
 use clearway_conditions::health::{State, Tally, progress_token};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::{Severity, Timestamp, humanize};
+use clearway_core::{ObjectId, ObjectReference, Severity, Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{ClusterError, Resource, WatchEvent};
 use clearway_yaml::{Source, Tape};
@@ -145,7 +145,7 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
             .catalog
             .of(&id.group, &id.kind)
             .cloned()
-            .or_else(|| defined().find(|resource| resource.group == id.group && resource.kind == id.kind));
+            .or_else(|| defined().find(|resource| resource.kind.group_kind() == id.group_kind()));
         let Some(resource) = resource else {
             bail!("the cluster serves no {} in {api_version}, and the files do not define it", id.kind);
         };
@@ -159,12 +159,8 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
 }
 
 fn id(group: &Group, name: &str) -> ObjectId {
-    ObjectId {
-        group: group.resource.group.clone(),
-        kind: group.resource.kind.clone(),
-        namespace: group.namespace.clone().unwrap_or_default(),
-        name: name.to_owned(),
-    }
+    let namespace = group.namespace.clone().unwrap_or_default();
+    ObjectReference { kind: group.resource.kind.clone(), namespace, name: name.to_owned() }.id()
 }
 
 /// The loop between the cluster and the machine that decides.

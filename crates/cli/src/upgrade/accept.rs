@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_core::Timestamp;
-use clearway_operator::api::{AcceptedRisk, Spec};
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_sources::clock;
-use clearway_sources::store::{Key, Kind, Part, Store, StoreError};
+use clearway_sources::store::{Part, Store, StoreError};
+use clearway_update::api::{AcceptedRisk, Spec};
 use serde_json::{Value, json};
 
 use super::object::{Found, Subject};
@@ -70,7 +70,10 @@ pub(super) async fn run<S: Store>(
 /// Refuses where the field would be dropped without a word.
 async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
     let crd = subject.kind().crd();
-    let key = Key::cluster_wide(Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"), crd);
+    let key = ObjectReference::cluster_scoped(
+        GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        crd,
+    );
     let instead = "use --allow-not-recommended with --to for one update";
     let definition = match store.get(&key).await {
         Ok(Some(definition)) => definition,

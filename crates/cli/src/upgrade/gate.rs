@@ -1,7 +1,7 @@
 //! What speaks against asking for an update now. The operator would take it; this is for whoever asks (U23).
 
 use clearway_conditions::Status as Word;
-use clearway_operator::api::Status;
+use clearway_update::api::Status;
 
 use super::words::reason_and_message;
 use crate::output::printable;
@@ -29,7 +29,7 @@ pub(super) fn objections(status: &Status) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use clearway_conditions::Conditions;
-    use clearway_operator::api::Release;
+    use clearway_update::api::Release;
     use serde_json::json;
 
     use super::*;

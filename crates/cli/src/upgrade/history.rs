@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clearway_core::humanize;
-use clearway_operator::api::UpdateHistory as Entry;
+use clearway_update::api::UpdateHistory as Entry;
 
 use super::object::Found;
 use super::words::{clean, indented};

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use clearway_conditions::{Condition, Status as Word};
 use clearway_core::Address;
-use clearway_operator::api::{Release, UpdateState};
+use clearway_update::api::{Release, UpdateState};
 use serde::Serialize;
 
 use super::object::{Found, Subject};

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
-use clearway_operator::api::{self, Remark, SINGLETON, Status, VersionObject};
-use clearway_sources::store::{Key, Kind, Store, StoreError};
+use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_sources::store::{Store, StoreError};
+use clearway_update::api::{self, Remark, SINGLETON, Status, VersionObject};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -77,8 +78,8 @@ impl Subject {
     }
 
     /// How a store is asked for it.
-    pub(super) fn key(&self) -> Key {
-        Key::cluster_wide(Kind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
+    pub(super) fn key(&self) -> ObjectReference {
+        ObjectReference::cluster_scoped(GroupVersionKind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
     }
 
     /// The object as it is now. What of it cannot be read is told on standard error.

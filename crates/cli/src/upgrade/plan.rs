@@ -13,8 +13,8 @@ use clearway_advice::{HopAssessment, Settings, Verdict, assess_path};
 use clearway_conditions::Status as Word;
 use clearway_core::{Address, Arch, Version};
 use clearway_graph::{NoPath, Path as Way, Risk, paths};
-use clearway_operator::api::{ConditionalUpdateRisk, MULTI, RECOMMENDED, Status};
 use clearway_sources::clock;
+use clearway_update::api::{ConditionalUpdateRisk, MULTI, RECOMMENDED, Status};
 use serde::Serialize;
 
 use super::object::{Found, Subject};
@@ -137,7 +137,7 @@ struct Told<'s> {
 }
 
 impl Told<'_> {
-    fn planned(&self, name: &'static str, way: &Way, spec: &clearway_operator::api::Spec) -> Planned {
+    fn planned(&self, name: &'static str, way: &Way, spec: &clearway_update::api::Spec) -> Planned {
         let cluster_id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
         let nobody = Recorded { cluster_id, ..Recorded::default() };
         let assessed = assess_path(way, &nobody, clock::now(), &self.settings);

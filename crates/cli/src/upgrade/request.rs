@@ -2,11 +2,11 @@
 //! object at the same time neither disturbs them nor is disturbed.
 
 use anyhow::{Context as _, Result};
-use clearway_operator::api::{MULTI, Update, same_image};
-use clearway_operator::architecture::is_multi;
-use clearway_operator::reconciler::RE_EVALUATE;
 use clearway_sources::clock;
 use clearway_sources::store::{Part, Store};
+use clearway_update::api::{MULTI, Update, same_image};
+use clearway_update::desired_update::architecture::is_multi;
+use clearway_update::reconciler::RE_EVALUATE;
 use serde_json::{Value, json};
 
 use super::object::{Found, Subject};

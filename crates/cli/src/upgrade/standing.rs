@@ -1,8 +1,8 @@
 //! Where an object stands: at rest, on its way, failing, stopped; and what to do. A function of the object alone.
 
 use clearway_conditions::{Condition, Status as Word};
-use clearway_operator::api::{Update, UpdateHistory, UpdateState, same_image};
-use clearway_operator::architecture::changes_architecture;
+use clearway_update::api::{Update, UpdateHistory, UpdateState, same_image};
+use clearway_update::desired_update::architecture::changes_architecture;
 use serde::Serialize;
 
 use super::object::{Found, Subject};

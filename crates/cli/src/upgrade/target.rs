@@ -6,10 +6,10 @@
 
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
-use clearway_operator::api::{Status, UpdateState, same_image};
-use clearway_operator::architecture::is_multi;
-use clearway_operator::downgrade::CurrentRelease;
 use clearway_sources::oci::Image;
+use clearway_update::api::{Status, UpdateState, same_image};
+use clearway_update::desired_update::architecture::is_multi;
+use clearway_update::desired_update::downgrade::CurrentRelease;
 
 use super::updates::{Known, known};
 use super::words::{Statement, clean, reason_and_message};

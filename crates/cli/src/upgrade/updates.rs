@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use clearway_conditions::Status as Word;
 use clearway_core::Version;
-use clearway_operator::api::{ConditionalUpdate, RECOMMENDED, Release, Status, same_image};
+use clearway_update::api::{ConditionalUpdate, RECOMMENDED, Release, Status, same_image};
 
 use super::words::Statement;
 

@@ -57,7 +57,7 @@ fn run(kubeconfig: &Path, line: &str) -> Said {
 }
 
 fn api(client: &Client, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (group, version) = clearway_core::split_api_version(api_version);
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),

@@ -189,7 +189,7 @@ impl Lab {
     }
 
     pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = clearway_core::split_api_version(api_version);
         ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use clearway_advice::Settings;
-use clearway_advice::evidence::ObjectKind;
+use clearway_core::GroupKind;
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_sources::clock;
@@ -190,7 +190,9 @@ fn the_commands_of_a_state_directory_work() {
         assert!(shown.ends_with("1\n"), "{shown}");
     }
     place.write("state dir/objects/core/Node/_/n1.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n");
-    let shown = |api: &str, kind: &str| run_check(&place, &state.show_command(&ObjectKind::new(api, kind)).unwrap());
+    let shown = |api: &str, kind: &str| {
+        run_check(&place, &state.show_command(&GroupKind::from_api_version(api, kind)).unwrap())
+    };
     assert!(shown("v1", "Node").contains("name: n1"));
     assert_eq!(shown("apps/v1", "Deployment"), "");
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget};
 use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
-use clearway_operator::shape::STATUS_CAPS;
 use clearway_promql::{Fence, Limits};
 use clearway_sources::collector::ObjectLimits;
 use clearway_sources::kubernetes::{PAGE_BYTES, PAGE_MEMORY};
+use clearway_update::status::shape::STATUS_CAPS;
 
 /// A number with its thousands apart.
 fn number(value: u64) -> String {

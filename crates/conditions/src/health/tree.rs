@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 
+use clearway_core::ObjectId;
 use clearway_yaml::Node;
 use serde::Serialize;
 
-use crate::object::{Object, ObjectId};
+use crate::object::Object;
 
 /// Real chains have five links (`CronJob`, Job, Pod and what operators put above); deeper ones would be walked at the
 /// cost of the stack.

@@ -18,11 +18,10 @@ mod target;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use serde::Serialize;
 
 use super::verdict::Verdict;
-use crate::object::ObjectId;
 pub use outcome::{ObjectReport, Outcome};
 pub use progress::{Concern, Group, Progress};
 use target::{Standing, Target};

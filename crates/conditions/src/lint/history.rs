@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use clearway_core::{Diagnostic, Severity};
+use clearway_core::{Diagnostic, ObjectId, Severity};
 use clearway_yaml::Node;
 
-use super::condition::Condition;
 use super::out::{Finding, List, Out};
-use super::walk::{self, Site, Spot};
-use super::{ABOUT_THE_CHECK, Policy, Profile, pattern, read_list, rules, table, volatile};
-use crate::{Object, ObjectId, Status};
+use super::{ABOUT_THE_CHECK, Policy, Profile, read_list, rules, volatile};
+use crate::lint::conventions::{pattern, table};
+use crate::lint::view::condition::Condition;
+use crate::lint::view::walk::{self, Site, Spot};
+use crate::{Object, Status};
 
 /// Objects kept; a larger cluster is followed up to here and a finding says so.
 const MOST_OBJECTS: usize = 200_000;

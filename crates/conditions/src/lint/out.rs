@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 use clearway_core::{Diagnostic, Severity};
 use clearway_yaml::Node;
 
-use super::condition::Condition;
-use super::path::{self, Path};
-use super::walk::Site;
-use super::{Policy, Profile, instant};
+use super::{Policy, Profile};
+use crate::lint::view::condition::Condition;
+use crate::lint::view::instant;
+use crate::lint::view::path::{self, Path};
+use crate::lint::view::walk::Site;
 use crate::{Object, Status};
 
 /// One list of conditions.

@@ -4,17 +4,19 @@
 //! passed off as new: an always-present condition that was not reported becomes Unknown, and the summary with it. That
 //! is what makes an early return safe. Start at [`Pass::begin`].
 
-use clearway_core::Timestamp;
+mod entry;
+mod summary;
+pub(super) mod verdict;
+
+use clearway_core::{Generation, Timestamp};
 use serde_json::Value;
 
-use super::entry::{Own, Writer};
 use super::set::{ConditionKey, ConditionSet, Declaration, RECONCILING, STALLED, check_set};
-use super::summary::{Part, stale, summarise};
-use super::verdict::{Finding, Progress, Stage, Verdict, Why};
-use super::{
-    Condition, ConditionSeverity, ConditionType, Conditions, Generation, KeptFields, Message, Polarity, Reason, Status,
-};
+use super::{Condition, ConditionSeverity, ConditionType, Conditions, KeptFields, Message, Polarity, Reason, Status};
 use crate::reason;
+use entry::{Own, Writer};
+use summary::{Part, stale, summarise};
+use verdict::{Finding, Progress, Stage, Verdict, Why};
 
 /// A pass over one object by the controller that owns the conditions of set `S`.
 ///
@@ -22,6 +24,7 @@ use crate::reason;
 ///
 /// ```
 /// # use clearway_conditions::{model::*, reason, condition_set};
+/// # use clearway_core::Generation;
 /// # condition_set! { set Db { summary: Ready } always C { Reachable: dependent, } }
 /// fn reconcile(pass: &mut Pass<'_, Db>) -> Result<(), String> {
 ///     let latency = connect()?; // an early return: `Reachable` is not reported
@@ -115,6 +118,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     /// The summary has no name here, so it cannot be reported (Q9):
     /// ```compile_fail
     /// # use clearway_conditions::{model::*, condition_set};
+    /// # use clearway_core::Generation;
     /// # condition_set! { set Db { summary: Ready } always C { Reachable: dependent, } }
     /// # fn f(pass: &mut Pass<'_, Db>) {
     /// pass.report(C::Ready, Verdict::ok());
@@ -151,6 +155,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     /// A set says in its declaration that these two are its own:
     /// ```compile_fail
     /// # use clearway_conditions::{model::*, condition_set};
+    /// # use clearway_core::Generation;
     /// # condition_set! { set Db { summary: Ready, progress: false } always C { Reachable: dependent, } }
     /// # fn main() {
     /// # let none = Conditions::default();
@@ -161,6 +166,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     /// ```
     /// ```
     /// # use clearway_conditions::{model::*, condition_set};
+    /// # use clearway_core::Generation;
     /// # condition_set! { set Db { summary: Ready, progress: true } always C { Reachable: dependent, } }
     /// # fn main() {
     /// # let none = Conditions::default();

@@ -5,10 +5,12 @@
 //! one type, a summary without dependents. Start at [`condition_set!`](crate::condition_set), which writes the
 //! implementation of [`ConditionSet`].
 
-use super::names::ConditionType;
+mod set_macro;
+
 use super::schema::MAX_CONDITIONS;
 use super::{ConditionSeverity, Polarity, Presence};
 use crate::condition_type;
+use crate::model::words::names::ConditionType;
 
 /// Which condition sums up the others. It is computed by every pass and cannot be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

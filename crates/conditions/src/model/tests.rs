@@ -4,10 +4,10 @@ mod properties;
 mod quirks;
 mod reporting;
 
-use clearway_core::Timestamp;
+use clearway_core::{Generation, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Conditions, Generation, Outcome, Pass, Status, Verdict};
+use super::{Conditions, Outcome, Pass, Status, Verdict};
 use crate::{condition_set, reason};
 
 condition_set! {

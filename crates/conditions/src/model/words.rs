@@ -1,8 +1,12 @@
-//! The closed vocabularies of conditions: status, severity, polarity, presence.
+//! The words of conditions: status, severity, polarity and presence, with types and reasons in [`names`] and texts for
+//! people in [`message`].
 //!
-//! Each is an enum without a value for "empty" or "other", so that what is written is always one of the words the API
-//! allows (K2, G2). Reading what others wrote is another matter and lenient: [`Status::lenient`],
+//! The closed vocabularies are enums without a value for "empty" or "other", so that what is written is always one of the
+//! words the API allows (K2, G2). Reading what others wrote is another matter and lenient: [`Status::lenient`],
 //! [`ConditionSeverity::lenient`].
+
+pub(super) mod message;
+pub(super) mod names;
 
 use std::fmt;
 use std::str::FromStr;

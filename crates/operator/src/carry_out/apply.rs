@@ -4,18 +4,18 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use clearway_core::Timestamp;
+use clearway_core::{Event, EventType, Timestamp};
 use clearway_release::{Payload, Stage};
-use clearway_sources::store::{Event, Store, Weight};
+use clearway_sources::store::Store;
 use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::apply_object::{Before, Hindered, Left, Means, failure};
 use super::ledger::{Item, Ledger, Standing};
-use super::owner::identity;
-use super::{Settings, Task, side_by_side};
-use crate::rollout::{Prepared, Progress, Rollout};
+use super::{Settings, side_by_side};
+use clearway_update::rollout::{Prepared, Progress, Rollout};
+use clearway_update::task::Task;
 
 /// Brings a release about, and says when. It goes on until that is done; dropping it stops it where it is.
 pub async fn apply<S: Store>(
@@ -53,7 +53,7 @@ pub async fn apply<S: Store>(
 fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
     let manifests = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.manifests);
     manifests
-        .map(|manifest| (manifest, identity(manifest)))
+        .map(|manifest| (manifest, manifest.id.clone()))
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
@@ -73,8 +73,7 @@ pub(super) struct Course<'a, S> {
 impl<'a, S: Store> Course<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
-        let managed =
-            |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&identity(manifest));
+        let managed = |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&manifest.id);
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes
@@ -194,9 +193,9 @@ impl<'a, S: Store> Course<'a, S> {
     }
 
     /// Tells the people who look after the cluster. Nobody relies on it being heard.
-    pub(super) async fn say(&self, weight: Weight, reason: &str, message: String) {
+    pub(super) async fn say(&self, type_: EventType, reason: &str, message: String) {
         tracing::info!(reason, message, "update");
-        let event = Event::new(weight, reason, message).about(&self.prepared.version);
+        let event = Event::new(type_, reason, message).about(&self.prepared.version);
         if let Err(error) = self.means.store.tell(&self.means.task.about, &event).await {
             tracing::debug!(%error, "failed to record an event");
         }
@@ -207,7 +206,7 @@ impl<'a, S: Store> Course<'a, S> {
 enum Taken<'p> {
     Due {
         manifest: &'p clearway_release::Manifest,
-        id: clearway_conditions::ObjectId,
+        id: clearway_core::ObjectId,
         standing: Standing,
         before: Box<Before>,
     },

@@ -1,17 +1,21 @@
 //! What is done about one object of a release, and what is seen of it afterwards: a few requests each.
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{Basis, State, Verdict};
+use clearway_core::ObjectId;
 use clearway_release::{Manifest, Payload};
-use clearway_sources::store::{Apply, Key, Kind, Store, StoreError};
+use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::judge::{expected, judge, promises_conditions, with_its_pods};
+use super::Settings;
+use super::judge::{expected, promises_conditions, with_its_pods};
 use super::ledger::{Given, told};
 use super::observed_health::ObservedHealth;
-use super::{MANAGER, Settings, Task};
-use crate::rollout::Failure;
+use clearway_update::health::judge;
+use clearway_update::owner::MANAGER;
+use clearway_update::owner::OWNER;
+use clearway_update::rollout::Failure;
+use clearway_update::task::Task;
 
 /// Looks at an object on its way before its pods are looked at too.
 pub(super) const LOOKS: u32 = 2;
@@ -69,7 +73,7 @@ impl<S: Store> Means<'_, S> {
                 failure: failure(id, &manifest.file, &error),
             }
         };
-        let key = key(manifest);
+        let key = manifest.reference();
         let live = match self.store.get(&key).await {
             Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
             live => live.map_err(hindered)?,
@@ -110,7 +114,7 @@ impl<S: Store> Means<'_, S> {
         id: &ObjectId,
         mut given: Box<Given>,
     ) -> Result<Left, (Box<Given>, StoreError)> {
-        let live = match self.store.get(&key(manifest)).await {
+        let live = match self.store.get(&manifest.reference()).await {
             Ok(live) => live,
             Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
             Err(error) => return Err((given, error)),
@@ -144,7 +148,7 @@ impl<S: Store> Means<'_, S> {
     }
 
     fn judge(&self, manifest: &Manifest, id: &ObjectId, object: &Value, given: Option<&Given>) -> Verdict {
-        let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
+        let version = &manifest.version;
         let expected = match given {
             Some(given) => given.expected.clone(),
             None => Some(expected(object)),
@@ -175,15 +179,6 @@ impl<S: Store> Means<'_, S> {
     }
 }
 
-/// What a store calls the object of a manifest.
-pub(crate) fn key(manifest: &Manifest) -> Key {
-    Key {
-        kind: Kind::new(&manifest.id.api_version, &manifest.id.kind),
-        namespace: manifest.id.namespace.clone().unwrap_or_default(),
-        name: manifest.id.name.clone(),
-    }
-}
-
 pub(super) fn uid(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
 }
@@ -191,8 +186,7 @@ pub(super) fn uid(object: &Value) -> &str {
 /// That another owner has an object.
 fn claimed(id: &ObjectId, other: &str) -> Failure {
     let message = format!(
-        "{id} belongs to {other} and is not taken over; take it out of one of the two releases, or remove its label {}",
-        super::OWNER
+        "{id} belongs to {other} and is not taken over; take it out of one of the two releases, or remove its label {OWNER}"
     );
     Failure { reason: "OwnedByAnother".to_owned(), message }
 }

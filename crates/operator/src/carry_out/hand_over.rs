@@ -7,23 +7,23 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Verdict};
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, ObjectReference, Timestamp};
 use clearway_release::{Manifest, Payload};
-use clearway_sources::store::{Key, Store, StoreError};
+use clearway_sources::store::{Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::apply_object::{LOOKS, failure};
-use super::judge::{expected, judge, promises_conditions, with_its_pods};
+use super::judge::{expected, promises_conditions, with_its_pods};
 use super::ledger::Trouble;
 use super::observed_health::ObservedHealth;
-use super::owner::{identity, identity_of};
 use super::prune::{Appliers, orphans};
-use super::{Pace, Settings, Task, key, render, side_by_side, write_rendered};
-use crate::rollout::{Failure, Prepared, Progress, Rollout};
+use super::{Pace, Settings, render, side_by_side, write_rendered};
+use clearway_update::health::judge;
+use clearway_update::rollout::{Failure, Prepared, Progress, Rollout};
+use clearway_update::task::Task;
 
 /// Names of what is waited for that are told.
 const NAMED: usize = 5;
@@ -57,13 +57,13 @@ pub(super) async fn hand_over<S: Store>(
     directory: &Path,
     report: &watch::Sender<Rollout>,
 ) -> Timestamp {
-    let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let mut stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     stays.extend(task.unmanaged.iter().cloned());
-    stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+    stays.extend(ObjectReference::of(&task.about).ok().map(|reference| reference.id()));
     let mut items: Vec<Item<'_>> = payload
         .manifests
         .iter()
-        .map(|manifest| (manifest, identity(manifest)))
+        .map(|manifest| (manifest, manifest.id.clone()))
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
@@ -77,7 +77,7 @@ pub(super) async fn hand_over<S: Store>(
             Ok(left) => {
                 trouble = None;
                 let left: Vec<ObjectId> =
-                    left.iter().filter_map(|object| Some(identity_of(&Key::of(object).ok()?))).collect();
+                    left.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect();
                 write(directory, payload, task, &left)
             }
             Err((_, error)) => cannot_prune(&mut trouble, &error, settings),
@@ -136,7 +136,7 @@ fn cannot_prune(trouble: &mut Option<Trouble>, error: &StoreError, settings: &Se
 async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, item: &mut Item<'_>) -> Seen {
     let Settings { pace, clock, .. } = settings;
     let manifest = item.manifest;
-    let live = match store.get(&key(manifest)).await {
+    let live = match store.get(&manifest.reference()).await {
         Ok(live) => live,
         Err(StoreError::NoSuchKind { .. }) => None,
         Err(error) => return item.unreadable(&error, pace, clock.now()),
@@ -152,7 +152,7 @@ async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &P
             Verdict::unknown("NotApplied", "it is not as the release has it")
         }
         (Some(live), false) => {
-            let version = manifest.id.api_version.rsplit('/').next().unwrap_or_default();
+            let version = &manifest.version;
             let promises = promises_conditions(payload, id, version);
             let verdict = judge(&live, Some(expected(&live)), promises, now);
             if verdict.state == State::Failed || item.health.as_ref().is_some_and(|health| health.looks >= LOOKS) {

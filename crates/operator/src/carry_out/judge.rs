@@ -3,28 +3,17 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use clearway_conditions::health::{Context, Expected, State, Verdict, health, with_pods};
-use clearway_conditions::{Object, ObjectId};
-use clearway_core::Timestamp;
+use clearway_conditions::health::{Expected, State, Verdict, with_pods};
+use clearway_core::{GroupVersionKind, ObjectId, ObjectReference, Timestamp};
 use clearway_release::Payload;
-use clearway_sources::store::{Kind, Store};
-use clearway_yaml::{Source, Tape};
+use clearway_sources::store::Store;
+use clearway_update::health::judge;
 use serde_json::Value;
-
-use super::owner::identity_of;
 
 /// Pods that are named in a sentence.
 const NAMED: usize = 2;
 /// How long looking at pods may take, before an object is judged by what it says of itself.
 const PODS_WITHIN: Duration = Duration::from_secs(5);
-
-/// The health of an object. `promises` says whether the schema of its kind has conditions, if that is known.
-pub(crate) fn judge(object: &Value, expected: Option<Expected>, promises: Option<bool>, now: Timestamp) -> Verdict {
-    let tape = Tape::from_json(object);
-    let read = tape.root().and_then(|root| Object::new(root, Source::default(), None).ok());
-    let context = Context { expected, has_conditions_schema: promises, ..Context::at(now) };
-    read.map_or_else(|| Verdict::unknown("NotAnObject", "it is no object"), |object| health(&object, &context))
-}
 
 /// What an apply left, so that only that is judged.
 pub(super) fn expected(answer: &Value) -> Expected {
@@ -57,7 +46,7 @@ pub(super) async fn with_its_pods<S: Store>(store: &S, object: &Value, verdict: 
     let judged: Vec<(ObjectId, Verdict)> = pods
         .iter()
         .filter_map(|pod| {
-            let id = identity_of(&clearway_sources::store::Key::of(pod).ok()?);
+            let id = ObjectReference::of(pod).ok()?.id();
             Some((id, judge(pod, None, None, now)))
         })
         .collect();
@@ -96,13 +85,13 @@ async fn pods<S: Store>(store: &S, object: &Value) -> Option<Vec<Value>> {
             let said = set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_str();
             said.and_then(|said| said.parse::<u64>().ok()).unwrap_or(0)
         };
-        let sets = store.list(&Kind::new("apps/v1", "ReplicaSet"), &selector).await.ok()?;
+        let sets = store.list(&GroupVersionKind::new("apps/v1", "ReplicaSet"), &selector).await.ok()?;
         let newest = sets.into_iter().filter(|set| mine(set, &metadata["uid"])).max_by_key(revision)?;
         newest["metadata"]["uid"].clone()
     } else {
         metadata["uid"].clone()
     };
-    let mut pods = store.list(&Kind::new("v1", "Pod"), &selector).await.ok()?;
+    let mut pods = store.list(&GroupVersionKind::new("v1", "Pod"), &selector).await.ok()?;
     let newest = object["status"]["updateRevision"].as_str();
     pods.retain(|pod| {
         let revision = pod["metadata"]["labels"]["controller-revision-hash"].as_str();

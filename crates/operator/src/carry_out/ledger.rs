@@ -3,15 +3,14 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::Expected;
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 use clearway_release::Manifest;
 use tokio::time::Instant;
 
 use super::Pace;
 use super::observed_health::ObservedHealth;
-use crate::rollout::{Failure, Progress};
+use clearway_update::rollout::{Failure, Progress};
 
 /// Objects that are named while they are waited for.
 const NAMED: usize = 3;

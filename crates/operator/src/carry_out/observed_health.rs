@@ -6,13 +6,12 @@
 
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
 use clearway_conditions::health::{State, Verdict};
-use clearway_core::{Timestamp, humanize};
+use clearway_core::{ObjectId, Timestamp, humanize};
 
 use super::Pace;
 use super::ledger::told;
-use crate::rollout::Failure;
+use clearway_update::rollout::Failure;
 
 /// The reason of an object that is neither healthy nor failed for too long.
 const TAKES_TOO_LONG: &str = "TakesTooLong";

@@ -1,13 +1,15 @@
 //! Gets everything ready for an update without writing anything: the release, and what speaks against it here.
 
+use clearway_core::{Event, EventType};
 use clearway_release::Payload;
-use clearway_sources::store::{Event, Store, Weight};
+use clearway_sources::store::Store;
 use tokio::sync::watch;
 
 use super::retrieve::{Refusal, Retrieved, retrieve};
-use super::{Settings, Task, Veto, identity};
-use crate::preflight::{self, Finding, View};
-use crate::rollout::{Prepared, Rollout, Step};
+use super::{Settings, collect_view};
+use clearway_update::preflight::{self, Finding};
+use clearway_update::rollout::{Prepared, Rollout, Step};
+use clearway_update::task::{Task, Veto};
 
 /// Findings that are recorded with an update; a hundred broken workloads need no hundred sentences.
 const RECORDED: usize = 20;
@@ -57,7 +59,7 @@ async fn attempt<S: Store>(
         if let Some(why) = downgrade.and_then(|downgrade| downgrade.refusal()).filter(|_| !task.request.force) {
             return Err(Refusal::new(Step::Preconditions, why));
         }
-        let view = View::collect(store, settings, task, &payload).await.map_err(|error| Refusal {
+        let view = collect_view(store, settings, task, &payload).await.map_err(|error| Refusal {
             step: Step::Preconditions,
             why: format!("the cluster cannot be looked at: {error}"),
             passing: true,
@@ -69,7 +71,7 @@ async fn attempt<S: Store>(
         tell(store, task, &payload.version().to_string(), &findings).await;
         overridden.extend(record(&findings));
     }
-    let managed = payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&identity(manifest)));
+    let managed = payload.manifests.iter().filter(|manifest| !task.unmanaged.contains(&manifest.id));
     let (version, objects) = (payload.version().to_string(), managed.count());
     Ok((Prepared { version, hash, verified, overridden, objects }, payload))
 }
@@ -101,13 +103,13 @@ fn record(findings: &[Finding]) -> Vec<String> {
 
 async fn tell<S: Store>(store: &S, task: &Task, version: &str, findings: &[Finding]) {
     let said = record(findings);
-    let (weight, reason, message) = if said.is_empty() {
+    let (type_, reason, message) = if said.is_empty() {
         let message = format!("Preflight found nothing that speaks against the update to {version}.");
-        (Weight::Normal, "PreconditionsPassed", message)
+        (EventType::Normal, "PreconditionsPassed", message)
     } else {
-        (Weight::Warning, "PreconditionWarn", format!("Update to {version}:\n{}", said.join("\n")))
+        (EventType::Warning, "PreconditionWarn", format!("Update to {version}:\n{}", said.join("\n")))
     };
-    let event = Event::new(weight, reason, message).about(version);
+    let event = Event::new(type_, reason, message).about(version);
     if let Err(error) = store.tell(&task.about, &event).await {
         tracing::debug!(%error, "failed to record an event");
     }

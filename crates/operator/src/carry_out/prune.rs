@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_conditions::ObjectId;
-use clearway_core::{Timestamp, humanize};
-use clearway_sources::store::{Key, Kind, Store, StoreError, Weight};
+use clearway_core::{EventType, GroupVersionKind, ObjectId, ObjectReference, Timestamp, humanize};
+use clearway_sources::store::{Store, StoreError};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,9 +11,9 @@ use tokio::time::Instant;
 use super::apply::Course;
 use super::apply_object::{failure, uid};
 use super::ledger::Trouble;
-use super::owner::{identity, identity_of};
-use super::{Owner, Settings, side_by_side};
-use crate::rollout::Failure;
+use super::{Settings, side_by_side};
+use clearway_update::owner::Owner;
+use clearway_update::rollout::Failure;
 
 /// Namespaces that every cluster has.
 const FOR_GOOD: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -46,7 +45,7 @@ pub async fn orphans<S: Store>(
     stays: &BTreeSet<ObjectId>,
     appliers: Appliers,
     most: usize,
-) -> Result<Vec<Value>, (Option<Kind>, StoreError)> {
+) -> Result<Vec<Value>, (Option<GroupVersionKind>, StoreError)> {
     let is_one = |object: &Value| match appliers {
         Appliers::Us => owner.made(object),
         // What a controller made for another object goes with that.
@@ -73,7 +72,7 @@ pub async fn orphans<S: Store>(
         .flatten()
         .filter(is_one)
         .filter_map(|object| {
-            let id = identity_of(&Key::of(&object).ok()?);
+            let id = ObjectReference::of(&object).ok()?.id();
             Some((turn(&id), id, object))
         })
         .filter(|(_, id, _)| !stays.contains(id))
@@ -83,7 +82,7 @@ pub async fn orphans<S: Store>(
 }
 
 /// Measurements and Events are listed like objects, but nobody applies them.
-fn is_kept_there(kind: &Kind) -> bool {
+fn is_kept_there(kind: &GroupVersionKind) -> bool {
     kind.kind != "Event" && kind.group != "metrics.k8s.io" && !kind.group.ends_with(".metrics.k8s.io")
 }
 
@@ -97,10 +96,10 @@ fn turn(id: &ObjectId) -> Turn {
 
 /// An object on its way out.
 struct Leaving {
-    key: Key,
+    key: ObjectReference,
     id: ObjectId,
     uid: String,
-    definition: Option<Kind>,
+    definition: Option<GroupVersionKind>,
     since: Timestamp,
     due: Instant,
     looks: u32,
@@ -122,9 +121,10 @@ impl<S: Store> Course<'_, S> {
         let mut trouble: Option<Trouble> = None;
         let task = self.means.task;
         // What the release deletes is not in it, but went already.
-        let mut stays: BTreeSet<ObjectId> = self.means.payload.manifests.iter().map(identity).collect();
+        let mut stays: BTreeSet<ObjectId> =
+            self.means.payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
         stays.extend(task.unmanaged.iter().cloned());
-        stays.extend(Key::of(&task.about).ok().map(|key| identity_of(&key)));
+        stays.extend(ObjectReference::of(&task.about).ok().map(|reference| reference.id()));
         loop {
             let most = self.means.settings.side_by_side;
             let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
@@ -153,7 +153,8 @@ impl<S: Store> Course<'_, S> {
         self.removing(&[], Vec::new());
         let release = self.means.task.request.name();
         for (id, why) in kept {
-            self.say(Weight::Warning, "NotPruned", format!("{id} is no longer in {release}, but is kept: {why}")).await;
+            self.say(EventType::Warning, "NotPruned", format!("{id} is no longer in {release}, but is kept: {why}"))
+                .await;
         }
     }
 
@@ -221,7 +222,7 @@ impl<S: Store> Course<'_, S> {
     }
 
     /// Why a definition stays.
-    async fn left_of(&self, kind: Option<&Kind>) -> Result<Option<String>, StoreError> {
+    async fn left_of(&self, kind: Option<&GroupVersionKind>) -> Result<Option<String>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
         let objects = match self.means.store.list(kind, "").await {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
@@ -267,18 +268,18 @@ impl<S: Store> Course<'_, S> {
 
 impl Leaving {
     fn new(object: &Value, now: Timestamp) -> Option<Self> {
-        let key = Key::of(object).ok()?;
+        let key = ObjectReference::of(object).ok()?;
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let spec = &object["spec"];
         let version = spec["versions"].as_array().and_then(|all| all.iter().find(|one| one["served"] == true));
         let definition = version.and_then(|version| {
-            Some(Kind {
+            Some(GroupVersionKind {
                 group: word(&spec["group"])?,
                 version: word(&version["name"])?,
                 kind: word(&spec["names"]["kind"])?,
             })
         });
-        let (id, uid) = (identity_of(&key), uid(object).to_owned());
+        let (id, uid) = (key.id(), uid(object).to_owned());
         Some(Leaving { key, id, uid, definition, since: now, due: Instant::now(), looks: 0, trouble: None })
     }
 
@@ -320,7 +321,7 @@ fn left_behind(objects: &[Value], what: &str) -> Option<String> {
     let names: Vec<String> = objects
         .iter()
         .filter(|object| !object["metadata"]["deletionTimestamp"].is_string())
-        .filter_map(|object| Some(identity_of(&Key::of(object).ok()?).to_string()))
+        .filter_map(|object| Some(ObjectReference::of(object).ok()?.id().to_string()))
         .collect();
     let (shown, more) = (names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), names.len());
     match more {

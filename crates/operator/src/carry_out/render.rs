@@ -6,11 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clearway_bundle::to_yaml;
-use clearway_conditions::ObjectId;
+use clearway_core::ObjectId;
 use clearway_release::Payload;
 use clearway_sources::files::write_atomically;
 
-use super::{Owner, identity};
+use clearway_update::owner::Owner;
 
 /// The file that lists what is to be removed, one object a line. What applies directories passes it over.
 pub const PRUNE: &str = "prune.txt";
@@ -60,7 +60,7 @@ pub fn render(payload: &Payload, owner: &Owner, unmanaged: &BTreeSet<ObjectId>) 
     let stages = payload.stages();
     let manifests = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.manifests);
     for manifest in manifests {
-        let id = identity(manifest);
+        let id = manifest.id.clone();
         if unmanaged.contains(&id) {
             continue;
         }

@@ -6,8 +6,9 @@ use clearway_core::Digest;
 use clearway_release::{Accepted, Payload, accept};
 use clearway_sources::release::{self, Fetched, Reference, ReleaseError};
 
-use super::{Settings, Task};
-use crate::rollout::{Step, UpdateRequest};
+use super::Settings;
+use clearway_update::rollout::{Step, UpdateRequest};
+use clearway_update::task::Task;
 
 /// A release that was fetched and read.
 pub(super) struct Retrieved {

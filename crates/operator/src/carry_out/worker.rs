@@ -8,8 +8,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::hand_over::hand_over;
-use super::{Settings, Task, apply, prepare};
-use crate::rollout::{Prepared, Rollout};
+use super::{Settings, apply, prepare};
+use clearway_update::rollout::{Prepared, Rollout};
+use clearway_update::task::Task;
 
 /// Does one thing at a time; what is begun anew ends what was being done.
 #[derive(Debug)]

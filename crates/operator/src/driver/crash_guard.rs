@@ -4,8 +4,8 @@
 //! Before an answer of the update service is read, or a cached one is used, that is written beside the cached state; when it
 //! was assessed, the note is removed. What a process finds there has ended others: see [`Attempts`].
 
-use clearway_core::{Digest, Timestamp};
-use clearway_sources::store::{Key, Part, Store, StoreError};
+use clearway_core::{Digest, ObjectReference, Timestamp};
+use clearway_sources::store::{Part, Store, StoreError};
 use serde_json::{Value, json};
 
 use super::attempts::{Attempts, Decision};
@@ -14,7 +14,7 @@ use super::attempts::{Attempts, Decision};
 const NOTE: &str = "assessing";
 
 /// Whether a new answer may be assessed. If it may, that it is about to be is recorded.
-pub(super) async fn begin<S: Store>(store: &S, key: &Key, digest: &Digest, now: Timestamp) -> Decision {
+pub(super) async fn begin<S: Store>(store: &S, key: &ObjectReference, digest: &Digest, now: Timestamp) -> Decision {
     let mut attempts = read(store, key).await;
     let decision = attempts.decide(digest, now);
     if decision == Decision::Assess {
@@ -27,7 +27,7 @@ pub(super) async fn begin<S: Store>(store: &S, key: &Key, digest: &Digest, now: 
 /// Whether a cached answer may be used; `object` is where it is kept. If it may, that it is about to be is recorded.
 pub(super) async fn begin_cached<S: Store>(
     store: &S,
-    key: &Key,
+    key: &ObjectReference,
     object: &Value,
     digest: &Digest,
     now: Timestamp,
@@ -42,7 +42,7 @@ pub(super) async fn begin_cached<S: Store>(
 }
 
 /// Records that an answer was assessed, and the process is still there.
-pub(super) async fn assessed<S: Store>(store: &S, key: &Key, digest: &Digest) {
+pub(super) async fn assessed<S: Store>(store: &S, key: &ObjectReference, digest: &Digest) {
     let mut attempts = read(store, key).await;
     // Those on others stay: one of them may be what the process has to be protected from.
     if attempts.done(digest) {
@@ -51,13 +51,13 @@ pub(super) async fn assessed<S: Store>(store: &S, key: &Key, digest: &Digest) {
 }
 
 /// Forgets all attempts: somebody asked for what was set aside to be tried again.
-pub(super) async fn forget<S: Store>(store: &S, key: &Key) {
+pub(super) async fn forget<S: Store>(store: &S, key: &ObjectReference) {
     if !read(store, key).await.is_empty() {
         record(store, key, &Attempts::default()).await;
     }
 }
 
-async fn read<S: Store>(store: &S, key: &Key) -> Attempts {
+async fn read<S: Store>(store: &S, key: &ObjectReference) -> Attempts {
     match store.get(key).await {
         Ok(object) => object.as_ref().map(noted).unwrap_or_default(),
         Err(error) => {
@@ -74,14 +74,14 @@ fn noted(object: &Value) -> Attempts {
 
 /// Without the note a revision that ends the process would end it after each restart; but a store that takes no note takes
 /// no status either, so there is nothing to be gained by waiting for it.
-async fn record<S: Store>(store: &S, key: &Key, attempts: &Attempts) {
+async fn record<S: Store>(store: &S, key: &ObjectReference, attempts: &Attempts) {
     let note = if attempts.is_empty() { Value::Null } else { json!(json!(attempts).to_string()) };
     if let Err(error) = write(store, key, &note).await {
         tracing::warn!(%error, "cannot record which revision of the graph is being assessed");
     }
 }
 
-async fn write<S: Store>(store: &S, key: &Key, note: &Value) -> Result<(), StoreError> {
+async fn write<S: Store>(store: &S, key: &ObjectReference, note: &Value) -> Result<(), StoreError> {
     let data = json!({"data": {NOTE: note}});
     match store.patch(key, Part::Main, &data).await {
         Ok(_) => Ok(()),
@@ -100,13 +100,18 @@ async fn write<S: Store>(store: &S, key: &Key, note: &Value) -> Result<(), Store
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clearway_sources::store::{Kind, StateDirectory};
+    use clearway_core::GroupVersionKind;
+    use clearway_sources::store::StateDirectory;
 
     #[tokio::test]
     async fn a_revision_that_ends_the_process_twice_is_set_aside() {
         let directory = tempfile::tempdir().unwrap();
         let store = StateDirectory::open(directory.path()).unwrap();
-        let key = Key { kind: Kind::new("v1", "ConfigMap"), namespace: "clearway".into(), name: "state".into() };
+        let key = ObjectReference {
+            kind: GroupVersionKind::new("v1", "ConfigMap"),
+            namespace: "clearway".into(),
+            name: "state".into(),
+        };
         let (bad, good) = (Digest::sha256(b"bad"), Digest::sha256(b"good"));
         let now = Timestamp::from_seconds(1_700_000_000).unwrap();
         assert_eq!(begin(&store, &key, &bad, now).await, Decision::Assess);

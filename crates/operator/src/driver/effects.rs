@@ -4,20 +4,21 @@ use std::time::Instant;
 
 use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
-use clearway_core::Digest;
+use clearway_conditions::reason;
+use clearway_core::{Digest, EntityTag, Event, EventType, ObjectReference, redacted};
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
-use clearway_sources::service::{Answer, Service, Validator};
-use clearway_sources::store::{Apply, Event, Key, Store, StoreError, Weight};
+use clearway_sources::service::{Answer, Service, ServiceError};
+use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::attempts::Decision;
 use super::{Tools, crash_guard};
-use crate::cached_state::CachedState;
-use crate::knowledge::Knowledge;
-use crate::reconciler::{Effect, Fetched, Input, ObjectRecords, Settings};
-use crate::upstream_request::{RetrievalError, UpstreamRequest};
+use clearway_update::reconciler::{Effect, Fetched, Input, ObjectRecords, Settings};
+use clearway_update::upstream::CachedState;
+use clearway_update::upstream::Knowledge;
+use clearway_update::upstream::{RetrievalError, UpstreamRequest};
 
 /// What the cluster goes by in proofs.
 const CLUSTER: &str = "the cluster";
@@ -28,8 +29,8 @@ pub(super) async fn carry_out<S: Store>(
     effect: Effect,
     tools: &Tools<S>,
     settings: &Settings,
-    key: &Key,
-    kept_key: &Key,
+    key: &ObjectReference,
+    kept_key: &ObjectReference,
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
     match effect {
@@ -49,10 +50,10 @@ pub(super) async fn carry_out<S: Store>(
         Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Record(event) => {
-            let Event { weight, reason, message, .. } = &event;
-            match weight {
-                Weight::Normal => tracing::info!(%reason, name = key.name, "{message}"),
-                Weight::Warning => tracing::warn!(%reason, name = key.name, "{message}"),
+            let Event { type_, reason, message, .. } = &event;
+            match type_ {
+                EventType::Normal => tracing::info!(%reason, name = key.name, "{message}"),
+                EventType::Warning => tracing::warn!(%reason, name = key.name, "{message}"),
             }
             if let Ok(Some(object)) = tools.store.get(key).await
                 && let Err(error) = tools.store.tell(&object, &event).await
@@ -73,7 +74,7 @@ pub(super) async fn carry_out<S: Store>(
 /// What is known of answers that were assessed, or ended a process.
 struct Guard<'a> {
     /// Where it is recorded which answer is being assessed.
-    key: &'a Key,
+    key: &'a ObjectReference,
     /// The answer that this process works with already.
     digest: Option<&'a Digest>,
     /// Whether one that was set aside is to be tried again.
@@ -82,17 +83,16 @@ struct Guard<'a> {
 
 async fn fetch<S: Store>(
     ask: &UpstreamRequest,
-    known: Option<&Validator>,
+    known: Option<&EntityTag>,
     guard: &Guard<'_>,
     tools: &Tools<S>,
     settings: &Settings,
 ) -> Result<Fetched, RetrievalError> {
-    let service =
-        Service::as_written(&ask.upstream, &tools.http).map_err(|error| RetrievalError::of_service(&error))?;
+    let service = Service::as_written(&ask.upstream, &tools.http).map_err(|error| retrieval_error(&error))?;
     let version = ask.version.to_string();
     let about = [("id", ask.id.as_str()), ("version", version.as_str())];
     let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;
-    match answer.map_err(|error| RetrievalError::of_service(&error))? {
+    match answer.map_err(|error| retrieval_error(&error))? {
         Answer::NotModified { .. } => Ok(Fetched::NotModified),
         Answer::Body { bytes, validator, .. } => {
             let digest = Digest::sha256(&bytes);
@@ -181,7 +181,7 @@ async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>)
 }
 
 /// Stores a status. After a conflict the object is read again, so that the next attempt is about what is there.
-async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
+async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &ObjectReference) -> Input {
     match tools.store.replace_status(&object).await {
         Ok(stored) => Input::Stored(Ok(Box::new(stored))),
         Err(error @ StoreError::Conflict { .. }) => match tools.store.get(key).await {
@@ -192,7 +192,7 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &Key) -> Input {
     }
 }
 
-async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &Key) {
+async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
         Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),
@@ -201,6 +201,23 @@ async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &Key) {
     if let Err(error) = tools.store.apply(&object, &how).await {
         tracing::warn!(%error, "what is known is not kept over a restart");
     }
+}
+
+/// Why the service did not answer, in the words of `RetrievedUpdates`.
+fn retrieval_error(error: &ServiceError) -> RetrievalError {
+    let (reason, passing) = match error {
+        ServiceError::Address { .. } => (reason!("InvalidURI"), false),
+        ServiceError::Http(_) => (reason!("InvalidRequest"), false),
+        ServiceError::Unreachable { .. } => (reason!("RemoteFailed"), true),
+        ServiceError::Refused { .. } => (reason!("ResponseFailed"), true),
+        ServiceError::TooLarge { .. } | ServiceError::NotAGraph { .. } | ServiceError::NotGraphData { .. } => {
+            (reason!("ResponseInvalid"), true)
+        }
+    };
+    // Whatever failed may have quoted the address.
+    let error = error.to_string();
+    let message = format!("Unable to retrieve available updates: {}", redacted(&error));
+    RetrievalError { reason, message, passing }
 }
 
 #[cfg(test)]

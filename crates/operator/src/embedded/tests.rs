@@ -5,8 +5,8 @@ use clearway_core::Version;
 use serde_json::Value;
 
 use super::*;
-use crate::api::{Status, UpdateState};
-use crate::carry_out::judge;
+use clearway_update::api::{Status, UpdateState};
+use clearway_update::health::judge;
 
 fn now() -> Timestamp {
     "2026-05-04T09:00:00Z".parse().unwrap()
@@ -122,7 +122,8 @@ async fn a_cluster_is_founded_once() {
         upstream: None,
     };
     found(&state, &founding, None).await.unwrap();
-    let key = Key::cluster_wide(ObjectKind::new("config.openshift.io/v1", "ClusterVersion"), SINGLETON);
+    let key =
+        ObjectReference::cluster_scoped(GroupVersionKind::new("config.openshift.io/v1", "ClusterVersion"), SINGLETON);
     let object = state.get(&key).await.unwrap().unwrap();
     let status = Status::read(&object["status"]).0.unwrap();
     assert_eq!(status.history[0].state, UpdateState::Completed);

@@ -10,12 +10,14 @@ mod uninstall;
 use std::time::Duration;
 
 use clearway_bundle::{Channel, CrdSchema, Installed};
+use clearway_core::GroupKind;
 use clearway_sources::kubernetes::{Apply, Catalog, Cluster, ClusterError, Resource};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{MANAGED_BY, MANAGER, Manifests};
-use crate::api::Kind;
+use super::{MANAGED_BY, Manifests};
+use clearway_update::api::Kind;
+use clearway_update::owner::MANAGER;
 
 pub(crate) use adopt::first;
 pub use adopt::{Adoption, uuid_v4};
@@ -154,8 +156,8 @@ pub struct Place<'c> {
 impl Place<'_> {
     /// The kind of an object.
     fn resource(&self, object: &Value) -> Result<&Resource, InstallError> {
-        let (group, kind) = group_kind(object);
-        self.catalog.of(group, kind).ok_or_else(|| InstallError::NoKind(kind.to_owned()))
+        let GroupKind { group, kind } = group_kind(object);
+        self.catalog.of(&group, &kind).ok_or(InstallError::NoKind(kind))
     }
 
     /// The object as it is now, if it is there.
@@ -201,10 +203,7 @@ impl Place<'_> {
         how: &Apply<'_>,
     ) -> Result<Done, InstallError> {
         if !is_ours(stored) {
-            return Err(InstallError::NotOurs {
-                kind: group_kind(object).1.to_owned(),
-                name: name(object).1.to_owned(),
-            });
+            return Err(InstallError::NotOurs { kind: group_kind(object).kind, name: name(object).1.to_owned() });
         }
         if !how.dry_run {
             let uid = stored["metadata"]["uid"].as_str().unwrap_or_default();
@@ -256,8 +255,8 @@ pub async fn install(
         log.push(place.apply(object, options).await?);
     }
     for object in &manifests.superfluous {
-        let (group, kind) = group_kind(object);
-        if place.catalog.of(group, kind).is_none() {
+        let GroupKind { group, kind } = group_kind(object);
+        if place.catalog.of(&group, &kind).is_none() {
             continue;
         }
         let removal = Removal { dry_run: options.dry_run, delete_crds: false };
@@ -268,8 +267,8 @@ pub async fn install(
         }
     }
     for object in &manifests.monitoring {
-        let (group, kind) = group_kind(object);
-        if place.catalog.of(group, kind).is_some() {
+        let GroupKind { group, kind } = group_kind(object);
+        if place.catalog.of(&group, &kind).is_some() {
             log.push(place.apply(object, options).await?);
         } else {
             let why = format!(
@@ -414,9 +413,8 @@ fn same(before: &Value, after: &Value) -> bool {
     before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"] || content(before) == content(after)
 }
 
-fn group_kind(object: &Value) -> (&str, &str) {
-    let api_version = object["apiVersion"].as_str().unwrap_or_default();
-    (api_version.split_once('/').map_or("", |(group, _)| group), object["kind"].as_str().unwrap_or_default())
+fn group_kind(object: &Value) -> GroupKind {
+    GroupKind::of(object).unwrap_or_default()
 }
 
 fn name(object: &Value) -> (&str, &str) {
@@ -427,7 +425,7 @@ fn name(object: &Value) -> (&str, &str) {
 fn done(object: &Value, action: Action, why: &str) -> Done {
     let (namespace, name) = name(object);
     Done {
-        kind: group_kind(object).1.to_owned(),
+        kind: group_kind(object).kind,
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         action,

@@ -292,11 +292,14 @@ fn subjects(settings: &Settings, account: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Kind, SINGLETON};
+    use clearway_update::api::{Kind, SINGLETON};
 
     #[test]
     fn the_state_that_the_operator_writes_is_what_its_role_names() {
-        assert_eq!(CLUSTER_VERSION_STATE, crate::cached_state::object_name(Kind::ClusterVersion, SINGLETON));
+        assert_eq!(
+            CLUSTER_VERSION_STATE,
+            clearway_update::upstream::cached_state::object_name(Kind::ClusterVersion, SINGLETON)
+        );
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use clearway_conditions::ObjectId;
-use clearway_operator::carry_out::OWNER;
-use clearway_operator::rollout::Rollout;
+use clearway_core::ObjectId;
 use clearway_sources::store::{Apply, Store, StoreError};
+use clearway_update::owner::OWNER;
+use clearway_update::rollout::Rollout;
 use serde_json::{Value, json};
 
 use crate::world::{

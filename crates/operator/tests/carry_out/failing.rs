@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clearway_operator::carry_out::{OWNER, Settings, Worker};
-use clearway_operator::rollout::{Failure, Progress, Rollout};
+use clearway_operator::carry_out::{Settings, Worker};
 use clearway_sources::store::{Apply, Store as _};
+use clearway_update::owner::OWNER;
+use clearway_update::rollout::{Failure, Progress, Rollout};
 use serde_json::Value;
 
 use crate::world::{OURS, World, config, deployment, namespace, release, request, settings, start, task, update};

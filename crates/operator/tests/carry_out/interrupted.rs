@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_operator::api::Kind;
 use clearway_operator::carry_out::{apply, prepare};
 use clearway_operator::driver::{ObjectReport, Tools, drive};
 use clearway_operator::heartbeat::Heartbeat;
-use clearway_operator::reconciler::{CarryOut, Settings};
-use clearway_operator::rollout::{Rollout, UpdateRequest};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
+use clearway_update::api::Kind;
+use clearway_update::reconciler::{CarryOut, Settings};
+use clearway_update::rollout::{Rollout, UpdateRequest};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

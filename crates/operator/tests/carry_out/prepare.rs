@@ -3,14 +3,16 @@
 use std::fs;
 
 use clearway_core::Timestamp;
-use clearway_operator::api::{Release, Status, UpdateHistory, UpdateState};
-use clearway_operator::carry_out::{OWNER, Settings, Veto};
-use clearway_operator::downgrade::CurrentRelease;
-use clearway_operator::rollout::{Prepared, Rollout, Step, UpdateRequest};
+use clearway_operator::carry_out::Settings;
 use clearway_release::{Files, SIGNATURES, digest};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{Key, SigningKey, directory, push};
 use clearway_sources::store::{Apply, Store as _};
+use clearway_update::api::{Release, Status, UpdateHistory, UpdateState};
+use clearway_update::desired_update::downgrade::CurrentRelease;
+use clearway_update::owner::OWNER;
+use clearway_update::rollout::{Prepared, Rollout, Step, UpdateRequest};
+use clearway_update::task::Veto;
 use rcgen::KeyPair;
 
 use crate::world::{World, annotated, config, real_settings, release, request, settings, start, task, update};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use clearway_operator::carry_out::OWNER;
-use clearway_operator::rollout::Rollout;
 use clearway_sources::store::{Apply, Part, Store, StoreError};
+use clearway_update::owner::OWNER;
+use clearway_update::rollout::Rollout;
 use serde_json::{Value, json};
 
 use crate::world::{

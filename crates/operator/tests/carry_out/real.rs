@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use clearway_operator::carry_out::{OWNER, Owner, Settings, Task, apply, prepare};
-use clearway_operator::rollout::Rollout;
+use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_operator::carry_out::{Settings, apply, prepare};
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::store::{Apply, ClusterStore, Key, Kind, Part, Store};
+use clearway_sources::store::{Apply, ClusterStore, Part, Store};
 use clearway_testbed::{ClusterOptions, unique_name, wait_until};
+use clearway_update::owner::{OWNER, Owner};
+use clearway_update::rollout::Rollout;
+use clearway_update::task::Task;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -31,7 +34,7 @@ fn owned(task: Task, owner: &str) -> Task {
     Task { owner: Owner::new("ComponentVersion", owner), ..task }
 }
 
-async fn names(store: &ClusterStore, kind: &Kind, owner: &str) -> BTreeSet<String> {
+async fn names(store: &ClusterStore, kind: &GroupVersionKind, owner: &str) -> BTreeSet<String> {
     let found = store.list(kind, &format!("{OWNER}=ComponentVersion.{owner}")).await.unwrap();
     found.iter().map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -67,7 +70,7 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
     let web = store.get(&key(&one[6].1)).await.unwrap().unwrap();
     assert_eq!(web["status"]["availableReplicas"], 1);
     // The controller copies the label of the Service to what it makes; that is not ours to remove.
-    let slices = Kind::new("discovery.k8s.io/v1", "EndpointSlice");
+    let slices = GroupVersionKind::new("discovery.k8s.io/v1", "EndpointSlice");
     wait_until(SOON, "the slices of the service are there", async || names(&store, &slices, &name).await.len() == 1)
         .await
         .unwrap();
@@ -99,7 +102,7 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
         (&web["status"]["updatedReplicas"], &web["metadata"]["annotations"]["team"]),
         (&json!(1), &json!("blue"))
     );
-    let configs = Kind::new("v1", "ConfigMap");
+    let configs = GroupVersionKind::new("v1", "ConfigMap");
     assert_eq!(names(&store, &configs, &name).await, ["once", "settings"].map(str::to_owned).into());
     let value = async |name: &Value| store.get(&key(name)).await.unwrap().unwrap()["data"]["value"].clone();
     assert_eq!(value(&two[2].1).await, "2", "a field that others took is taken back");
@@ -107,8 +110,10 @@ async fn a_release_rolls_out_and_the_next_one_takes_its_place() {
     assert_eq!(value(&foreign).await, "theirs");
     let thing = store.get(&key(&two[6].1)).await.unwrap().unwrap();
     assert_eq!(thing["spec"]["size"], 2);
-    let boxes =
-        Key::cluster_wide(Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"), format!("boxs.{group}"));
+    let boxes = ObjectReference::cluster_scoped(
+        GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        format!("boxs.{group}"),
+    );
     assert_eq!(store.get(&boxes).await, Ok(None));
     assert_eq!(names(&store, &slices, &name).await.len(), 1);
 }
@@ -130,7 +135,7 @@ async fn a_workload_that_finds_no_node_is_named_with_its_cause_until_somebody_ch
     };
     let first = owned(task(request(&release(root.path(), "1.0.0", &manifests(&stuck)), "1.0.0")), &name);
     let mut waiting = start(&store, &settings, &first);
-    let told = |progress: &clearway_operator::rollout::Progress| {
+    let told = |progress: &clearway_update::rollout::Progress| {
         progress.failures.iter().any(|failure| failure.message.contains("affinity/selector"))
     };
     let progress = waiting.progress("the cause", told).await;
@@ -188,8 +193,11 @@ async fn an_api_server_that_restarts_half_way_is_waited_for() {
         testbed.apiserver().restart().await.unwrap();
     }
     tokio::time::timeout(SOON, update.done()).await.expect("it ends");
-    let things = store.list(&Kind::new("example.com/v1", "Thing"), "").await.unwrap();
-    let configs = store.list(&Kind::new("v1", "ConfigMap"), &format!("{OWNER}=ClusterVersion.version")).await.unwrap();
+    let things = store.list(&GroupVersionKind::new("example.com/v1", "Thing"), "").await.unwrap();
+    let configs = store
+        .list(&GroupVersionKind::new("v1", "ConfigMap"), &format!("{OWNER}=ClusterVersion.version"))
+        .await
+        .unwrap();
     assert_eq!((things.len(), configs.len()), (60, 60));
 }
 
@@ -237,7 +245,7 @@ async fn an_update_interrupted_a_hundred_times_ends_as_the_release_has_it() {
             assert_eq!(live["status"]["updatedReplicas"], 1);
         }
     }
-    let kinds = ["ConfigMap", "Namespace"].map(|kind| Kind::new("v1", kind));
+    let kinds = ["ConfigMap", "Namespace"].map(|kind| GroupVersionKind::new("v1", kind));
     let [configs, namespaces] = &kinds;
     assert_eq!(names(&store, configs, &name).await.len(), 30);
     assert_eq!(names(&store, namespaces, &name).await, [format!("{name}-shop")].into(), "the other one is pruned");

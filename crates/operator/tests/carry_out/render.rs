@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use clearway_conditions::ObjectId;
-use clearway_operator::carry_out::{
-    Appliers, Owner, PRUNE, RENDERED, RenderError, identity, orphans, render, write_rendered,
-};
-use clearway_sources::store::Key;
+use clearway_core::{ObjectId, ObjectReference};
+use clearway_operator::carry_out::{Appliers, PRUNE, RENDERED, RenderError, orphans, render, write_rendered};
+use clearway_update::owner::Owner;
 
 use crate::interrupted::{named, releases};
 use crate::world::{World, annotated, config, read, release, request, settings, task, update};
@@ -43,15 +41,9 @@ async fn files_are_in_order_and_those_of_another_release_go() {
     update(&world, &settings, &task(request(&paths[0], "1.0.0"))).await;
     let payload = read(&paths[1], &settings);
     let second = render(&payload, &owner, &BTreeSet::new()).unwrap();
-    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(identity).collect();
+    let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     let gone = orphans(&world, &owner, &stays, Appliers::Anybody, 8).await.unwrap();
-    let gone: Vec<ObjectId> = gone
-        .iter()
-        .map(|object| {
-            let Key { kind, namespace, name } = Key::of(object).unwrap();
-            ObjectId { group: kind.group, kind: kind.kind, namespace, name }
-        })
-        .collect();
+    let gone: Vec<ObjectId> = gone.iter().map(|object| ObjectReference::of(object).unwrap().id()).collect();
     write_rendered(&out, &second, Some(&gone)).unwrap();
     let written = names(&out);
     assert_eq!(written.len(), 50 + 2, "{written:?}");

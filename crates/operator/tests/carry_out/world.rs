@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clearway_core::Timestamp;
-use clearway_operator::api::Release;
-use clearway_operator::carry_out::{Clock, Owner, Settings, Task, Veto, apply, prepare};
-use clearway_operator::downgrade::CurrentRelease;
-use clearway_operator::rollout::{Progress, Rollout, UpdateRequest};
+use clearway_core::{Event, GroupVersionKind, ObjectReference, Timestamp};
+use clearway_operator::carry_out::{Clock, Settings, apply, prepare};
 use clearway_release::{Files, Metadata, Payload};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release::{directory, write_directory};
-use clearway_sources::store::{Apply, Event, Key, Kind, Page, Part, StateDirectory, Store, StoreError, StoreEvent};
+use clearway_sources::store::{Apply, Page, Part, StateDirectory, Store, StoreError, StoreEvent};
+use clearway_update::api::Release;
+use clearway_update::desired_update::downgrade::CurrentRelease;
+use clearway_update::owner::Owner;
+use clearway_update::rollout::{Progress, Rollout, UpdateRequest};
+use clearway_update::task::{Task, Veto};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
@@ -123,8 +125,8 @@ pub(crate) fn read(path: &Path, settings: &Settings) -> Payload {
 }
 
 /// An object as the store calls it.
-pub(crate) fn key(object: &Value) -> Key {
-    Key::of(object).unwrap()
+pub(crate) fn key(object: &Value) -> ObjectReference {
+    ObjectReference::of(object).unwrap()
 }
 
 /// Brings a release about from the beginning to the end, and gives everything that was said.
@@ -294,7 +296,7 @@ impl World {
         made.await
     }
 
-    fn noted(&self, verb: &str, key: &Key) -> Result<(), StoreError> {
+    fn noted(&self, verb: &str, key: &ObjectReference) -> Result<(), StoreError> {
         let mut inner = self.inner.lock().unwrap();
         inner.log.push(format!("{verb} {key}"));
         inner.refusals.get(&key.to_string()).cloned().map_or(Ok(()), Err)
@@ -336,7 +338,7 @@ impl World {
 }
 
 impl Store for World {
-    async fn get(&self, key: &Key) -> Result<Option<Value>, StoreError> {
+    async fn get(&self, key: &ObjectReference) -> Result<Option<Value>, StoreError> {
         self.request(async {
             match self.state.get(key).await? {
                 Some(object) => Ok(Some(self.play(object).await?)),
@@ -346,19 +348,19 @@ impl Store for World {
         .await
     }
 
-    async fn list(&self, kind: &Kind, labels: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list(&self, kind: &GroupVersionKind, labels: &str) -> Result<Vec<Value>, StoreError> {
         self.request(self.state.list(kind, labels)).await
     }
 
-    async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list_in(&self, kind: &GroupVersionKind, namespace: &str) -> Result<Vec<Value>, StoreError> {
         self.request(self.state.list_in(kind, namespace)).await
     }
 
-    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
+    async fn page(&self, kind: &GroupVersionKind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
         self.request(self.state.page(kind, token, objects)).await
     }
 
-    async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
+    async fn kinds(&self) -> Result<Vec<GroupVersionKind>, StoreError> {
         self.request(self.state.kinds()).await
     }
 
@@ -369,14 +371,14 @@ impl Store for World {
     async fn apply(&self, object: &Value, how: &Apply<'_>) -> Result<Value, StoreError> {
         self.request(async {
             if !how.dry_run {
-                self.noted("apply", &Key::of(object)?)?;
+                self.noted("apply", &ObjectReference::of(object)?)?;
             }
             self.state.apply(object, how).await
         })
         .await
     }
 
-    async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
+    async fn patch(&self, key: &ObjectReference, part: Part, patch: &Value) -> Result<Value, StoreError> {
         self.request(self.state.patch(key, part, patch)).await
     }
 
@@ -384,7 +386,7 @@ impl Store for World {
         self.request(self.state.replace_status(object)).await
     }
 
-    async fn delete(&self, key: &Key, uid: &str) -> Result<(), StoreError> {
+    async fn delete(&self, key: &ObjectReference, uid: &str) -> Result<(), StoreError> {
         self.request(async {
             self.noted("delete", key)?;
             self.state.delete(key, uid).await
@@ -392,7 +394,11 @@ impl Store for World {
         .await
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
+    async fn follow(
+        &self,
+        kind: &GroupVersionKind,
+        names: BTreeSet<String>,
+    ) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         self.state.follow(kind, names).await
     }
 

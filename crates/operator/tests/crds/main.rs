@@ -10,8 +10,8 @@ mod zoo;
 use std::time::Duration;
 
 use clearway_bundle::{Channel, Installed};
-use clearway_operator::api;
 use clearway_testbed::{Cluster, ClusterOptions, own_cluster, wait_until};
+use clearway_update::api;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -1,9 +1,12 @@
 //! Operators between two expressions.
 
-use super::arithmetic::{compares, scalars};
+pub(super) mod arithmetic;
+pub(super) mod matching;
+
 use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::error::Error;
 use crate::syntax::ast::{Binary, BinaryOp, Expr};
+use arithmetic::{compares, scalars};
 
 impl<'a> Evaluator<'a> {
     pub(super) fn binary(&mut self, binary: &'a Binary, expr: &'a Expr, at: At) -> Result<Val<'a>, Error> {

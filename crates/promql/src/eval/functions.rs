@@ -10,10 +10,10 @@ mod rate;
 mod sort;
 mod trend;
 
-use super::arithmetic::{larger, smaller};
 use super::invariant::unwrapped;
 use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::error::{Code, Error};
+use crate::eval::binary::arithmetic::{larger, smaller};
 use crate::syntax::ast::{Call, Expr, ExprKind};
 
 impl<'a> Evaluator<'a> {

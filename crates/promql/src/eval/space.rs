@@ -3,6 +3,8 @@
 //! Ids below the store's count are the store's; the others are this evaluation's own. Equal label sets have equal ids,
 //! so that grouping and matching compare numbers.
 
+mod xxhash;
+
 use crate::series::sets::{Pair, SetId, Sets, hash_of};
 use crate::series::symbols::{EMPTY, NAME, Symbol, Symbols, TYPE, UNIT};
 use crate::series::{Labels, Series, hash, push_label, value_in};
@@ -216,7 +218,7 @@ impl<'a> Space<'a> {
                 bytes.extend_from_slice(text.as_bytes());
             }
         }
-        super::xxhash::xxh64(&bytes) as f64 / u64::MAX as f64
+        xxhash::xxh64(&bytes) as f64 / u64::MAX as f64
     }
 
     /// The order of label sets: label by label, the name of each before its value.

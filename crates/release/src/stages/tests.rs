@@ -1,22 +1,15 @@
 use super::*;
-use clearway_core::Position;
+use clearway_core::{ObjectReference, Position};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::ObjectId;
-
 fn manifest(file: &str, index: usize, object: &Value) -> Manifest {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let named = super::super::name::read(file).unwrap();
-    let id = ObjectId {
-        api_version: text("/apiVersion").unwrap(),
-        kind: text("/kind").unwrap(),
-        namespace: text("/metadata/namespace"),
-        name: text("/metadata/name").unwrap(),
-    };
+    let reference = ObjectReference::of(object).unwrap();
+    let (id, version) = (reference.id(), reference.kind.version);
     let position = Position { line: 1, column: 1 };
     let (run_level, component) = (named.run_level, named.component);
-    Manifest { file: file.to_owned(), run_level, component, index, position, id, object: object.clone() }
+    Manifest { file: file.to_owned(), run_level, component, index, position, id, version, object: object.clone() }
 }
 
 fn config(name: &str) -> Value {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clearway_core::{Limits, Timestamp};
 use clearway_graph::Inputs;
-use clearway_sources::confined::{open_regular_file, read_regular_file};
+use clearway_sources::files::confined::{open_regular_file, read_regular_file};
 use clearway_sources::files::write_atomically;
 use clearway_sources::graph_data;
 use serde::{Deserialize, Serialize};

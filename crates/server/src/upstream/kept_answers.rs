@@ -7,9 +7,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use clearway_core::Timestamp;
+use clearway_core::{EntityTag, Timestamp};
 use clearway_sources::files::write_atomically;
-use clearway_sources::service::Validator;
 use serde::{Deserialize, Serialize};
 
 use crate::upstream::mirror::Scope;
@@ -24,7 +23,7 @@ pub struct KeptAnswers {
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) bytes: Bytes,
-    pub(crate) validator: Option<Validator>,
+    pub(crate) validator: Option<EntityTag>,
     pub(crate) confirmed: Timestamp,
 }
 
@@ -102,7 +101,7 @@ impl KeptAnswers {
         let bytes = Some(content.slice(end + 1..)).filter(|bytes| bytes.len() <= most)?;
         let kept = Kept {
             bytes,
-            validator: about.etag.as_deref().and_then(Validator::new),
+            validator: about.etag.as_deref().and_then(EntityTag::new),
             confirmed: Timestamp::from_seconds(about.confirmed).ok()?,
         };
         Some((scope, kept))
@@ -140,7 +139,7 @@ mod tests {
         let scope = Scope { channel: "stable-4.14".to_owned(), arch: "arm64".parse().unwrap() };
         let kept = Kept {
             bytes: Bytes::from_static(b"{\"nodes\":[]}\n"),
-            validator: Validator::new("\"x\""),
+            validator: EntityTag::new("\"x\""),
             confirmed: Timestamp::from_seconds(1_700_000_000).unwrap(),
         };
         answers.save(&scope, &kept).unwrap();

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Limits, Timestamp};
+use clearway_core::{Arch, Digest, EntityTag, Exceeded, GraphLimits, Limits, Timestamp};
 use clearway_graph::{Graph, wire};
-use clearway_sources::service::{self, ServiceError, Validator};
+use clearway_sources::service::{self, ServiceError};
 use http::HeaderValue;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -143,12 +143,12 @@ pub(crate) struct Mirrored {
     confirmed: AtomicI64,
     /// When upstream last said so. What it says may itself be old, and asking more often makes it no newer.
     asked: AtomicI64,
-    validator: Option<Validator>,
+    validator: Option<EntityTag>,
 }
 
 impl Mirrored {
     /// An answer as it is served: with `room`, in every coding.
-    fn new(graph: &Graph, validator: Option<Validator>, confirmed: Timestamp, asked: Timestamp, room: bool) -> Self {
+    fn new(graph: &Graph, validator: Option<EntityTag>, confirmed: Timestamp, asked: Timestamp, room: bool) -> Self {
         let bytes = wire::write(graph);
         let digest = Digest::sha256(&bytes);
         let packed = Body::packed(bytes, &digest);
@@ -432,7 +432,7 @@ impl Shared {
 fn prepare(
     caps: &GraphLimits,
     bytes: &Bytes,
-    validator: Option<Validator>,
+    validator: Option<EntityTag>,
     (confirmed, asked): (Timestamp, Timestamp),
     room: bool,
 ) -> Result<Mirrored, String> {

@@ -3,12 +3,13 @@
 //! Which kind is read is a stranger's choice, and its objects may be large. So a page is read only as far as its store
 //! allows (see [`Store::page`]); if that is too little, fewer objects are asked for.
 
+use clearway_core::GroupVersionKind;
 use serde_json::Value;
 
 use super::{ObjectLimits, Unread};
 use crate::json_size::JsonSize;
 use crate::snapshot::strip;
-use crate::store::{Kind, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Objects that are asked for in one page.
 const PAGE: u32 = 500;
@@ -18,7 +19,7 @@ const SMALL_PAGE: usize = 1 << 20;
 /// Objects of one kind on their way.
 pub(super) struct Pages<'s, S> {
     store: &'s S,
-    kind: Kind,
+    kind: GroupVersionKind,
     limits: &'s ObjectLimits,
     /// Objects that are asked for next.
     size: u32,
@@ -40,7 +41,7 @@ pub(super) struct Admitted {
 }
 
 impl<'s, S: Store> Pages<'s, S> {
-    pub(super) fn new(store: &'s S, kind: Kind, limits: &'s ObjectLimits) -> Self {
+    pub(super) fn new(store: &'s S, kind: GroupVersionKind, limits: &'s ObjectLimits) -> Self {
         Pages { store, kind, limits, size: PAGE, next: Next::Page { token: None }, count: 0, bytes: 0 }
     }
 

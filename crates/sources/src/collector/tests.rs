@@ -4,7 +4,7 @@ use serde_json::json;
 
 fn request(kind: &str, name: Option<(&str, &str)>) -> ObjectRequest {
     let (namespace, name) = name.map(|(namespace, name)| (namespace.to_owned(), name.to_owned())).unzip();
-    ObjectRequest { kind: ObjectKind::new("v1", kind), namespace, name }
+    ObjectRequest { kind: GroupKind::from_api_version("v1", kind), namespace, name }
 }
 
 /// All kinds of a snapshot are in memory at one time, so they have one budget.

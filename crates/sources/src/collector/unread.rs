@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use clearway_advice::evidence::{Failure, FailureClass, ObjectKind};
+use clearway_advice::evidence::{Failure, FailureClass};
 
-use crate::store::{Kind, StoreError};
+use clearway_core::{GroupKind, GroupVersionKind};
+
+use crate::store::StoreError;
 
 /// Why the objects of a kind are unknown: a class and fixed words, as they stand in proofs and snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl Unread {
     }
 
     /// The failure of every rule about objects of the kind.
-    pub fn failure(self, kind: &ObjectKind) -> Failure {
+    pub fn failure(self, kind: &GroupKind) -> Failure {
         let class = match self {
             Unread::Forbidden => FailureClass::Unauthorized,
             Unread::TooLarge => FailureClass::Budget,
@@ -68,7 +70,7 @@ impl Unread {
     }
 
     /// The reason behind an error of a store.
-    pub(super) fn of_error(error: &StoreError, kind: &Kind) -> Self {
+    pub(super) fn of_error(error: &StoreError, kind: &GroupVersionKind) -> Self {
         // The text of the API server may name users and objects, so it goes no further than this.
         tracing::debug!(%error, %kind, "cannot read objects for rules");
         match error {

@@ -11,7 +11,7 @@ use clearway_graph::Inputs;
 
 use super::collect::BYTES;
 use super::memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
-use crate::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
+use crate::files::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
 
 /// Bytes of an answer of an update service. `OpenShift`'s largest has 0.5 MB.
 pub(super) const ANSWER_BYTES: u64 = 16 << 20;
@@ -124,7 +124,7 @@ impl<R: Read> OpenedArchive<R> {
     }
 
     /// Hands each entry to `visit`.
-    pub(crate) fn walk(self, visit: &mut crate::archive::Visit<'_>) -> Result<(), ArchiveError> {
+    pub(crate) fn walk(self, visit: &mut crate::files::archive::Visit<'_>) -> Result<(), ArchiveError> {
         Ok(walk_unpacked(self.unpacked, self.limits.entries, visit)?)
     }
 

@@ -12,7 +12,7 @@
 use clearway_graph::Inputs;
 
 use super::{DIRECTORIES, SIGNATURES};
-use crate::file_tree::{FileTree, ReadError, Target, printable, resolve};
+use crate::files::file_tree::{FileTree, ReadError, Target, printable, resolve};
 
 /// Files of one revision. OpenShift's graph-data has 1,800.
 pub(crate) const FILES: usize = 200_000;
@@ -165,7 +165,7 @@ fn is_named_like_a_file(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_tree::Node;
+    use crate::files::file_tree::Node;
 
     /// As many risks as are asked for, of one byte each.
     struct Many(usize);

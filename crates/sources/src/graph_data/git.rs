@@ -17,7 +17,7 @@ use clearway_graph::Inputs;
 
 use super::GraphDataError;
 use super::collect::{BYTES, Excess, collect, is_graph_data};
-use crate::file_tree::{FileTree, Node, ReadError, TARGET_BYTES, names_of, printable, split_last};
+use crate::files::file_tree::{FileTree, Node, ReadError, TARGET_BYTES, names_of, printable, split_last};
 use process::{GitFailure, GitProcess, Object, ObjectKind};
 
 /// How long git may take in all.

@@ -9,7 +9,7 @@ use clearway_graph::Inputs;
 
 use super::collect::{self, Excess};
 use super::{ArchiveError, DIRECTORIES, SIGNATURES, name_parts};
-use crate::file_tree::{FileTree, Node, ReadError, join, names_of, printable};
+use crate::files::file_tree::{FileTree, Node, ReadError, join, names_of, printable};
 
 /// What stands at a path of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]

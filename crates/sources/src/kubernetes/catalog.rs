@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use clearway_core::GroupVersionKind;
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
 use serde_json::Value;
 
@@ -11,12 +12,8 @@ use super::ClusterError;
 /// One kind in the version that the cluster prefers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
-    /// The API group, empty for the core group.
-    pub group: String,
-    /// The version.
-    pub version: String,
     /// The kind.
-    pub kind: String,
+    pub kind: GroupVersionKind,
     /// The name in paths, such as `deployments`.
     pub plural: String,
     /// Whether its objects live in namespaces.
@@ -37,22 +34,15 @@ pub struct Catalog {
 }
 
 impl Resource {
-    /// The group and version as they stand in objects.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
-    }
-
     /// The kind that a `CustomResourceDefinition` defines, whether it is served yet or not.
     pub fn defined_by(definition: &Value, version: &str) -> Option<Self> {
         let spec = &definition["spec"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (plural, kind) = (text(&spec["names"]["plural"])?, text(&spec["names"]["kind"])?);
         Some(Resource {
-            group: text(&spec["group"])?,
-            version: version.to_owned(),
             names: vec![plural.clone(), kind.to_lowercase()],
+            kind: GroupVersionKind { group: text(&spec["group"])?, version: version.to_owned(), kind },
             plural,
-            kind,
             namespaced: spec["scope"] == "Namespaced",
             listable: true,
             watchable: true,
@@ -61,19 +51,19 @@ impl Resource {
 
     /// The path of its collection; `namespace` of none or empty means all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
-        let base = if self.group.is_empty() { "/api" } else { "/apis" };
+        let base = if self.kind.group.is_empty() { "/api" } else { "/apis" };
         let scope = match namespace {
             Some(namespace) if self.namespaced && !namespace.is_empty() => format!("/namespaces/{namespace}"),
             _ => String::new(),
         };
-        format!("{base}/{}{scope}/{}", self.api_version(), self.plural)
+        format!("{base}/{}{scope}/{}", self.kind.api_version(), self.plural)
     }
 
     /// The items of a list come without kind and version, which only the list has.
     pub(super) fn stamp(&self, mut object: Value) -> Value {
         if let Some(fields) = object.as_object_mut() {
-            fields.entry("apiVersion").or_insert_with(|| self.api_version().into());
-            fields.entry("kind").or_insert_with(|| self.kind.as_str().into());
+            fields.entry("apiVersion").or_insert_with(|| self.kind.api_version().into());
+            fields.entry("kind").or_insert_with(|| self.kind.kind.as_str().into());
         }
         object
     }
@@ -81,10 +71,10 @@ impl Resource {
     /// For use with the client's own types.
     pub(super) fn api_resource(&self) -> kube::core::ApiResource {
         kube::core::ApiResource {
-            group: self.group.clone(),
-            version: self.version.clone(),
-            api_version: self.api_version(),
-            kind: self.kind.clone(),
+            group: self.kind.group.clone(),
+            version: self.kind.version.clone(),
+            api_version: self.kind.api_version(),
+            kind: self.kind.kind.clone(),
             plural: self.plural.clone(),
         }
     }
@@ -93,7 +83,7 @@ impl Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.plural)?;
-        if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
+        if self.kind.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.kind.group) }
     }
 }
 
@@ -111,7 +101,7 @@ impl Catalog {
                 let Some(served) = version.version else { continue };
                 for resource in version.resources {
                     let known =
-                        |seen: &Resource| seen.group == name && Some(&seen.plural) == resource.resource.as_ref();
+                        |seen: &Resource| seen.kind.group == name && Some(&seen.plural) == resource.resource.as_ref();
                     if !resources.iter().any(known) {
                         resources.extend(read(&name, &served, resource));
                     }
@@ -128,14 +118,15 @@ impl Catalog {
         self.resources
             .iter()
             .find(|resource| {
-                resource.names.iter().any(|known| known == word) && group.is_none_or(|group| resource.group == group)
+                resource.names.iter().any(|known| known == word)
+                    && group.is_none_or(|group| resource.kind.group == group)
             })
             .ok_or_else(|| ClusterError::NoSuchKind { name: name.to_owned(), hint: self.hint(word) })
     }
 
     /// The kind of an object by its group and kind.
     pub fn of(&self, group: &str, kind: &str) -> Option<&Resource> {
-        self.resources.iter().find(|resource| resource.group == group && resource.kind == kind)
+        self.resources.iter().find(|resource| resource.kind.group == group && resource.kind.kind == kind)
     }
 
     /// Groups whose own server did not answer when the kinds were asked for: kinds of theirs may be missing here.
@@ -145,7 +136,7 @@ impl Catalog {
 
     /// Every kind whose objects can be listed, each object once: `events` and `events.events.k8s.io` are the same.
     pub fn listable(&self) -> impl Iterator<Item = &Resource> {
-        let twice = |resource: &Resource| resource.kind == "Event" && resource.group.is_empty();
+        let twice = |resource: &Resource| resource.kind.kind == "Event" && resource.kind.group.is_empty();
         self.resources.iter().filter(move |resource| resource.listable && !twice(resource))
     }
 
@@ -169,9 +160,7 @@ fn read(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Re
     let mut names = vec![plural.clone(), kind.to_lowercase()];
     names.extend(resource.singular_resource.iter().chain(&resource.short_names).map(|name| name.to_lowercase()));
     Some(Resource {
-        group: group.to_owned(),
-        version: version.to_owned(),
-        kind,
+        kind: GroupVersionKind { group: group.to_owned(), version: version.to_owned(), kind },
         namespaced: resource.scope.as_deref() == Some("Namespaced"),
         listable: can("list"),
         watchable: can("watch"),
@@ -218,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(catalog().find(name).unwrap().to_string(), want);
         }
-        assert_eq!(catalog().find("deploy").unwrap().version, "v1");
+        assert_eq!(catalog().find("deploy").unwrap().kind.version, "v1");
     }
 
     #[test]
@@ -240,6 +229,6 @@ mod tests {
     #[test]
     fn what_two_groups_serve_is_listed_once() {
         let catalog = catalog();
-        assert_eq!(catalog.listable().filter(|resource| resource.kind == "Event").count(), 1);
+        assert_eq!(catalog.listable().filter(|resource| resource.kind.kind == "Event").count(), 1);
     }
 }

@@ -12,7 +12,7 @@ use clearway_core::Digest;
 
 use super::OciError;
 use super::release::{Release, Why};
-use crate::confined::read_regular_file;
+use crate::files::confined::read_regular_file;
 use crate::files::write_atomically;
 
 /// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.

@@ -7,8 +7,8 @@ use clearway_release::{Files, MANIFESTS, METADATA, ReleaseLimits, SIGNATURES, di
 
 use super::error::ReleaseError;
 use super::{Fetched, Reference};
-use crate::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled};
-use crate::file_tree::{FileTree as _, Node, ReadError, Target, join, printable, resolve};
+use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled};
+use crate::files::file_tree::{FileTree as _, Node, ReadError, Target, join, printable, resolve};
 
 /// Directories below `release-manifests` that are followed. No manifest is there, but the digest covers them.
 const MAX_DEPTH: usize = 16;

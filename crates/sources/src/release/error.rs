@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clearway_core::Digest;
 use clearway_release::ContentError;
 
-use crate::confined::READS;
+use crate::files::confined::READS;
 use crate::oci::OciError;
 
 /// Why a release cannot be read, or is refused.

@@ -26,8 +26,8 @@ use webpki::RawPublicKeyEntity;
 
 use super::error::ReleaseError;
 use super::{Fetched, Reference, Registries};
-use crate::confined::{ConfinedDirectory, read_regular_file};
-use crate::file_tree::ReadError;
+use crate::files::confined::{ConfinedDirectory, read_regular_file};
+use crate::files::file_tree::ReadError;
 use crate::oci::{self, Attached};
 
 /// What a key may be.

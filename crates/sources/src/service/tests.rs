@@ -41,7 +41,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn asked(url: &str, options: &HttpOptions, known: Option<&Validator>) -> Result<Answer, ServiceError> {
+fn asked(url: &str, options: &HttpOptions, known: Option<&EntityTag>) -> Result<Answer, ServiceError> {
     let service = Service::new(&Address::from(url), options).unwrap();
     run(service.answer("stable-1", &Arch::default(), known))
 }

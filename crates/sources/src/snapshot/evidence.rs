@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use clearway_advice::evidence::{self, ObjectRequest};
-use clearway_core::Timestamp;
+use clearway_advice::evidence::{self, ObjectRequest, is_config_map};
+use clearway_core::{GroupKind, Timestamp};
 
-use super::{GroupKind, ObjectName, Objects, Part, Selection};
+use super::{NameSelector, Objects, Part, Selection};
 use crate::collector::Unread;
 
 /// The objects of a snapshot that was taken at a time; `source` is what it goes by. They are moved: a second copy would
@@ -16,8 +16,7 @@ pub fn object_evidence(
     source: &str,
 ) -> evidence::Objects {
     let mut objects = evidence::Objects::new(taken_at, source);
-    for (key, part) in parts {
-        let kind = key.object_kind();
+    for (kind, part) in parts {
         let found = match part {
             Part::Collected(found) => found,
             Part::NotCollected { why } => {
@@ -33,16 +32,16 @@ pub fn object_evidence(
         let is_whole = found.selection == Selection::default();
         let Selection { namespace, name, labels, only, not_read } = found.selection;
         let named =
-            |name: ObjectName| ObjectRequest { kind: kind.clone(), namespace: name.namespace, name: Some(name.name) };
+            |name: NameSelector| ObjectRequest { kind: kind.clone(), namespace: name.namespace, name: Some(name.name) };
         if !only.is_empty() || !not_read.is_empty() {
             for one in only {
-                let items = found.items.iter().filter(|item| one.names(item)).cloned().collect();
+                let items = found.items.iter().filter(|item| one.selects(item)).cloned().collect();
                 objects.found(named(one), items);
             }
             for one in not_read {
                 objects.fail_request(named(one.name), Unread::of_words(&one.why).failure(&kind));
             }
-        } else if kind.is_config_map() {
+        } else if is_config_map(&kind) {
             // All of them without their data, which is not known to be absent.
         } else if is_whole {
             objects.looked_for(kind);

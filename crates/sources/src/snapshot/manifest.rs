@@ -1,9 +1,9 @@
 //! `snapshot.json`, and the names of the files beside it.
 
-use clearway_core::{Digest, Timestamp};
+use clearway_core::{Digest, GroupKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{ClusterFacts, GroupKind, Omission, SCHEMA, Selection, SnapshotError};
+use super::{ClusterFacts, Omission, SCHEMA, Selection, SnapshotError};
 use crate::prometheus::Window;
 
 /// The file that makes a directory a snapshot.
@@ -61,14 +61,22 @@ pub(super) struct SeriesEntry {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ObjectsEntry {
-    #[serde(flatten)]
-    pub(super) kind: GroupKind,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) group: String,
+    pub(super) kind: String,
     #[serde(flatten)]
     pub(super) entry: Entry,
     #[serde(default)]
     pub(super) selection: Selection,
     #[serde(default, rename = "notServed", skip_serializing_if = "std::ops::Not::not")]
     pub(super) not_served: bool,
+}
+
+impl ObjectsEntry {
+    /// The kind of the objects.
+    pub(super) fn group_kind(&self) -> GroupKind {
+        GroupKind { group: self.group.clone(), kind: self.kind.clone() }
+    }
 }
 
 /// A window; times are in milliseconds.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use clearway_core::{Diagnostic, Limits, Place, Severity};
+use clearway_advice::evidence::is_secret_kind;
+use clearway_core::{Diagnostic, GroupKind, Limits, Place, Severity};
 use clearway_promql::read::{ReadLimits, snapshot as read_series};
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,10 +14,10 @@ use serde_json::value::RawValue;
 
 use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
-use super::{GroupKind, Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
-use crate::archive::{Kind, Spoiled, Then};
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
+use super::{Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
+use crate::files::archive::{Kind, Spoiled, Then};
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
 
 /// Bytes of the names in an archive that are kept.
@@ -202,7 +203,8 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
         });
     }
     for listed in manifest.objects {
-        let (file, kind) = (manifest::file_of(&listed.kind)?, listed.kind);
+        let kind = listed.group_kind();
+        let file = manifest::file_of(&kind)?;
         let part = reader.part(&file, &listed.entry, |bytes, limits| {
             budget.take(bytes)?;
             let items = items(bytes, limits)?;
@@ -301,12 +303,10 @@ fn items(bytes: &[u8], limits: &Limits) -> Result<Vec<Value>, String> {
 
 /// Whether an object is of the kind it stands under, and may be in a snapshot at all.
 fn belongs(item: &Value, kind: &GroupKind) -> Result<(), String> {
-    let group = item["apiVersion"].as_str().map(|version| version.rsplit_once('/').map_or("", |(group, _)| group));
-    let found = item["kind"].as_str();
-    if group != Some(&kind.group) || found != Some(&kind.kind) {
+    if !kind.is_kind_of(item) {
         return Err(format!("it holds an object that is no {kind}"));
     }
-    if kind.object_kind().is_secret() {
+    if is_secret_kind(&kind.kind) {
         return Err("it holds secrets, which are not read".to_owned());
     }
     Ok(())

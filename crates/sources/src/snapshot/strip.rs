@@ -3,7 +3,7 @@
 //! This errs on the side of taking out: a rule that looks at something that is gone is unknown, a password that is
 //! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
-use clearway_advice::evidence::{ObjectKind, REMOVED};
+use clearway_advice::evidence::{REMOVED, is_secret_kind};
 use serde_json::{Map, Value};
 
 use crate::json_size::JsonSize;
@@ -41,11 +41,6 @@ struct Place {
 }
 
 const TOP: Place = Place { texts: 3, in_schema: false };
-
-/// Whether objects of a kind are secrets as a whole and never kept, whatever their group.
-fn is_secret_kind(kind: &str) -> bool {
-    ObjectKind { group: String::new(), kind: kind.to_owned() }.is_secret()
-}
 
 /// The object without what is never kept; nothing if nothing of it is.
 pub fn strip(mut object: Value) -> Option<Value> {

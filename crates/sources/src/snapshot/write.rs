@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use clearway_advice::evidence::is_secret_kind;
 use clearway_core::Digest;
 use clearway_promql::read::write_snapshot as write_series;
 use flate2::Compression;
@@ -38,7 +39,7 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
     let mut left = bytes.saturating_sub(files.values().map(Vec::len).sum());
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;
-        let entry = if kind.object_kind().is_secret() {
+        let entry = if is_secret_kind(&kind.kind) {
             Entry { not_collected: Some(Unread::Unsupported.to_string()), digest: None }
         } else {
             listed(part, |objects| {
@@ -67,7 +68,7 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
         };
         let selection = part.known().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
         let not_served = part.known().is_ok_and(|objects| objects.not_served);
-        objects.push(ObjectsEntry { kind: kind.clone(), entry, selection, not_served });
+        objects.push(ObjectsEntry { group: kind.group.clone(), kind: kind.kind.clone(), entry, selection, not_served });
     }
     let crds = listed(&snapshot.crds, |crds| {
         let mut crds = crds.clone();

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use clearway_advice::evidence::ObjectKind;
 use clearway_advice::reproduce;
-use kube::runtime::events::{EventType, Recorder, Reporter};
+use clearway_core::{Event, EventType, GroupKind, GroupVersionKind, ObjectReference};
+use kube::runtime::events::{EventType as RecordedType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{Apply, Event, Key, Kind, Page, Part, Store, StoreError, StoreEvent, Weight};
+use super::{Apply, Page, Part, Store, StoreError, StoreEvent};
 use crate::kubernetes::{self, Catalog, Cluster, ClusterError, Resource};
 
 /// Pages of a list that are asked for; more objects of one kind than this times 500 are a mistake.
@@ -48,10 +48,10 @@ impl ClusterStore {
     }
 
     /// How a kind is asked for; a kind that is not known is looked for once more.
-    async fn resource(&self, kind: &Kind) -> Result<Resource, StoreError> {
+    async fn resource(&self, kind: &GroupVersionKind) -> Result<Resource, StoreError> {
         let found = |catalog: &Catalog| {
             let mut resource = catalog.of(&kind.group, &kind.kind)?.clone();
-            resource.version.clone_from(&kind.version);
+            resource.kind.version.clone_from(&kind.version);
             Some(resource)
         };
         if let Some(resource) = found(&self.known()) {
@@ -72,7 +72,7 @@ impl ClusterStore {
 
     async fn pages(
         &self,
-        kind: &Kind,
+        kind: &GroupVersionKind,
         resource: &Resource,
         namespace: Option<&str>,
         labels: Option<&str>,
@@ -91,7 +91,7 @@ impl ClusterStore {
     }
 
     async fn place(&self, object: &Value) -> Result<Resource, StoreError> {
-        let key = Key::of(object)?;
+        let key = ObjectReference::of(object)?;
         let resource = self.resource(&key.kind).await?;
         // The path would name another object, or none.
         if resource.namespaced == key.namespace.is_empty() {
@@ -103,7 +103,7 @@ impl ClusterStore {
 }
 
 /// A collection that answers 404 is a kind that is not served (any more), and worth a name.
-fn named(error: ClusterError, kind: &Kind) -> StoreError {
+fn named(error: ClusterError, kind: &GroupVersionKind) -> StoreError {
     match error {
         ClusterError::NoSuchKind { .. } => StoreError::NoSuchKind { kind: kind.clone() },
         other => other.into(),
@@ -111,7 +111,7 @@ fn named(error: ClusterError, kind: &Kind) -> StoreError {
 }
 
 impl Store for ClusterStore {
-    async fn get(&self, key: &Key) -> Result<Option<Value>, StoreError> {
+    async fn get(&self, key: &ObjectReference) -> Result<Option<Value>, StoreError> {
         let resource = self.resource(&key.kind).await?;
         match self.cluster.get(&resource, &key.namespace, &key.name).await {
             Ok(object) => Ok(Some(object)),
@@ -120,12 +120,12 @@ impl Store for ClusterStore {
         }
     }
 
-    async fn list(&self, kind: &Kind, labels: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list(&self, kind: &GroupVersionKind, labels: &str) -> Result<Vec<Value>, StoreError> {
         let resource = self.resource(kind).await?;
         self.pages(kind, &resource, None, (!labels.is_empty()).then_some(labels)).await
     }
 
-    async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list_in(&self, kind: &GroupVersionKind, namespace: &str) -> Result<Vec<Value>, StoreError> {
         let resource = self.resource(kind).await?;
         if !resource.namespaced {
             return Ok(Vec::new());
@@ -133,12 +133,12 @@ impl Store for ClusterStore {
         self.pages(kind, &resource, Some(namespace), None).await
     }
 
-    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
+    async fn page(&self, kind: &GroupVersionKind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
         let resource = self.resource(kind).await?;
         self.cluster.page(&resource, token, objects).await.map_err(|error| named(error, kind))
     }
 
-    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, kind: &GroupKind) -> Option<String> {
         Some(reproduce::kubectl(kind, &self.cluster.connection().kubectl_options()))
     }
 
@@ -146,14 +146,9 @@ impl Store for ClusterStore {
         self.known().stale_groups().clone()
     }
 
-    async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
+    async fn kinds(&self) -> Result<Vec<GroupVersionKind>, StoreError> {
         let catalog = self.learn().await?;
-        let kind = |resource: &Resource| Kind {
-            group: resource.group.clone(),
-            version: resource.version.clone(),
-            kind: resource.kind.clone(),
-        };
-        Ok(catalog.listable().map(kind).collect())
+        Ok(catalog.listable().map(|resource| resource.kind.clone()).collect())
     }
 
     async fn create(&self, object: &Value) -> Result<Value, StoreError> {
@@ -164,7 +159,7 @@ impl Store for ClusterStore {
         Ok(self.cluster.apply(&self.place(object).await?, object, how).await?)
     }
 
-    async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
+    async fn patch(&self, key: &ObjectReference, part: Part, patch: &Value) -> Result<Value, StoreError> {
         let resource = self.resource(&key.kind).await?;
         Ok(self.cluster.patch(&resource, (&key.namespace, &key.name), part, patch).await?)
     }
@@ -173,7 +168,7 @@ impl Store for ClusterStore {
         Ok(self.cluster.replace(&self.place(object).await?, Part::Status, object).await?)
     }
 
-    async fn delete(&self, key: &Key, uid: &str) -> Result<(), StoreError> {
+    async fn delete(&self, key: &ObjectReference, uid: &str) -> Result<(), StoreError> {
         let resource = self.resource(&key.kind).await?;
         match self.cluster.delete(&resource, (&key.namespace, &key.name), uid).await {
             Ok(()) | Err(ClusterError::NotFound { .. }) => Ok(()),
@@ -181,7 +176,11 @@ impl Store for ClusterStore {
         }
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
+    async fn follow(
+        &self,
+        kind: &GroupVersionKind,
+        names: BTreeSet<String>,
+    ) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         let mut seen = self.cluster.follow_for(&self.resource(kind).await?, "", names, self.silence);
         let (report, handed) = mpsc::channel(64);
         tokio::spawn(async move {
@@ -211,9 +210,9 @@ impl Store for ClusterStore {
             ..kubernetes::ObjectReference::default()
         };
         let event = kube::runtime::events::Event {
-            type_: match event.weight {
-                Weight::Normal => EventType::Normal,
-                Weight::Warning => EventType::Warning,
+            type_: match event.type_ {
+                EventType::Normal => RecordedType::Normal,
+                EventType::Warning => RecordedType::Warning,
             },
             reason: event.reason.clone(),
             note: Some(shortened(&event.message)),

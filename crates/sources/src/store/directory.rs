@@ -24,17 +24,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clearway_advice::evidence::ObjectKind;
 use clearway_advice::reproduce;
-use clearway_core::{Diagnostic, Digest, Place, Severity};
+use clearway_core::{Diagnostic, Digest, Event, GroupKind, GroupVersionKind, ObjectReference, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot, text};
-use super::{Apply, Event, Key, Kind, Page, Part, Store, StoreError, StoreEvent, Weight, merge};
+use super::{Apply, Page, Part, Store, StoreError, StoreEvent, merge};
 use crate::clock;
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::ReadError;
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::ReadError;
 
 /// How often objects that are followed are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -90,19 +89,19 @@ impl StateDirectory {
     }
 
     /// The objects of a kind that can be read, and why others cannot.
-    pub fn readable(&self, kind: &Kind) -> Result<(Vec<Value>, Vec<StoreError>), StoreError> {
+    pub fn readable(&self, kind: &GroupVersionKind) -> Result<(Vec<Value>, Vec<StoreError>), StoreError> {
         let Listed { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
         Ok((objects, unreadable.iter().map(Unreadable::error).collect()))
     }
 
-    fn read(&self, key: &Key) -> Result<Option<Value>, StoreError> {
+    fn read(&self, key: &ObjectReference) -> Result<Option<Value>, StoreError> {
         ObjectFiles::open(&self.root)?.read(OBJECTS, key)
     }
 
     /// Changes one object behind the lock: `change` gets it as it is, and says what it is to be.
     fn change(
         &self,
-        key: &Key,
+        key: &ObjectReference,
         keep: bool,
         change: impl FnOnce(Option<Value>, &mut ObjectFiles) -> Result<Value, StoreError>,
     ) -> Result<Value, StoreError> {
@@ -162,14 +161,14 @@ impl StateDirectory {
     }
 
     /// The objects of a kind.
-    fn of_kind(&self, kind: &Kind) -> Result<Vec<Value>, StoreError> {
+    fn of_kind(&self, kind: &GroupVersionKind) -> Result<Vec<Value>, StoreError> {
         complete(kind, ObjectFiles::open(&self.root)?.list(kind)?)
     }
 }
 
 /// The objects of a list. One that cannot be read fails the whole: what a list lacks is taken for something that does not
 /// exist.
-fn complete(kind: &Kind, listed: Listed) -> Result<Vec<Value>, StoreError> {
+fn complete(kind: &GroupVersionKind, listed: Listed) -> Result<Vec<Value>, StoreError> {
     let Listed { objects, unreadable } = listed;
     if unreadable.is_empty() {
         return Ok(objects);
@@ -184,15 +183,15 @@ fn complete(kind: &Kind, listed: Listed) -> Result<Vec<Value>, StoreError> {
 }
 
 impl Store for StateDirectory {
-    fn show_command(&self, kind: &ObjectKind) -> Option<String> {
+    fn show_command(&self, kind: &GroupKind) -> Option<String> {
         Some(reproduce::object_files(kind, &self.root.join(OBJECTS).display().to_string()))
     }
 
-    async fn get(&self, key: &Key) -> Result<Option<Value>, StoreError> {
+    async fn get(&self, key: &ObjectReference) -> Result<Option<Value>, StoreError> {
         self.read(key)
     }
 
-    async fn list(&self, kind: &Kind, labels: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list(&self, kind: &GroupVersionKind, labels: &str) -> Result<Vec<Value>, StoreError> {
         let wanted = selector(labels)?;
         let mut objects = self.of_kind(kind)?;
         objects.retain(|object| {
@@ -202,23 +201,23 @@ impl Store for StateDirectory {
         Ok(objects)
     }
 
-    async fn list_in(&self, kind: &Kind, namespace: &str) -> Result<Vec<Value>, StoreError> {
+    async fn list_in(&self, kind: &GroupVersionKind, namespace: &str) -> Result<Vec<Value>, StoreError> {
         let mut objects = self.of_kind(kind)?;
         objects.retain(|object| object["metadata"]["namespace"] == namespace);
         Ok(objects)
     }
 
-    async fn page(&self, kind: &Kind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
+    async fn page(&self, kind: &GroupVersionKind, token: Option<&str>, objects: u32) -> Result<Page, StoreError> {
         let (listed, next) = ObjectFiles::open(&self.root)?.page(kind, token, objects)?;
         Ok(Page { items: complete(kind, listed)?, next })
     }
 
-    async fn kinds(&self) -> Result<Vec<Kind>, StoreError> {
+    async fn kinds(&self) -> Result<Vec<GroupVersionKind>, StoreError> {
         ObjectFiles::open(&self.root)?.kinds()
     }
 
     async fn create(&self, object: &Value) -> Result<Value, StoreError> {
-        let key = Key::of(object)?;
+        let key = ObjectReference::of(object)?;
         self.change(&key, true, |before, _| match before {
             None => Ok(object.clone()),
             Some(_) => Err(StoreError::Conflict { why: format!("{key} is there already") }),
@@ -226,7 +225,7 @@ impl Store for StateDirectory {
     }
 
     async fn apply(&self, object: &Value, how: &Apply<'_>) -> Result<Value, StoreError> {
-        let key = Key::of(object)?;
+        let key = ObjectReference::of(object)?;
         let area = applied_by(how.manager)?;
         let applied = self.change(&key, !how.dry_run, |before, files| {
             let mut after = before.unwrap_or_else(|| json!({}));
@@ -247,7 +246,7 @@ impl Store for StateDirectory {
         Ok(applied)
     }
 
-    async fn patch(&self, key: &Key, part: Part, patch: &Value) -> Result<Value, StoreError> {
+    async fn patch(&self, key: &ObjectReference, part: Part, patch: &Value) -> Result<Value, StoreError> {
         self.change(key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             let expected = &patch["metadata"]["resourceVersion"];
@@ -264,7 +263,7 @@ impl Store for StateDirectory {
     }
 
     async fn replace_status(&self, object: &Value) -> Result<Value, StoreError> {
-        let key = Key::of(object)?;
+        let key = ObjectReference::of(object)?;
         self.change(&key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             if after["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
@@ -275,7 +274,7 @@ impl Store for StateDirectory {
         })
     }
 
-    async fn delete(&self, key: &Key, uid: &str) -> Result<(), StoreError> {
+    async fn delete(&self, key: &ObjectReference, uid: &str) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut files = ObjectFiles::open(&self.root)?;
         let Some(object) = files.read(OBJECTS, key)? else { return Ok(()) };
@@ -289,7 +288,11 @@ impl Store for StateDirectory {
         Ok(())
     }
 
-    async fn follow(&self, kind: &Kind, names: BTreeSet<String>) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
+    async fn follow(
+        &self,
+        kind: &GroupVersionKind,
+        names: BTreeSet<String>,
+    ) -> Result<mpsc::Receiver<StoreEvent>, StoreError> {
         let (report, seen) = mpsc::channel(64);
         let (state, kind) = (self.clone(), kind.clone());
         tokio::spawn(async move {
@@ -330,13 +333,9 @@ impl Store for StateDirectory {
     }
 
     async fn tell(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
-        let weight = match event.weight {
-            Weight::Normal => "Normal",
-            Weight::Warning => "Warning",
-        };
         let line = json!({
-            "time": clock::now().to_string(), "object": Key::of(about)?.to_string(),
-            "type": weight, "reason": event.reason, "message": event.message,
+            "time": clock::now().to_string(), "object": ObjectReference::of(about)?.to_string(),
+            "type": event.type_.as_str(), "reason": event.reason, "message": event.message,
         });
         let _lock = self.lock()?;
         let path = self.root.join("events.log");
@@ -387,7 +386,7 @@ fn changes(
 }
 
 /// Gives a changed object what an API server would: a version, and to a new one a uid and a time.
-fn stamp(object: &mut Value, before: Option<&Value>, key: &Key, revision: u64) {
+fn stamp(object: &mut Value, before: Option<&Value>, key: &ObjectReference, revision: u64) {
     let substance = |object: &Value| {
         let mut object = object.clone();
         for apart in ["metadata", "status"] {
@@ -408,7 +407,7 @@ fn stamp(object: &mut Value, before: Option<&Value>, key: &Key, revision: u64) {
 }
 
 /// In the form of a version 4 UUID; no two objects of a directory have the same revision.
-fn uid(key: &Key, revision: u64) -> String {
+fn uid(key: &ObjectReference, revision: u64) -> String {
     let hash = Digest::sha256(format!("{key}\n{revision}").as_bytes());
     let part = |from: usize, to: usize| hash.hex().get(from..to).unwrap_or_default();
     format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))

@@ -6,11 +6,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clearway_core::{GroupVersionKind, ObjectReference};
 use serde_json::Value;
 
-use super::{Key, Kind, StoreError};
-use crate::confined::ConfinedDirectory;
-use crate::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
+use super::StoreError;
+use crate::files::confined::ConfinedDirectory;
+use crate::files::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
 use crate::json_size::JsonSize;
 use crate::kubernetes::PAGE_MEMORY;
 
@@ -62,7 +63,7 @@ impl ObjectFiles {
     }
 
     /// The object with a key in one of the directories of objects, if there is one.
-    pub(super) fn read(&mut self, area: &str, key: &Key) -> Result<Option<Value>, StoreError> {
+    pub(super) fn read(&mut self, area: &str, key: &ObjectReference) -> Result<Option<Value>, StoreError> {
         let path = path(area, key)?;
         let content = match self.directory.content(path.as_bytes(), OBJECT_BYTES as u64) {
             Ok(None) => return Ok(None),
@@ -73,7 +74,7 @@ impl ObjectFiles {
     }
 
     /// Puts the text of an object into its file, which holds the old one or the new one at any moment.
-    pub(super) fn write(&mut self, area: &str, key: &Key, text: &str) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, area: &str, key: &ObjectReference, text: &str) -> Result<(), StoreError> {
         let path = path(area, key)?;
         let place = self.place(&path)?;
         let failed = |error: io::Error| cannot("write", &self.root.join(&path), &error);
@@ -81,14 +82,14 @@ impl ObjectFiles {
     }
 
     /// Removes the file of an object, if it is there.
-    pub(super) fn remove(&mut self, area: &str, key: &Key) -> Result<(), StoreError> {
+    pub(super) fn remove(&mut self, area: &str, key: &ObjectReference) -> Result<(), StoreError> {
         let path = path(area, key)?;
         let place = self.place(&path)?;
         self.directory.remove_file(&place).map_err(|error| cannot("remove", &self.root.join(&path), &error))
     }
 
     /// All objects of a kind, by namespace and name.
-    pub(super) fn list(&mut self, kind: &Kind) -> Result<Listed, StoreError> {
+    pub(super) fn list(&mut self, kind: &GroupVersionKind) -> Result<Listed, StoreError> {
         let mut listed = Listed::default();
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         for namespace in self.directories(&directory, &mut listed.unreadable)? {
@@ -104,7 +105,7 @@ impl ObjectFiles {
     /// the token of the next page, if there is one.
     pub(super) fn page(
         &mut self,
-        kind: &Kind,
+        kind: &GroupVersionKind,
         token: Option<&str>,
         objects: u32,
     ) -> Result<(Listed, Option<String>), StoreError> {
@@ -130,10 +131,10 @@ impl ObjectFiles {
         Ok((listed, None))
     }
 
-    fn list_one(&mut self, kind: &Kind, namespace: &str, name: &str, found: &Target, listed: &mut Listed) {
+    fn list_one(&mut self, kind: &GroupVersionKind, namespace: &str, name: &str, found: &Target, listed: &mut Listed) {
         let Some(stem) = name.strip_suffix(".yaml") else { return };
         let place = if namespace == "_" { String::new() } else { namespace.to_owned() };
-        let key = Key { kind: kind.clone(), namespace: place, name: stem.to_owned() };
+        let key = ObjectReference { kind: kind.clone(), namespace: place, name: stem.to_owned() };
         let object = match found {
             Target::Missing => return,
             Target::Directory(_) => Err("it is a directory, not a file".to_owned()),
@@ -155,18 +156,18 @@ impl ObjectFiles {
     }
 
     /// Every kind that has a directory with something in it, also if none of that can be read.
-    pub(super) fn kinds(&mut self) -> Result<Vec<Kind>, StoreError> {
+    pub(super) fn kinds(&mut self) -> Result<Vec<GroupVersionKind>, StoreError> {
         let mut kinds = Vec::new();
         let mut odd_groups = Vec::new();
         for directory in self.directories(OBJECTS, &mut odd_groups)? {
             let group = if directory == "core" { String::new() } else { directory.clone() };
             let mut odd_kinds = Vec::new();
             for kind in self.directories(&format!("{OBJECTS}/{directory}"), &mut odd_kinds)? {
-                let kind = Kind { group: group.clone(), version: String::new(), kind };
-                kinds.extend(self.version_of(&kind)?.map(|version| Kind { version, ..kind }));
+                let kind = GroupVersionKind { group: group.clone(), version: String::new(), kind };
+                kinds.extend(self.version_of(&kind)?.map(|version| GroupVersionKind { version, ..kind }));
             }
             // A list of such a kind fails, as it should.
-            kinds.extend(odd_kinds.into_iter().map(|odd| Kind {
+            kinds.extend(odd_kinds.into_iter().map(|odd| GroupVersionKind {
                 group: group.clone(),
                 version: String::new(),
                 kind: odd.name,
@@ -180,7 +181,7 @@ impl ObjectFiles {
     }
 
     /// The version of the first object of a kind that can be read; empty if there are files and none can.
-    fn version_of(&mut self, kind: &Kind) -> Result<Option<String>, StoreError> {
+    fn version_of(&mut self, kind: &GroupVersionKind) -> Result<Option<String>, StoreError> {
         let mut odd = Vec::new();
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         let mut is_there = false;
@@ -193,7 +194,7 @@ impl ObjectFiles {
                 let Target::File(file) = found else { continue };
                 let content = self.directory.read(&file, OBJECT_BYTES as u64).ok();
                 let object = content.and_then(|content| parse(&content).ok());
-                if let Some(key) = object.and_then(|object| Key::of(&object).ok()) {
+                if let Some(key) = object.and_then(|object| ObjectReference::of(&object).ok()) {
                     return Ok(Some(key.kind.version));
                 }
             }
@@ -207,7 +208,7 @@ impl ObjectFiles {
         for group in self.directories(OBJECTS, &mut unreadable)? {
             for kind in self.directories(&format!("{OBJECTS}/{group}"), &mut unreadable)? {
                 let group = if group == "core" { String::new() } else { group.clone() };
-                unreadable.extend(self.list(&Kind { group, version: String::new(), kind })?.unreadable);
+                unreadable.extend(self.list(&GroupVersionKind { group, version: String::new(), kind })?.unreadable);
             }
         }
         Ok(unreadable)
@@ -284,8 +285,8 @@ impl ObjectFiles {
 }
 
 /// Where an object is, below the root.
-fn path(area: &str, key: &Key) -> Result<String, StoreError> {
-    let Key { kind, namespace, name } = key;
+fn path(area: &str, key: &ObjectReference) -> Result<String, StoreError> {
+    let ObjectReference { kind, namespace, name } = key;
     let namespace = if namespace.is_empty() { "_" } else { namespace };
     for part in [group(kind), &kind.kind, namespace, name] {
         // Names of other places, such as `..`, are not names of objects.
@@ -297,12 +298,12 @@ fn path(area: &str, key: &Key) -> Result<String, StoreError> {
     Ok(format!("{area}/{}/{}/{namespace}/{name}.yaml", group(kind), kind.kind))
 }
 
-fn group(kind: &Kind) -> &str {
+fn group(kind: &GroupVersionKind) -> &str {
     if kind.group.is_empty() { "core" } else { &kind.group }
 }
 
 /// An object as the text of its file. One that is too large or too deep to be read again is refused.
-pub(super) fn text(key: &Key, object: &Value) -> Result<String, StoreError> {
+pub(super) fn text(key: &ObjectReference, object: &Value) -> Result<String, StoreError> {
     let refused = |why: &str| StoreError::Refused { why: format!("{key} cannot be stored as YAML: {why}") };
     // Whoever writes goes down level by level, and does not count.
     if is_deeper(object, DEPTH) {
@@ -355,10 +356,9 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
 }
 
 /// The object in the version of the key, if it is the one that its path says. Nothing is converted.
-fn belongs(mut object: Value, key: &Key) -> Result<Value, String> {
-    let found = Key::of(&object).map_err(|error| error.to_string())?;
-    let same = found.kind.group == key.kind.group && found.kind.kind == key.kind.kind;
-    if !same || found.namespace != key.namespace || found.name != key.name {
+fn belongs(mut object: Value, key: &ObjectReference) -> Result<Value, String> {
+    let found = ObjectReference::of(&object).map_err(|error| error.to_string())?;
+    if found.id() != key.id() {
         return Err(format!("it holds {} {found}, and by its path it would be {} {key}", found.kind, key.kind));
     }
     if let (Some(fields), false) = (object.as_object_mut(), key.kind.version.is_empty()) {
@@ -408,7 +408,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_as_the_same(value in value()) {
             let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": value});
-            let key = Key::of(&object).unwrap();
+            let key = ObjectReference::of(&object).unwrap();
             let text = text(&key, &object).unwrap();
             prop_assert_eq!(parse(text.as_bytes()).unwrap(), object);
         }

@@ -1,8 +1,9 @@
 //! Objects that are larger together than one answer that is read.
 
-use clearway_advice::evidence::{ObjectKind, ObjectRequest};
+use clearway_advice::evidence::ObjectRequest;
+use clearway_core::{GroupKind, GroupVersionKind};
 use clearway_sources::collector::{ObjectLimits, object_answers, snapshot_objects};
-use clearway_sources::store::{Kind, Store as _, StoreError};
+use clearway_sources::store::{Store as _, StoreError};
 use clearway_testbed::{ClusterOptions, own_cluster};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ async fn large_objects_are_read_in_small_pages() {
     for name in 0..50 {
         store.create(&large(name, &"x".repeat(200 << 10).into())).await.unwrap();
     }
-    let kind = Kind::new("apps/v1", "ControllerRevision");
+    let kind = GroupVersionKind::new("apps/v1", "ControllerRevision");
     let refused = store.page(&kind, None, 50).await.unwrap_err();
     assert!(matches!(refused, StoreError::AnswerTooLarge { .. }), "{refused}");
     assert_eq!(store.page(&kind, None, 25).await.unwrap().items.len(), 25);
@@ -37,7 +38,11 @@ async fn large_objects_are_read_in_small_pages() {
     let clearway_advice::evidence::Record::Answered(answer) = live.values().next().unwrap() else { panic!("{live:?}") };
     assert_eq!(answer.value.matches, 50, "each once");
 
-    let request = ObjectRequest { kind: ObjectKind::new("apps/v1", "ControllerRevision"), namespace: None, name: None };
+    let request = ObjectRequest {
+        kind: GroupKind::from_api_version("apps/v1", "ControllerRevision"),
+        namespace: None,
+        name: None,
+    };
     let parts = snapshot_objects(&store, &[&request], &ObjectLimits::default()).await;
     assert_eq!(parts.values().next().unwrap().known().unwrap().items.len(), 50);
 

@@ -5,13 +5,13 @@ mod some_objects;
 
 use std::collections::BTreeMap;
 
-use clearway_advice::evidence::{ObjectAnswer, ObjectKind, ObjectRequest, Record, Reply};
+use clearway_advice::evidence::{ObjectAnswer, ObjectRequest, Record, Reply};
 use clearway_advice::{Plan, Settings};
-use clearway_core::{Limits, Version};
+use clearway_core::{GroupKind, Limits, Version};
 use clearway_graph::wire;
 use clearway_sources::collector::{ObjectLimits, object_answers, snapshot_objects};
 use clearway_sources::kubernetes::{Cluster, Connection};
-use clearway_sources::snapshot::{GroupKind, Objects, Part, Snapshot, assemble, crds, object_evidence, to_files};
+use clearway_sources::snapshot::{Objects, Part, Snapshot, assemble, crds, object_evidence, to_files};
 use clearway_sources::store::{ClusterStore, Store as _};
 use clearway_testbed::{ClusterOptions, own_cluster, wait_until};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn connect(kubeconfig: &std::path::Path) -> ClusterStore {
 
 fn request(kind: &str, namespace: Option<&str>, name: Option<&str>) -> ObjectRequest {
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    ObjectRequest { kind: ObjectKind::new("v1", kind), namespace: owned(namespace), name: owned(name) }
+    ObjectRequest { kind: GroupKind::from_api_version("v1", kind), namespace: owned(namespace), name: owned(name) }
 }
 
 /// The names of the objects that were read of the one kind that was asked for, or why there are none.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clearway_advice::evidence::{ObjectAnswer, Record};
+use clearway_core::GroupVersionKind;
 use clearway_sources::collector::{ObjectLimits, object_answers, snapshot_objects};
 use clearway_sources::snapshot::{object_evidence, to_files};
-use clearway_sources::store::{Kind, StateDirectory, Store as _};
+use clearway_sources::store::{StateDirectory, Store as _};
 use serde_json::{Value, json};
 
 use crate::plan;
@@ -89,7 +90,7 @@ async fn a_directory_is_read_page_by_page() {
     for (namespace, name) in [("a", "x"), ("a", "y"), ("b", "a"), ("c", "m"), ("c", "n")] {
         store.create(&object("Pod", namespace, name)).await.unwrap();
     }
-    let kind = Kind::new("v1", "Pod");
+    let kind = GroupVersionKind::new("v1", "Pod");
     for size in 1..7 {
         let (mut seen, mut token) = (Vec::new(), None::<String>);
         loop {

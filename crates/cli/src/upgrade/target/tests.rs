@@ -1,7 +1,7 @@
 //! Which target comes of which object and command line: one row each.
 
 use clearway_conditions::Conditions;
-use clearway_operator::api::{ConditionalUpdate, Release, UpdateHistory};
+use clearway_update::api::{ConditionalUpdate, Release, UpdateHistory};
 use serde_json::json;
 
 use super::*;

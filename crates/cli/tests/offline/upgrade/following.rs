@@ -6,8 +6,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use clearway_operator::api::{Kind as Versions, SINGLETON};
-use clearway_sources::store::{Key, Kind, Part, StateDirectory, Store as _};
+use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_sources::store::{Part, StateDirectory, Store as _};
+use clearway_update::api::{Kind as Versions, SINGLETON};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -60,8 +61,8 @@ fn report(state: &State, change: impl FnOnce(&mut Value)) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let store = StateDirectory::open(&state.place.path().join("state")).unwrap();
-        let kind = Kind::new(Versions::ClusterVersion.api_version(), Versions::ClusterVersion.as_str());
-        let mut object = store.get(&Key::cluster_wide(kind, SINGLETON)).await.unwrap().unwrap();
+        let kind = GroupVersionKind::new(Versions::ClusterVersion.api_version(), Versions::ClusterVersion.as_str());
+        let mut object = store.get(&ObjectReference::cluster_scoped(kind, SINGLETON)).await.unwrap().unwrap();
         object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
         change(&mut object);
         store.replace_status(&object).await.unwrap();
@@ -72,8 +73,8 @@ fn ask(state: &State, spec: &Value) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let store = StateDirectory::open(&state.place.path().join("state")).unwrap();
-        let kind = Kind::new(Versions::ClusterVersion.api_version(), Versions::ClusterVersion.as_str());
-        let key = Key::cluster_wide(kind, SINGLETON);
+        let kind = GroupVersionKind::new(Versions::ClusterVersion.api_version(), Versions::ClusterVersion.as_str());
+        let key = ObjectReference::cluster_scoped(kind, SINGLETON);
         store.patch(&key, Part::Main, &json!({"spec": spec})).await.unwrap();
     });
 }

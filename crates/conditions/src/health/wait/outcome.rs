@@ -1,10 +1,10 @@
 //! How a wait ended, and what was known of each object by then.
 
+use clearway_core::ObjectId;
 use serde::Serialize;
 
 use super::Clock;
 use crate::health::verdict::Verdict;
-use crate::object::ObjectId;
 
 /// How a wait ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use clearway_core::{Timestamp, humanize};
+use clearway_core::{ObjectId, Timestamp, humanize};
 use serde::Serialize;
 
 use super::Wait;
 use super::target::Standing;
 use crate::health::verdict::{State, Verdict};
-use crate::object::ObjectId;
 
 /// How many groups are told of.
 const GROUPS: usize = 3;

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use clearway_core::Timestamp;
+use clearway_core::{ObjectId, Timestamp};
 
 use super::{Clocks, ObjectReport, Observation};
 use crate::health::verdict::{Basis, State, Verdict};
-use crate::object::ObjectId;
 
 /// What is known of a target.
 #[derive(Debug, Clone, Default)]

@@ -6,9 +6,9 @@ use clearway_core::Severity;
 use clearway_yaml::{Node, Value};
 
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
+use crate::lint::conventions::pattern;
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::pattern;
+use crate::lint::view::condition::Condition;
 
 /// Up to here comparing each with each is cheaper than a set.
 const SHORT: usize = 16;

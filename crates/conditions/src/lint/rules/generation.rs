@@ -5,9 +5,10 @@ use clearway_yaml::Node;
 
 use crate::Status;
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::{rules::summary, walk::Site};
+use crate::lint::rules::summary;
+use crate::lint::view::condition::Condition;
+use crate::lint::view::walk::Site;
 
 /// SC007 and SC008 for one condition.
 pub(crate) fn condition(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {

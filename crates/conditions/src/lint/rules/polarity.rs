@@ -4,9 +4,9 @@ use clearway_core::Severity;
 
 use crate::Status;
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
+use crate::lint::conventions::{pattern, table};
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::{pattern, table};
+use crate::lint::view::condition::Condition;
 
 /// SC014: what is only reported while True is not there otherwise.
 pub(crate) fn lingering(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {

@@ -5,10 +5,10 @@ use clearway_yaml::Node;
 
 use crate::Presence;
 use crate::lint::Profile;
+use crate::lint::conventions::table;
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::path::Path;
-use crate::lint::table;
-use crate::lint::walk::Site;
+use crate::lint::view::path::Path;
+use crate::lint::view::walk::Site;
 
 /// SC013 for a list that is there.
 pub(crate) fn complete(list: &List<'_, '_>, out: &mut Out<'_, '_>) {

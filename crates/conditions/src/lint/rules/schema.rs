@@ -5,7 +5,7 @@ use clearway_yaml::Node;
 
 use crate::lint::Profile;
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::path::Path;
+use crate::lint::view::path::Path;
 
 /// Gateway API's CRDs admit so many conditions in one list (GW21).
 const GATEWAY_LONGEST: usize = 8;

@@ -4,10 +4,10 @@ use clearway_core::Severity;
 
 use crate::Status;
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
+use crate::lint::conventions::pattern;
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::pattern;
-use crate::lint::walk::Site;
+use crate::lint::view::condition::Condition;
+use crate::lint::view::walk::Site;
 
 /// The summary of a list, where the convention has one.
 pub(crate) fn of<'l, 'a>(profile: Profile, list: &'l List<'a, '_>) -> Option<&'l Condition<'a>> {

@@ -5,8 +5,8 @@ use clearway_yaml::{Node, Value};
 
 use crate::Status;
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
 use crate::lint::out::{Finding, List, Out};
+use crate::lint::view::condition::Condition;
 
 /// The zero time of Go, which is written when nobody set one.
 const ZERO: i64 = -62_135_596_800;

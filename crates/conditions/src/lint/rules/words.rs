@@ -4,9 +4,9 @@ use clearway_core::Severity;
 use clearway_yaml::{Node, Value};
 
 use crate::lint::Profile;
-use crate::lint::condition::Condition;
+use crate::lint::conventions::{pattern, table};
 use crate::lint::out::{Finding, List, Out};
-use crate::lint::{pattern, table};
+use crate::lint::view::condition::Condition;
 use crate::{ConditionSeverity, Status};
 
 const LONGEST_REASON: usize = 1_024;

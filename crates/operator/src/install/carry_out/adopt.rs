@@ -6,7 +6,7 @@ use clearway_sources::kubernetes::{ClusterError, Part, Resource};
 use serde_json::{Value, json};
 
 use super::{Action, Done, InstallError, Options, Place, done};
-use crate::api::{Kind, Release, SINGLETON, Spec, Status, UpdateHistory, UpdateState, VersionObject};
+use clearway_update::api::{Kind, Release, SINGLETON, Spec, Status, UpdateHistory, UpdateState, VersionObject};
 
 /// What a cluster is adopted with.
 #[derive(Debug, Clone)]

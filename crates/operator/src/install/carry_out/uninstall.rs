@@ -25,8 +25,8 @@ pub async fn uninstall(
     for object in
         manifests.superfluous.iter().rev().chain(manifests.monitoring.iter().rev()).chain(manifests.always().rev())
     {
-        let (group, kind) = group_kind(object);
-        if place.catalog.of(group, kind).is_some() {
+        let kind = group_kind(object);
+        if place.catalog.of(&kind.group, &kind.kind).is_some() {
             log.push(remove(place, object, removal).await?);
         }
     }

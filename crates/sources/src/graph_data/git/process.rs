@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::file_tree::printable;
+use crate::files::file_tree::printable;
 
 /// Bytes of what git complains about that are kept.
 const COMPLAINTS: u64 = 4096;

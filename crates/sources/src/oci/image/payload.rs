@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clearway_core::{Arch, Digest};
 
-use crate::file_tree::printable;
+use crate::files::file_tree::printable;
 use crate::graph_data::Stored;
 use crate::oci::access::registry::Registry;
 use crate::oci::archive::Spoiled;

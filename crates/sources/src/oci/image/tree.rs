@@ -6,7 +6,7 @@ use std::io::Read;
 use clearway_core::Digest;
 use clearway_graph::Inputs;
 
-use crate::file_tree::{join, split_last};
+use crate::files::file_tree::{join, split_last};
 use crate::graph_data::{ArchiveError, Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
 use crate::oci::archive::{self, Kind, Spoiled, Then};
 

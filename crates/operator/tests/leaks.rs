@@ -1,0 +1,201 @@
+//! Rules of strangers read objects of the cluster, and nothing that the operator writes repeats what they read.
+//!
+//! A marker stands in every field of objects of many kinds. Whatever rules ask about them, the marker is in no status,
+//! event, metric or cached state. Names, namespaces and the types, statuses and reasons of conditions may be shown, so
+//! they carry no marker.
+
+use clearway_core::Timestamp;
+use clearway_operator::driver::ObjectReport;
+use clearway_operator::metrics;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+#[path = "../../update/tests/reconciler/world.rs"]
+#[expect(dead_code, reason = "it is the world of all tests of the reconciler")]
+mod world;
+
+use world::{World, graph};
+
+const TEXT: &str = "MARKER";
+const NUMBER: i64 = 735_192_648;
+
+/// Objects of kinds that rules ask about, with the fields that each usually has.
+fn kinds() -> Vec<Value> {
+    let pod_spec = json!({
+        "nodeName": "n", "serviceAccountName": "s", "imagePullSecrets": [{"name": "p"}],
+        "containers": [{
+            "name": "c", "image": "i", "command": ["a"], "args": ["--password=x", "--token", "x"],
+            "env": [{"name": "MODE", "value": "v"}, {"name": "F", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}],
+            "resources": {"limits": {"memory": "1Gi"}}, "ports": [{"containerPort": 8080}],
+        }],
+        "volumes": [{"name": "v", "secret": {"secretName": "s"}}],
+    });
+    let status = json!({
+        "observedGeneration": 2, "replicas": 3, "hostIP": "10.0.0.1",
+        "conditions": [
+            {"type": "Ready", "status": "True", "reason": "Fine", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+            {"type": "Degraded", "status": "Unknown", "reason": "Odd", "message": "m"},
+        ],
+    });
+    let object = |api: &str, kind: &str, more: Value| {
+        let mut object = json!({
+            "apiVersion": api, "kind": kind, "status": status,
+            "metadata": {
+                "name": "web", "namespace": "shop", "uid": "u", "generation": 2, "labels": {"app": "a"},
+                "annotations": {"note": "n"}, "finalizers": ["f"], "ownerReferences": [{"name": "o", "uid": "u"}],
+            },
+        });
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    };
+    vec![
+        object("v1", "Pod", json!({"spec": pod_spec})),
+        object("v1", "Node", json!({"spec": {"providerID": "p", "taints": [{"key": "k", "value": "v"}]}})),
+        object("v1", "ConfigMap", json!({"data": {"a": "b", "c.json": "{\"d\": 1}"}, "binaryData": {"e": "Zg=="}})),
+        object("v1", "Service", json!({"spec": {"clusterIP": "10.0.0.2", "ports": [{"port": 80}]}})),
+        object("apps/v1", "Deployment", json!({"spec": {"replicas": 3, "template": {"spec": pod_spec}}})),
+        object("config.openshift.io/v1", "ClusterOperator", json!({"spec": {}})),
+        object(
+            "example.com/v1",
+            "Widget",
+            json!({"spec": {"deep": [[{"a": [1.5, true, null, "x"]}]]}, "data": {"a": 1}}),
+        ),
+    ]
+}
+
+/// The same object with a marker in every text and number, and in names of labels, annotations and data.
+fn marked(value: &Value, path: &str) -> Value {
+    match value {
+        Value::String(_) if shown(path) => value.clone(),
+        Value::String(text) => Value::String(format!("{TEXT}-{text}")),
+        Value::Number(number) if number.is_f64() => json!(735_192_648.5),
+        Value::Number(_) if path.ends_with("eneration") => value.clone(),
+        Value::Number(_) => json!(NUMBER),
+        Value::Array(items) => items.iter().map(|item| marked(item, &format!("{path}[]"))).collect(),
+        Value::Object(fields) => {
+            let open = [".labels", ".annotations", ".data", ".binaryData"].iter().any(|end| path.ends_with(end));
+            let field = |(key, value): (&String, &Value)| {
+                let name = if open { format!("{key}-{TEXT}") } else { key.clone() };
+                (name, marked(value, &format!("{path}.{key}")))
+            };
+            Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+/// What a proof may show.
+fn shown(path: &str) -> bool {
+    let condition = path.strip_prefix(".status.conditions[].");
+    matches!(path, ".apiVersion" | ".kind" | ".metadata.name" | ".metadata.namespace")
+        || condition.is_some_and(|field| matches!(field, "type" | "status" | "reason"))
+}
+
+/// Every path of an object, as an expression.
+fn paths(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                paths(item, &format!("{at}[{place}]"), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                paths(value, &format!("{at}['{key}']"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Expressions whose errors would quote what they read.
+const EXPRESSIONS: &[&str] = &[
+    "P",
+    "P == 'x'",
+    "P == 1",
+    "P > 1",
+    "P + 1 == 2",
+    "P + 'x' == 'x'",
+    "-P == 1",
+    "!P",
+    "P && true",
+    "P ? true : false",
+    "object[P] == 1",
+    "P[P] == 1",
+    "P[0] == 1",
+    "P[P.x] == 1",
+    "P.x == 1",
+    "{'a': 1}[P] == 1",
+    "[1][P] == 1",
+    "{P: 1}['a'] == 1",
+    "{P: 1, P: 2} == {}",
+    "int(P) == 1",
+    "double(P) > 1.0",
+    "string(P) == ''",
+    "size(P)",
+    "P.contains(1)",
+    "P.startsWith(P) == P",
+    "P in 'a'",
+    "'a' in P && P",
+    "P.all(x, x.y)",
+    "P.exists(x, x + 1 > P)",
+    "P.map(x, x)[99] == 1",
+    "P.filter(x, P)",
+    "[P, P][7] == P",
+    "has(P.x) ? P : P",
+    "P < 'a' || P > 2",
+    "P == P",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_of_an_object_but_its_name_and_conditions_is_repeated(
+        picks in prop::collection::vec((0..7_usize, any::<prop::sample::Index>(), 0..EXPRESSIONS.len()), 1..12),
+        types in prop::collection::vec(prop::sample::select(vec!["Ready", "Degraded", "Nothing"]), 0..3),
+    ) {
+        let objects: Vec<Value> = kinds().iter().map(|object| marked(object, "")).collect();
+        let mut rules = Vec::new();
+        for (at, path, expression) in picks {
+            let object = &objects[at];
+            let mut found = Vec::new();
+            paths(object, "object", &mut found);
+            let expression = EXPRESSIONS[expression].replace('P', path.get::<String>(&found));
+            let (api, kind) = (&object["apiVersion"], &object["kind"]);
+            rules.push(json!({"type": "Resource", "resource": {"apiVersion": api, "kind": kind, "name": "web", "expression": expression}}));
+        }
+        // One that is never refused when it is loaded, so that objects are looked at in every case.
+        for type_ in types.into_iter().chain(["Available"]) {
+            rules.push(json!({"type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "type": type_, "status": "False"}}));
+        }
+        // Each rule in a risk of its own, so that each is evaluated and says what it has to say.
+        let risks: Vec<Value> = rules.iter().enumerate().map(|(number, rule)| json!({
+            "name": format!("R{number}"), "url": "https://example.com", "message": "m", "matchingRules": [rule],
+        })).collect();
+        let mut world = World::new(graph(&[("1.1.0", risks)]));
+        world.objects = objects;
+        world.start();
+        world.pass(std::time::Duration::from_secs(10));
+        prop_assert!(world.count("look") > 0);
+        // The rule itself may name what it likes: what came of it may not.
+        let mut status = world.object["status"].clone();
+        for update in status["conditionalUpdates"].as_array_mut().unwrap() {
+            update.as_object_mut().unwrap().remove("risks");
+        }
+        let shown = ObjectReport {
+            object: std::sync::Arc::new(world.object.clone()),
+            retrieved_at: Some(Timestamp::EPOCH),
+            counts: world.reconciler.counts(),
+            transitions: world.reconciler.transitions(),
+            rollout: world.reconciler.rollout().clone(),
+            assessment: None,
+        };
+        let all = [status.to_string(), world.log.join("\n"), metrics::text(&[shown], true)];
+        for text in all {
+            prop_assert!(!text.contains(TEXT), "{text}");
+            prop_assert!(!text.contains(&NUMBER.to_string()), "{text}");
+        }
+    }
+}

@@ -1,9 +1,0 @@
-//! What happens to an object, told in inputs and effects, with a clock that only the tests move.
-
-mod advice;
-mod architecture;
-mod leaks;
-mod readiness;
-mod rest;
-mod update;
-mod world;

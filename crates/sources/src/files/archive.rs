@@ -1,0 +1,453 @@
+//! The entries of a tar archive, packed or not, one after the other and within bounds.
+//!
+//! The `tar` crate would read a long name of any length into memory, and fill the holes of a sparse file with zeros. So its
+//! raw entries are taken: names that do not fit into a header are put together here, within a limit, and a sparse file
+//! is something that is not read.
+
+mod hasher;
+mod unpack;
+
+use std::io::{self, Read};
+
+use clearway_core::Digest;
+use tar::EntryType;
+
+use crate::files::file_tree::names_of;
+pub(crate) use hasher::Hasher;
+pub(crate) use unpack::{Excess, Unpacked};
+
+/// Bytes of a name; Linux takes no longer path.
+pub(crate) const NAME_BYTES: usize = 4096;
+/// Bytes of the attributes of one file: its name, its owners, extended attributes.
+const ATTRIBUTE_BYTES: u64 = 1 << 20;
+/// Bytes of a header of a tar archive.
+pub(crate) const HEADER: usize = 512;
+
+/// How much of an archive is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ArchiveLimits {
+    /// Bytes that it unpacks to, of everything in it.
+    pub(crate) unpacked_bytes: u64,
+    /// Entries of the archive, whatever they are.
+    pub(crate) entries: u64,
+    /// Streams of gzip or zstd that are packed one behind the other.
+    pub(crate) members: u64,
+}
+
+impl ArchiveLimits {
+    /// For layers of images, which may hold a whole system. Some tools pack every file of a layer by itself.
+    pub(crate) fn layer(unpacked_bytes: u64) -> Self {
+        ArchiveLimits { unpacked_bytes, entries: 1_000_000, members: 1_000_000 }
+    }
+
+    /// For archives of graph-data and snapshots.
+    pub(crate) fn file(unpacked_bytes: u64) -> Self {
+        ArchiveLimits { unpacked_bytes, entries: 100_000, members: 10_000 }
+    }
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A file with content.
+    File,
+    /// A directory.
+    Directory,
+    /// Anything else, in words: `a symbolic link`.
+    Other(&'static str),
+}
+
+/// What is wrong with the content of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Spoiled {
+    /// It is no archive at all.
+    NotAnArchive,
+    /// It is, but a broken one.
+    Broken(String),
+    /// It unpacks to more than is read.
+    TooLarge(u64),
+    /// It has more of something than is read: what, and how many are.
+    TooMany(&'static str, u64),
+}
+
+/// One entry of an archive.
+pub(crate) struct Entry<'a> {
+    /// From the root of the archive, without `.` and slashes at its ends. Not always UTF-8.
+    pub(crate) path: &'a [u8],
+    pub(crate) kind: Kind,
+    size: u64,
+    stream: &'a mut dyn Read,
+}
+
+/// Looks at entries one by one.
+pub(crate) type Visit<'v> = dyn FnMut(&mut Entry<'_>) -> Result<Then, Spoiled> + 'v;
+
+/// Whether to look at further entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    Continue,
+    Stop,
+}
+
+/// Hands each entry of a layer to `visit`. Bytes that come out of the stream are at most `limit`.
+pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+    let limits = ArchiveLimits::layer(limit);
+    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
+    walk_unpacked(unpacked, limits.entries, visit)
+}
+
+/// Hands each entry of an archive that is being unpacked to `visit`.
+pub(crate) fn walk_unpacked<R: Read>(unpacked: Unpacked<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+    let mut archive = tar::Archive::new(unpacked);
+    let outcome = entries(&mut archive, most, visit);
+    // The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
+    outcome.map_err(|spoiled| archive.into_inner().exceeded().map_or(spoiled, Spoiled::from))
+}
+
+/// The same for a layer, and compares the digest of all that comes out of the stream, if there is one to compare it with.
+pub(crate) fn walk_checked(
+    stream: &mut dyn Read,
+    limit: u64,
+    diff_id: Option<&Digest>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Spoiled> {
+    let Some(diff_id) = diff_id else { return walk(stream, limit, visit) };
+    let limits = ArchiveLimits::layer(limit);
+    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
+    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: Hasher::new(diff_id) });
+    let outcome = entries(&mut archive, limits.entries, visit);
+    let mut hashed = archive.into_inner();
+    // What follows the last entry has a part in the digest too.
+    let outcome = outcome.and_then(|()| io::copy(&mut hashed, &mut io::sink()).map_err(broken));
+    match outcome {
+        Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, Spoiled::from)),
+        Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
+        Ok(_) => Err(Spoiled::Broken(format!("it does not unpack to {diff_id}, as the image's configuration has it"))),
+    }
+}
+
+impl From<Excess> for Spoiled {
+    fn from(excess: Excess) -> Self {
+        match excess {
+            Excess::Bytes(limit) => Spoiled::TooLarge(limit),
+            Excess::Members(limit) => Spoiled::TooMany("packed parts one behind the other", limit),
+        }
+    }
+}
+
+/// A stream that is hashed as it is read.
+struct Hashed<R: Read> {
+    stream: Unpacked<R>,
+    hasher: Hasher,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
+// Errors are mapped to it as they come.
+#[allow(clippy::needless_pass_by_value)]
+fn broken(error: io::Error) -> Spoiled {
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+        _ => error.to_string(),
+    };
+    Spoiled::Broken(why)
+}
+
+/// What the entries before one say about it.
+#[derive(Default)]
+struct Attributes {
+    name: Option<Vec<u8>>,
+    is_sparse: bool,
+}
+
+fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+    let mut attributes = Attributes::default();
+    for (number, entry) in (0_u64..).zip(archive.entries().map_err(broken)?.raw(true)) {
+        // What has no valid header where the first one should be was never an archive.
+        let mut entry = entry.map_err(|error| if number == 0 { Spoiled::NotAnArchive } else { broken(error) })?;
+        if number >= most {
+            return Err(Spoiled::TooMany("entries", most));
+        }
+        let (kind, size) = (entry.header().entry_type(), entry.size());
+        if kind.is_gnu_longname() {
+            let mut name = extension(&mut entry, size)?;
+            name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+            attributes.name = Some(name);
+            continue;
+        }
+        if kind.is_pax_local_extensions() {
+            attributes.read(&extension(&mut entry, size)?)?;
+            continue;
+        }
+        if kind.is_pax_global_extensions() {
+            let mut global = Attributes::default();
+            global.read(&extension(&mut entry, size)?)?;
+            // One reader would give it to every file that follows, another one would not.
+            if global.name.is_some() || global.is_sparse {
+                return Err(Spoiled::Broken("it gives all files in it one name".to_owned()));
+            }
+            continue;
+        }
+        if kind.is_gnu_longlink() {
+            continue;
+        }
+        let Attributes { name, is_sparse } = std::mem::take(&mut attributes);
+        let name = name.unwrap_or_else(|| entry.path_bytes().into_owned());
+        let path = clean(&name)?;
+        let kind = match described(kind) {
+            _ if is_sparse => Kind::Other("a sparse file"),
+            // Before directories had a letter of their own, they had a slash.
+            Kind::File if name.ends_with(b"/") => Kind::Directory,
+            kind => kind,
+        };
+        if visit(&mut Entry { path: &path, kind, size, stream: &mut entry })? == Then::Stop {
+            return Ok(());
+        }
+    }
+    // Nothing at all, or nothing but zeros: an empty archive is an archive.
+    Ok(())
+}
+
+impl Attributes {
+    fn read(&mut self, text: &[u8]) -> Result<(), Spoiled> {
+        for attribute in tar::PaxExtensions::new(text) {
+            let attribute = attribute.map_err(broken)?;
+            match attribute.key_bytes() {
+                b"path" => self.name = Some(attribute.value_bytes().to_vec()),
+                b"GNU.sparse.name" => {
+                    self.name = Some(attribute.value_bytes().to_vec());
+                    self.is_sparse = true;
+                }
+                // Only written for files of 8 GiB and more, and then the header tells another size.
+                b"size" => return Err(Spoiled::Broken("a file in it is larger than 8 GiB".to_owned())),
+                key if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an entry is, by the letter in its header.
+fn described(kind: EntryType) -> Kind {
+    match kind {
+        EntryType::Regular | EntryType::Continuous => Kind::File,
+        EntryType::Directory => Kind::Directory,
+        EntryType::Link => Kind::Other("a hard link"),
+        EntryType::Symlink => Kind::Other("a symbolic link"),
+        EntryType::Fifo => Kind::Other("a named pipe"),
+        EntryType::Char | EntryType::Block => Kind::Other("a device"),
+        EntryType::GNUSparse => Kind::Other("a sparse file"),
+        _ => Kind::Other("of a type that is not read"),
+    }
+}
+
+impl Entry<'_> {
+    /// The content of a file of at most so many bytes; `None` if it has more.
+    pub(crate) fn content(&mut self, limit: u64) -> Result<Option<Vec<u8>>, Spoiled> {
+        if self.size > limit { Ok(None) } else { content(self.stream, self.size).map(Some) }
+    }
+}
+
+fn content(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+    let mut content = Vec::new();
+    stream.take(size).read_to_end(&mut content).map_err(broken)?;
+    if content.len() as u64 == size { Ok(content) } else { Err(Spoiled::Broken("it ends within a file".to_owned())) }
+}
+
+fn extension(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+    if size > ATTRIBUTE_BYTES {
+        return Err(Spoiled::TooMany("bytes in the attributes of a file", ATTRIBUTE_BYTES));
+    }
+    content(stream, size)
+}
+
+/// A path from the root of the archive, without `.` and slashes at its ends. One that leaves the root is refused: nothing
+/// is written anywhere, but two readers could take it for two different files.
+fn clean(name: &[u8]) -> Result<Vec<u8>, Spoiled> {
+    if name.len() > NAME_BYTES {
+        return Err(Spoiled::TooMany("bytes in a name", NAME_BYTES as u64));
+    }
+    if name.contains(&0) {
+        return Err(Spoiled::Broken("a name in it has a zero byte".to_owned()));
+    }
+    let mut path = Vec::with_capacity(name.len());
+    for component in names_of(name) {
+        if component == b".." {
+            return Err(Spoiled::Broken("a name in it has `..`".to_owned()));
+        }
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(component);
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, content) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            builder.append_data(&mut header, name, *content).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn raw(name: &[u8], kind: tar::EntryType, size: u64) -> Vec<u8> {
+        let mut header = tar::Header::new_gnu();
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name);
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_cksum();
+        header.as_bytes().to_vec()
+    }
+
+    fn names(bytes: &[u8], limit: u64) -> Result<Vec<String>, Spoiled> {
+        let mut names = Vec::new();
+        walk(&mut &*bytes, limit, &mut |entry| {
+            if entry.kind == Kind::File {
+                entry.content(1 << 20)?;
+                names.push(String::from_utf8_lossy(entry.path).into_owned());
+            }
+            Ok(Then::Continue)
+        })?;
+        Ok(names)
+    }
+
+    #[test]
+    fn names_of_any_length_are_read() {
+        let long = format!("{}/file", "d".repeat(300));
+        assert_eq!(
+            names(&archive(&[("./a/b", b"1"), (&long, b"2"), ("c", b"3")]), 1 << 20).unwrap(),
+            ["a/b", &long, "c"]
+        );
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append_pax_extensions([("path", long.as_bytes()), ("mtime", b"1")]).unwrap();
+        builder
+            .append(&tar::Header::from_byte_slice(&raw(b"x", tar::EntryType::Regular, 0)).clone(), &b""[..])
+            .unwrap();
+        assert_eq!(names(&builder.into_inner().unwrap(), 1 << 20).unwrap(), [long]);
+        assert_eq!(names(b"", 10).unwrap(), Vec::<String>::new());
+        assert_eq!(names(&[0; 1024], 2000).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_would_take_memory_or_lead_astray_is_refused() {
+        let huge = 7 << 30;
+        for (bytes, want) in [
+            (raw(b"a/../../etc/passwd", tar::EntryType::Regular, 0), "a name in it has `..`"),
+            (pax(EntryType::XGlobalHeader, "path", b"a"), "it gives all files in it one name"),
+            (pax(EntryType::XGlobalHeader, "GNU.sparse.major", b"1"), "it gives all files in it one name"),
+            (pax(EntryType::XHeader, "size", b"9"), "a file in it is larger than 8 GiB"),
+            (pax(EntryType::XHeader, "path", b"a\0b"), "a name in it has a zero byte"),
+            (raw(b"n", tar::EntryType::Regular, 5), "it ends within a file"),
+        ] {
+            assert_eq!(names(&bytes, 1 << 20), Err(Spoiled::Broken(want.to_owned())));
+        }
+        for kind in [EntryType::GNULongName, EntryType::XHeader, EntryType::XGlobalHeader] {
+            let excess = Spoiled::TooMany("bytes in the attributes of a file", 1 << 20);
+            assert_eq!(names(&raw(b"n", kind, huge), 1 << 20), Err(excess));
+        }
+        let name = "n".repeat(NAME_BYTES + 1);
+        assert_eq!(names(&archive(&[(&name[..NAME_BYTES], b"")]), 1 << 20).unwrap().len(), 1);
+        let excess = Err(Spoiled::TooMany("bytes in a name", NAME_BYTES as u64));
+        assert_eq!(names(&archive(&[(&name, b"")]), 1 << 20), excess);
+        assert_eq!(names(&pax(EntryType::XHeader, "path", name.as_bytes()), 1 << 20), excess);
+        let padded = [raw(b"n", tar::EntryType::Regular, 1 << 20), vec![0; 2 << 20]].concat();
+        assert_eq!(names(&padded, 1 << 20), Err(Spoiled::TooLarge(1 << 20)));
+        assert_eq!(names(&[b'x'; 2000], 1 << 20), Err(Spoiled::NotAnArchive));
+        assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(Spoiled::NotAnArchive));
+        let torn = [archive(&[("a", b"1")])[..1024].to_vec(), vec![b'x'; 600]].concat();
+        assert!(matches!(names(&torn, 1 << 20), Err(Spoiled::Broken(_))));
+    }
+
+    /// A file behind attributes that hold one key.
+    fn pax(kind: EntryType, key: &str, value: &[u8]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append_pax_extensions([(key, value)]).unwrap();
+        let mut bytes = builder.into_inner().unwrap();
+        bytes.truncate(bytes.len() - 1024);
+        let mut header = tar::Header::from_byte_slice(&bytes[..HEADER]).clone();
+        header.set_entry_type(kind);
+        header.set_cksum();
+        bytes[..HEADER].copy_from_slice(header.as_bytes());
+        bytes.extend(raw(b"x", EntryType::Regular, 0));
+        bytes
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_said_in_words() {
+        let kinds = |bytes: &[u8]| {
+            let mut kinds = Vec::new();
+            walk(&mut &*bytes, 1 << 20, &mut |entry| {
+                kinds.push((String::from_utf8_lossy(entry.path).into_owned(), entry.kind));
+                Ok(Then::Continue)
+            })
+            .unwrap();
+            kinds
+        };
+        for (letter, want) in [
+            (b'0', Kind::File),
+            (0, Kind::File),
+            (b'7', Kind::File),
+            (b'5', Kind::Directory),
+            (b'1', Kind::Other("a hard link")),
+            (b'2', Kind::Other("a symbolic link")),
+            (b'3', Kind::Other("a device")),
+            (b'4', Kind::Other("a device")),
+            (b'6', Kind::Other("a named pipe")),
+            (b'S', Kind::Other("a sparse file")),
+            (b'V', Kind::Other("of a type that is not read")),
+        ] {
+            let mut header = tar::Header::from_byte_slice(&raw(b"a", EntryType::Regular, 0)).clone();
+            header.as_mut_bytes()[156] = letter;
+            header.set_cksum();
+            assert_eq!(kinds(header.as_bytes()), [("a".to_owned(), want)], "{letter}");
+        }
+        assert_eq!(kinds(&raw(b"old/", EntryType::Regular, 0)), [("old".to_owned(), Kind::Directory)]);
+        let sparse = pax(EntryType::XHeader, "GNU.sparse.name", b"real");
+        assert_eq!(kinds(&sparse), [("real".to_owned(), Kind::Other("a sparse file"))]);
+    }
+
+    #[test]
+    fn entries_are_counted() {
+        let bytes = archive(&[("a", b""), ("b", b""), ("c", b"")]);
+        let walked = |most| {
+            let unpacked = Unpacked::new(bytes.as_slice(), 1 << 20, 1).unwrap();
+            walk_unpacked(unpacked, most, &mut |_| Ok(Then::Continue))
+        };
+        assert_eq!(walked(3), Ok(()));
+        assert_eq!(walked(2), Err(Spoiled::TooMany("entries", 2)));
+    }
+
+    proptest! {
+        #[test]
+        fn an_archive_that_is_damaged_anywhere_ends_in_words(at in 0_usize..4096, byte: u8, cut in 0_usize..4096) {
+            let long = format!("{}/file", "d".repeat(300));
+            let mut bytes = archive(&[("a", b"1"), (&long, b"2"), ("release-manifests/release-metadata", b"3")]);
+            if let Some(damaged) = bytes.get_mut(at) {
+                *damaged = byte;
+            }
+            bytes.truncate(cut.max(1));
+            let _ = names(&bytes, 1 << 20);
+            // The same, packed, and damaged after that.
+            let mut packed = ruzstd::encoding::compress_to_vec(bytes.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+            if let Some(damaged) = packed.get_mut(at % 256) {
+                *damaged = byte;
+            }
+            let _ = names(&packed, 1 << 20);
+        }
+    }
+}

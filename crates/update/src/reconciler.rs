@@ -1,0 +1,244 @@
+//! What happens to one ClusterVersion or ComponentVersion: a state machine without effects.
+//!
+//! [`Reconciler::step`] takes an [`Input`] and the time, and returns what is to be done. Everything that waits, reads or
+//! writes is an [`Effect`] for the driver; its outcome comes back as an input. At rest a step returns nothing: a status is
+//! stored only if it differs from what the object has, compared as its CRD keeps it.
+//!
+//! Each subject has its part of the state and its file: the update service ([`upstream`]), what the cluster says
+//! ([`evidence`]), the update that is applied ([`update`]), what is written ([`store`]) and recorded ([`events`]).
+
+mod events;
+mod evidence;
+mod io;
+mod settings;
+mod store;
+mod update;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_advice::Assessment;
+use clearway_core::{Event, EventType, Timestamp};
+use serde_json::Value;
+
+pub use io::{Effect, Fetched, Input, ObjectRecords};
+pub use settings::{CarryOut, Settings};
+
+use crate::api::VersionObject;
+use crate::rollout::Rollout;
+use crate::rollout::transitions::Trigger;
+use crate::status::shape::Shape;
+use crate::upstream::Knowledge;
+use events::RecordedEvents;
+use evidence::ClusterEvidence;
+use store::StatusWrites;
+use upstream::Upstream;
+
+/// The annotation that asks for everything to be evaluated again; any change of its value does.
+pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
+/// Delay after another writer changed the object first: two who write in turn must not do nothing else.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+/// Delay after a status could not be stored.
+const AFTER_FAILURE: Duration = Duration::from_secs(10);
+
+/// The state of one object.
+#[derive(Debug)]
+pub struct Reconciler {
+    settings: Settings,
+    /// What the CRD keeps.
+    shape: Shape,
+    /// Nothing while there is no such object.
+    subject: Option<Subject>,
+    upstream: Upstream,
+    evidence: ClusterEvidence,
+    rollout: Rollout,
+    writes: StatusWrites,
+    statistics: Statistics,
+    events: RecordedEvents,
+}
+
+/// The object as it was read last.
+#[derive(Debug)]
+struct Subject {
+    /// As it is stored.
+    raw: Box<Value>,
+    object: Arc<VersionObject>,
+    /// What is wrong with its spec.
+    remarks: Vec<String>,
+}
+
+/// Counted since the start, for metrics.
+#[derive(Debug, Default)]
+struct Statistics {
+    counts: Counts,
+    transitions: Arc<BTreeMap<String, u64>>,
+}
+
+/// What was done since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Queries that gave an answer.
+    pub answered: u64,
+    /// Queries that failed.
+    pub failed: u64,
+    /// Statuses that were stored.
+    pub stored: u64,
+}
+
+impl Reconciler {
+    /// Nothing is known yet.
+    pub fn new(settings: Settings) -> Self {
+        let evidence = ClusterEvidence::new(settings.rounds.clone());
+        Reconciler {
+            settings,
+            shape: Shape::default(),
+            subject: None,
+            upstream: Upstream::default(),
+            evidence,
+            rollout: Rollout::Idle,
+            writes: StatusWrites::default(),
+            statistics: Statistics::default(),
+            events: RecordedEvents::default(),
+        }
+    }
+
+    /// Applies an input, and returns what is to be done.
+    pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.apply_input(input, now, &mut effects);
+        let Some(object) = self.subject.as_ref().map(|subject| subject.object.clone()) else {
+            return effects;
+        };
+        self.retrieve(&object, now, &mut effects);
+        self.evaluate(now, &mut effects);
+        let invalid = self.advance_update(&object, &mut effects);
+        self.store_status(&object, &invalid, now, &mut effects);
+        self.mark_assessed(&mut effects);
+        self.cache(now, &mut effects);
+        effects
+    }
+
+    /// When the next step is due if nothing else happens.
+    pub fn next(&self) -> Option<Timestamp> {
+        self.subject.as_ref()?;
+        [self.upstream.due(), self.evidence.rounds.next(), self.writes.retry_at, self.writes.held_until]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The last assessment, with all its proofs; nothing while nothing is known of updates.
+    pub fn assessment(&self) -> Option<&Arc<Assessment>> {
+        self.writes.assessment.as_ref()
+    }
+
+    /// The object as it was stored last.
+    pub fn raw(&self) -> Option<&Value> {
+        self.subject.as_ref().map(|subject| subject.raw.as_ref())
+    }
+
+    /// How often each condition changed its status since the start.
+    pub fn transitions(&self) -> Arc<BTreeMap<String, u64>> {
+        self.statistics.transitions.clone()
+    }
+
+    /// When the update service answered last; if it never did, when it was first to be asked.
+    pub fn retrieved_at(&self) -> Option<Timestamp> {
+        self.upstream.retrieved_at
+    }
+
+    /// What was done since the start.
+    pub fn counts(&self) -> Counts {
+        self.statistics.counts
+    }
+
+    /// The state of the update that the object asks for.
+    pub fn rollout(&self) -> &Rollout {
+        &self.rollout
+    }
+
+    /// What the update service said.
+    pub fn knowledge(&self) -> Option<&Arc<Knowledge>> {
+        self.upstream.knowledge.as_ref()
+    }
+
+    /// The object as it was read last.
+    pub fn object(&self) -> Option<&VersionObject> {
+        self.subject.as_ref().map(|subject| subject.object.as_ref())
+    }
+
+    fn apply_input(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>) {
+        match input {
+            // Whether it is about the same question is known when the object is.
+            Input::Cached(cached) => self.upstream.cached_before = Some(*cached).filter(|_| !self.upstream.tried),
+            Input::Shape(shape) => self.shape = *shape,
+            Input::Object(raw) => self.read(raw, now),
+            Input::Gone => {
+                self.subject = None;
+                if self.rollout.engaged().is_some() {
+                    effects.push(Effect::Stop);
+                }
+                self.change_rollout(Trigger::Deleted, Rollout::Idle, effects);
+            }
+            Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
+            Input::Evidence { query, result } => self.answered(&query, result, now, effects),
+            Input::Looked(objects) => self.evidence.looked(objects),
+            Input::Rollout(rollout) => {
+                // A worker that was stopped may still report.
+                if rollout.request() == self.rollout.engaged() {
+                    self.change_rollout(Trigger::Reported, rollout, effects);
+                }
+            }
+            Input::Stored(Ok(raw)) => {
+                self.writes.stored(now);
+                self.statistics.counts.stored += 1;
+                self.read(raw, now);
+            }
+            Input::Overtaken(raw) => {
+                self.writes.failed(now.plus(AFTER_CONFLICT));
+                self.read(raw, now);
+            }
+            Input::Stored(Err(why)) => {
+                self.writes.failed(now.plus(AFTER_FAILURE));
+                let message = format!("The status could not be stored: {why}");
+                self.record(Event::new(EventType::Warning, "StatusNotStored", message), effects);
+            }
+            Input::Tick => {}
+        }
+    }
+
+    fn read(&mut self, raw: Box<Value>, now: Timestamp) {
+        let Ok((object, remarks)) = VersionObject::read(&raw) else { return };
+        let asked = |object: &VersionObject| object.metadata.annotations.as_ref()?.get(RE_EVALUATE).cloned();
+        if self.object().is_some_and(|before| asked(before) != asked(&object)) {
+            self.evaluate_again(now);
+        }
+        self.upstream.retrieved_at.get_or_insert(now);
+        self.count_transitions(&object);
+        let about_spec = remarks.iter().filter(|remark| remark.path.starts_with("spec"));
+        let remarks = about_spec.map(ToString::to_string).collect();
+        self.subject = Some(Subject { raw, object: Arc::new(object), remarks });
+    }
+
+    /// Asks everything again. Answers count until new ones come.
+    fn evaluate_again(&mut self, now: Timestamp) {
+        self.evidence.restart(self.settings.rounds.clone());
+        self.ask_questions(now);
+        self.upstream.ask_again();
+    }
+
+    /// Counts the conditions whose status differs from that of the object as it was read before.
+    fn count_transitions(&mut self, object: &VersionObject) {
+        let before = self.subject.as_ref().and_then(|subject| subject.object.status.as_ref());
+        let (Some(before), Some(after)) = (before, object.status.as_ref()) else { return };
+        for condition in after.conditions.iter() {
+            let same = before.conditions.get(condition.type_).is_some_and(|old| old.status == condition.status);
+            if !same {
+                let transitions = Arc::make_mut(&mut self.statistics.transitions);
+                *transitions.entry(condition.type_.to_owned()).or_default() += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The status: when it is computed and written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_advice::Assessment;
+use clearway_core::{Event, EventType, Timestamp};
+
+use super::{Effect, Reconciler};
+use crate::api::VersionObject;
+use crate::rollout::Rollout;
+use crate::status::{self, Known};
+
+/// Minimum time between two statuses about the progress of one thing.
+const BETWEEN_WRITES: Duration = Duration::from_secs(1);
+/// Maximum time a status waits for answers that are about to come.
+const FOR_ANSWERS: Duration = Duration::from_secs(2);
+
+/// What was computed and written.
+#[derive(Debug, Default)]
+pub(super) struct StatusWrites {
+    /// Until when a status that differs is held back.
+    pub(super) held_until: Option<Timestamp>,
+    /// Not before this time after a failure to store.
+    pub(super) retry_at: Option<Timestamp>,
+    /// What the last status was computed from.
+    pub(super) assessment: Option<Arc<Assessment>>,
+    /// Whether a status was computed from the present answer of the update service.
+    pub(super) composed: bool,
+    composed_at: Option<Timestamp>,
+    stored_at: Option<Timestamp>,
+    /// Whether one is being stored.
+    storing: bool,
+}
+
+impl StatusWrites {
+    pub(super) fn stored(&mut self, now: Timestamp) {
+        (self.storing, self.retry_at, self.stored_at) = (false, None, Some(now));
+    }
+
+    pub(super) fn failed(&mut self, retry_at: Timestamp) {
+        (self.storing, self.retry_at) = (false, Some(retry_at));
+    }
+}
+
+impl Reconciler {
+    /// Stores the status if it differs from what the object has.
+    pub(super) fn store_status(
+        &mut self,
+        object: &VersionObject,
+        invalid: &[String],
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.writes.held_until = self.held(object, now);
+        let Some(subject) = &self.subject else { return };
+        let writes = &mut self.writes;
+        if writes.storing || writes.held_until.is_some() || writes.retry_at.is_some_and(|again| again > now) {
+            return;
+        }
+        writes.retry_at = None;
+        let (rounds, objects) = (&self.evidence.rounds, self.evidence.objects.as_ref());
+        let known = Known {
+            knowledge: self.upstream.knowledge.as_deref(),
+            evidence: status::evidence(rounds, objects, &object.spec, &self.settings),
+            retrieval: self.upstream.retrieval(),
+            rollout: &self.rollout,
+            invalid,
+        };
+        let mut composed = status::compose(object, &known, &self.shape, now);
+        writes.assessment = composed.assessment.take().map(Arc::new);
+        (writes.composed_at, writes.composed) = (Some(now), true);
+        if !self.shape.same(&composed.status, &subject.raw["status"]) {
+            let mut next = subject.raw.clone();
+            next["status"] = composed.status;
+            writes.storing = true;
+            effects.push(Effect::Store(next));
+        }
+        for note in &composed.left_out {
+            let message = format!("Left out of the status, because it cannot be stored there: {note}");
+            let event = Event::new(EventType::Warning, "UpdateLeftOut", message);
+            effects.extend(self.events.if_never_recorded(event).map(Effect::Record));
+        }
+    }
+
+    /// Until when to wait with a status, because it would be out of date in a moment.
+    fn held(&self, object: &VersionObject, now: Timestamp) -> Option<Timestamp> {
+        let updating = object.status.as_ref().is_some_and(|status| status.open_entry().is_some());
+        let later = |since: Option<Timestamp>, by: Duration| since.map(|since| since.plus(by)).filter(|end| *end > now);
+        match &self.rollout {
+            Rollout::Applying { .. } => later(self.writes.stored_at, BETWEEN_WRITES),
+            // A first look at everything becomes one status, not one for each answer.
+            Rollout::Idle if !updating => {
+                let asking = self.upstream.asking.filter(|_| !self.upstream.tried);
+                // Very many answers in a second are not as many statuses.
+                let composed = self.writes.composed_at.filter(|_| self.evidence.rounds.is_open());
+                let round = later(self.evidence.round_since, FOR_ANSWERS);
+                later(asking, FOR_ANSWERS).max(round).max(later(composed, BETWEEN_WRITES))
+            }
+            // What an update waits for is never held back.
+            _ => None,
+        }
+    }
+}

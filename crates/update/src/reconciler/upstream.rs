@@ -1,0 +1,217 @@
+//! The update service: when it is asked, what it answered, and what of that is kept over a restart.
+
+use std::sync::Arc;
+
+use clearway_core::{Digest, EntityTag, Event, EventType, Timestamp};
+
+use super::{Effect, Fetched, Reconciler};
+use crate::api::VersionObject;
+use crate::desired_update::architecture::MultiRelease;
+use crate::status::conditions::Retrieval;
+use crate::upstream::CachedState;
+use crate::upstream::Knowledge;
+use crate::upstream::{RetrievalError, UpstreamRequest};
+
+/// What is known from the update service, and the state of asking it.
+#[derive(Debug, Default)]
+pub(super) struct Upstream {
+    /// What it is asked; nothing while it cannot be asked.
+    pub(super) request: Option<UpstreamRequest>,
+    /// What it answered.
+    pub(super) knowledge: Option<Arc<Knowledge>>,
+    /// When it answered last; before its first answer, when it was first to be asked.
+    pub(super) retrieved_at: Option<Timestamp>,
+    /// Whether there was an outcome for the present request.
+    pub(super) tried: bool,
+    /// Since when an answer is being waited for.
+    pub(super) asking: Option<Timestamp>,
+    /// The state of an earlier process, until it is known what is asked.
+    pub(super) cached_before: Option<CachedState>,
+    validator: Option<EntityTag>,
+    error: Option<RetrievalError>,
+    /// When it is asked next; nothing means at once.
+    next: Option<Timestamp>,
+    /// In a row.
+    failures: u32,
+    /// The digest of the answer that was assessed with all that could be found out.
+    assessed: Option<Digest>,
+    /// Whether an answer that was set aside is to be assessed again.
+    assess_again: bool,
+    /// What was cached last.
+    cached: Option<CachedState>,
+}
+
+impl Upstream {
+    /// When it is asked next.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        self.next.filter(|_| self.asking.is_none())
+    }
+
+    /// Asks now, and assesses the answer even if it was set aside.
+    pub(super) fn ask_again(&mut self) {
+        (self.next, self.assess_again) = (None, true);
+    }
+
+    /// Whether what is known is current, in the words of `RetrievedUpdates`.
+    pub(super) fn retrieval(&self) -> Retrieval<'_> {
+        let known = self.knowledge.as_ref();
+        match (&self.error, self.tried) {
+            (Some(error), _) => Retrieval::Failed { error, known: known.map(|known| known.at) },
+            (None, true) => Retrieval::Current { findings: known.map(|known| &known.findings) },
+            (None, false) => Retrieval::NotYet,
+        }
+    }
+
+    /// What the service says of the present version as a multi-architecture release.
+    pub(super) fn multi_release(&self) -> MultiRelease<'_> {
+        match (&self.knowledge, &self.error) {
+            (Some(knowledge), _) => knowledge.multi_release().map_or(
+                MultiRelease::Unavailable("the update service has no multi-architecture release of this version"),
+                MultiRelease::Found,
+            ),
+            (None, Some(error)) => MultiRelease::Unavailable(&error.message),
+            (None, None) => MultiRelease::Pending,
+        }
+    }
+
+    /// Begins to ask something else, or nothing: what was learned from other requests does not apply.
+    fn begin(&mut self, request: Result<UpstreamRequest, RetrievalError>) {
+        let (request, error) = match request {
+            Ok(request) => (Some(request), None),
+            Err(error) => (None, Some(error)),
+        };
+        let tried = error.is_some();
+        (self.request, self.error, self.tried) = (request, error, tried);
+        (self.validator, self.asking, self.next, self.failures) = (None, None, None, 0);
+    }
+}
+
+impl Reconciler {
+    /// Asks the update service when it is time.
+    pub(super) fn retrieve(&mut self, object: &VersionObject, now: Timestamp, effects: &mut Vec<Effect>) {
+        let status = object.status.clone().unwrap_or_default();
+        let request = UpstreamRequest::of(&object.spec, &status, self.settings.upstream.as_ref(), &self.settings.arch);
+        let request = match request {
+            Ok(request) => request,
+            Err(error) => {
+                self.forget(now);
+                let unused = self.upstream.cached_before.take();
+                effects.extend(unused.map(|cached| Effect::Assessed(cached.digest())));
+                return self.upstream.begin(Err(error));
+            }
+        };
+        self.recall(&request, now, effects);
+        if self.upstream.request.as_ref() != Some(&request) {
+            self.forget(now);
+            self.upstream.begin(Ok(request.clone()));
+        }
+        let upstream = &mut self.upstream;
+        if upstream.asking.is_none() && upstream.next.is_none_or(|next| next <= now) {
+            upstream.asking = Some(now);
+            let digest = upstream.knowledge.as_ref().map(|knowledge| knowledge.digest.clone());
+            let again = std::mem::take(&mut upstream.assess_again);
+            effects.push(Effect::Fetch { ask: request, known: upstream.validator.clone(), digest, again });
+        }
+    }
+
+    /// Continues with the state of an earlier process, if it is about the same request.
+    fn recall(&mut self, request: &UpstreamRequest, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(cached) = self.upstream.cached_before.take() else { return };
+        let Some((knowledge, answers)) = cached.recall(request, &self.settings.advice) else {
+            // It is not used, so it does no harm.
+            return effects.push(Effect::Assessed(cached.digest()));
+        };
+        self.evidence.rounds.import(answers);
+        let upstream = &mut self.upstream;
+        upstream.validator.clone_from(&cached.validator());
+        upstream.request = Some(request.clone());
+        upstream.retrieved_at = Some(knowledge.at);
+        upstream.knowledge = Some(Arc::new(knowledge));
+        upstream.cached = Some(cached);
+        self.ask_questions(now);
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        if self.upstream.knowledge.take().is_some() {
+            self.ask_questions(now);
+            self.evidence.objects = None;
+        }
+    }
+
+    /// Takes what came of asking the update service.
+    pub(super) fn fetched(
+        &mut self,
+        request: &UpstreamRequest,
+        outcome: Result<Fetched, RetrievalError>,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.upstream.request.as_ref() != Some(request) {
+            return;
+        }
+        let upstream = &mut self.upstream;
+        (upstream.asking, upstream.tried) = (None, true);
+        match outcome {
+            Ok(fetched) => {
+                (upstream.retrieved_at, upstream.failures, upstream.error) = (Some(now), 0, None);
+                upstream.next = Some(now.plus(self.settings.fetch_interval()));
+                if let Fetched::Knowledge(knowledge, validator) = fetched {
+                    upstream.validator = validator;
+                    self.learn(*knowledge, now, effects);
+                }
+            }
+            Err(error) => {
+                upstream.failures = upstream.failures.saturating_add(1);
+                upstream.next = Some(now.plus(self.settings.back_off(upstream.failures)));
+                let max_age = self.settings.graph_max_age;
+                let old = upstream.knowledge.as_ref().is_some_and(|known| now.since(known.at) > max_age);
+                let useless = !error.passing || old;
+                upstream.error = Some(error);
+                if useless {
+                    upstream.validator = None;
+                    self.forget(now);
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, knowledge: Knowledge, now: Timestamp, effects: &mut Vec<Effect>) {
+        let before = self.upstream.knowledge.as_ref();
+        self.writes.composed &= before.is_some_and(|known| known.digest == knowledge.digest);
+        if let Some(summary) = knowledge.findings.summary() {
+            let revision = knowledge.digest.to_string();
+            self.record(Event::new(EventType::Warning, "GraphFindings", summary).about(&revision), effects);
+        }
+        self.upstream.knowledge = Some(Arc::new(knowledge));
+        self.evidence.objects = None;
+        self.ask_questions(now);
+    }
+
+    /// Notes that the present answer was assessed with everything that could be found out, and did no harm.
+    pub(super) fn mark_assessed(&mut self, effects: &mut Vec<Effect>) {
+        let Some(knowledge) = &self.upstream.knowledge else { return };
+        let complete = self.writes.composed && self.evidence.is_complete();
+        if complete && self.upstream.assessed.as_ref() != Some(&knowledge.digest) {
+            self.upstream.assessed = Some(knowledge.digest.clone());
+            effects.push(Effect::Assessed(knowledge.digest.clone()));
+        }
+    }
+
+    /// Caches what is known for the next process.
+    pub(super) fn cache(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let upstream = &mut self.upstream;
+        let (Some(request), Some(knowledge)) = (&upstream.request, &upstream.knowledge) else { return };
+        // Only what was assessed: what ends a process must not be what the next one starts with.
+        let assessed = upstream.assessed.as_ref() == Some(&knowledge.digest);
+        if self.evidence.rounds.is_open() || upstream.error.is_some() || !assessed {
+            return;
+        }
+        let answers = self.evidence.rounds.export();
+        let cached = CachedState::new(request, knowledge, upstream.validator.as_ref(), &answers);
+        let max_age = self.settings.advice.max_age;
+        if upstream.cached.as_ref().is_none_or(|before| before.is_worth_replacing(&cached, now, max_age)) {
+            upstream.cached = Some(cached.clone());
+            effects.push(Effect::Cache(Box::new(cached)));
+        }
+    }
+}

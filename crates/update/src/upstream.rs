@@ -1,0 +1,11 @@
+//! The update service as a reconciler sees it: the request, the answer, and what is cached of both.
+
+pub mod cached_state;
+pub mod graph_findings;
+pub mod knowledge;
+pub mod request;
+
+pub use cached_state::CachedState;
+pub use graph_findings::GraphFindings;
+pub use knowledge::Knowledge;
+pub use request::{RetrievalError, UpstreamRequest};

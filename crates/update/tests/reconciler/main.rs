@@ -1,0 +1,8 @@
+//! What happens to an object, told in inputs and effects, with a clock that only the tests move.
+
+mod advice;
+mod architecture;
+mod readiness;
+mod rest;
+mod update;
+mod world;

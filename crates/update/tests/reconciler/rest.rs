@@ -1,0 +1,93 @@
+//! At rest nothing is written.
+
+use std::time::Duration;
+
+use clearway_update::reconciler::Settings;
+
+use crate::world::{Service, World, graph, risk, settings};
+
+#[test]
+fn an_hour_without_news_is_an_hour_without_writes() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")]), ("1.2.0", vec![risk("Beta", "b")])]));
+    world.metrics.extend([("a", Some(1.0)), ("b", None)]);
+    world.start();
+    world.pass(Duration::from_secs(10));
+    let before = world.log.len();
+    world.pass(Duration::from_hours(1));
+    let writes: Vec<_> = world.log[before..]
+        .iter()
+        .filter(|entry| !entry.starts_with("fetch") && !entry.starts_with("evaluate"))
+        .collect();
+    assert_eq!(writes, Vec::<&String>::new());
+    assert!(world.log.len() - before < 60, "and without much else: {:?}", &world.log[before..]);
+}
+
+#[test]
+fn a_day_without_news_keeps_what_is_known_young_with_few_writes() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    world.start();
+    world.log.clear();
+    world.pass(Duration::from_hours(24));
+    assert_eq!(world.count("store"), 0);
+    let kept = world.count("keep");
+    assert!((6..=24).contains(&kept), "{kept}");
+}
+
+#[test]
+fn conflicts_and_failures_are_tried_again_and_nothing_is_lost() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    (world.conflicts, world.failures) = (5, 3);
+    world.start();
+    world.pass(Duration::from_mins(1));
+    assert_eq!(world.available(), ["1.1.0", "1.0.1"]);
+    assert_eq!(world.count("tell StatusNotStored"), 1, "said once, not three times: {:?}", world.log);
+}
+
+/// An interval of a second means one question a second, whatever fraction of it the jitter makes.
+#[test]
+fn a_short_interval_does_not_spin() {
+    for jitter in [0.0, 0.2, 0.5, 1.0] {
+        for service in [Service::Answers, Service::Away] {
+            let settings = Settings { fetch_every: Duration::from_secs(1), jitter, ..settings() };
+            let mut world = World::with(graph(&[]), settings);
+            world.service = service;
+            world.start();
+            world.pass(Duration::from_mins(1));
+            assert!((20..=62).contains(&world.count("fetch")), "{jitter}: {}", world.count("fetch"));
+        }
+    }
+}
+
+/// `CannotRetrieveUpdates` fires after a restart in an outage, too: there is a time from the start, and it is that of the
+/// last answer if one was kept.
+#[test]
+fn the_time_of_the_last_answer_is_known_from_the_start() {
+    let mut world = World::new(graph(&[]));
+    world.service = Service::Away;
+    world.start();
+    let begun = world.reconciler.retrieved_at();
+    assert!(begun.is_some());
+    world.pass(Duration::from_mins(90));
+    assert_eq!(world.reconciler.retrieved_at(), begun);
+    world.service = Service::Answers;
+    world.pass(Duration::from_mins(90));
+    let answered = world.reconciler.retrieved_at();
+    assert!(answered > begun);
+    world.service = Service::Away;
+    world.restart();
+    world.pass(Duration::from_mins(10));
+    assert!(world.reconciler.retrieved_at() <= answered, "a restart does not make an old answer young");
+}
+
+#[test]
+fn changes_of_conditions_are_counted() {
+    let mut world = World::new(graph(&[]));
+    world.start();
+    let changes = |world: &World| world.reconciler.transitions().get("RetrievedUpdates").copied().unwrap_or(0);
+    let before = changes(&world);
+    world.service = Service::Away;
+    world.pass(Duration::from_mins(30));
+    assert_eq!(changes(&world), before + 1);
+}
