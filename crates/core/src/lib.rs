@@ -26,8 +26,8 @@ pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
 pub use limits::{Exceeded, GraphLimits, Limits, RegistryLimits};
 pub use object::{
-    Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference, Observed,
-    ReferenceError, split_api_version,
+    Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference,
+    ObjectReferenceError, Observed, split_api_version,
 };
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use version::{Version, VersionError};
