@@ -7,7 +7,14 @@ use clearway_yaml::{ReadEvent, Node, Source, read, read_fields};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits { file_bytes: 1 << 16, document_bytes: 1 << 12, depth: 32, nodes: 2_000, list_items: 8 };
+    let limits = Limits {
+        file_bytes: 1 << 16,
+        document_bytes: 1 << 12,
+        depth: 32,
+        nodes: 2_000,
+        list_items: 8,
+        ..Limits::default()
+    };
     let mut whole = Vec::new();
     let summary = read(bytes, "fuzz", &limits, |found| match found {
         ReadEvent::Object { root, source, list } => {

@@ -30,8 +30,8 @@ pub use entity_tag::EntityTag;
 pub use event::{Event, EventType};
 pub use limits::{Exceeded, GraphLimits, Limits, RegistryLimits};
 pub use object::{
-    Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference, Observed,
-    ReferenceError, split_api_version,
+    Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference,
+    ObjectReferenceError, Observed, split_api_version,
 };
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use version::{Version, VersionError};

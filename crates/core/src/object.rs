@@ -19,4 +19,4 @@ mod reference;
 pub use id::{ObjectId, ObjectName};
 pub use kind::{GroupKind, GroupVersionKind, split_api_version};
 pub use observed::{Generation, GenerationError, Observed};
-pub use reference::{ObjectReference, ReferenceError};
+pub use reference::{ObjectReference, ObjectReferenceError};

@@ -13,7 +13,7 @@ mod object_files;
 
 use std::collections::BTreeSet;
 
-use clearway_core::{Event, GroupKind, GroupVersionKind, ObjectReference, ReferenceError};
+use clearway_core::{Event, GroupKind, GroupVersionKind, ObjectReference, ObjectReferenceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -107,8 +107,8 @@ impl From<ClusterError> for StoreError {
     }
 }
 
-impl From<ReferenceError> for StoreError {
-    fn from(error: ReferenceError) -> Self {
+impl From<ObjectReferenceError> for StoreError {
+    fn from(error: ObjectReferenceError) -> Self {
         StoreError::Refused { why: error.to_string() }
     }
 }

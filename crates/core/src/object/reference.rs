@@ -25,7 +25,7 @@ pub struct ObjectReference {
 /// A field is missing, empty or not a string, so that an object cannot be addressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an object without `{field}`")]
-pub struct ReferenceError {
+pub struct ObjectReferenceError {
     /// The path of the field, such as `metadata.name`.
     pub field: &'static str,
 }
@@ -37,14 +37,14 @@ impl ObjectReference {
     }
 
     /// The address that an object has by its `apiVersion`, `kind` and metadata; only the namespace may be missing.
-    pub fn of(object: &Value) -> Result<Self, ReferenceError> {
+    pub fn of(object: &Value) -> Result<Self, ObjectReferenceError> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let metadata = |key: &str| text(object.get("metadata").and_then(|metadata| metadata.get(key)));
         let (api_version, kind) = (text(object.get("apiVersion")), text(object.get("kind")));
         let (namespace, name) = (metadata("namespace"), metadata("name"));
         for (field, value) in [("apiVersion", &api_version), ("kind", &kind), ("metadata.name", &name)] {
             if value.is_empty() {
-                return Err(ReferenceError { field });
+                return Err(ObjectReferenceError { field });
             }
         }
         Ok(ObjectReference { kind: GroupVersionKind::new(&api_version, &kind), namespace, name })
@@ -113,7 +113,7 @@ mod tests {
             (json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ""}}), "metadata.name"),
             (json!(["a"]), "apiVersion"),
         ] {
-            assert_eq!(ObjectReference::of(&object), Err(ReferenceError { field }));
+            assert_eq!(ObjectReference::of(&object), Err(ObjectReferenceError { field }));
         }
     }
 
