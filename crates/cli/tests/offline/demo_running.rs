@@ -121,7 +121,6 @@ fn a_second_terminal_works_on_it() {
     let address = object["upstream"].as_str().unwrap().split('/').nth(2).unwrap().to_owned();
     assert!(TcpStream::connect(&address).is_ok());
     assert_eq!(demo.end(Signal::INT), Some(0));
-    assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
 
     // What is kept is there still, and free for the next operator.
     let history = place.run(&["upgrade", "history", "--state", state.to_str().unwrap(), "-o", "json"]).json();
