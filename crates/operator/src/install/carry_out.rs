@@ -15,9 +15,8 @@ use clearway_sources::kubernetes::{Apply, Catalog, Cluster, ClusterError, Resour
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{MANAGED_BY, Manifests};
+use super::{MANAGED_BY, MANAGER, Manifests};
 use clearway_update::api::Kind;
-use clearway_update::owner::MANAGER;
 
 pub(crate) use adopt::first;
 pub use adopt::{Adoption, uuid_v4};
