@@ -1,5 +1,7 @@
-//! CRD bundles: from Rust types to the CRDs of each channel, and what an installed CRD makes of an object.
+//! CRD bundles: which change may ship at which version, how Rust types become CRDs, and what an installed CRD accepts.
 //!
+//! - [`BundleReader`] reads install files, or objects of a cluster, into a [`Bundle`]: CRDs, admission policies and
+//!   webhooks of one version and channel (V1).
 //! - [`Definition::crd`] turns the schema that `schemars` makes of a type into a CRD of one [`Channel`], with the
 //!   annotations of the bundle (V1). What is experimental is marked in the type, with the keyword [`CHANNEL_KEYWORD`], and
 //!   exists in the experimental channel only (V2). Same types, same bytes.
@@ -13,12 +15,15 @@
 
 mod channel;
 mod crd_schema;
-mod definition;
-mod structural;
-mod yaml;
+mod generate;
+mod model;
+mod read;
 
 pub use channel::{BUNDLE_VERSION, CHANNEL, Channel, Installed, UnknownChannel};
 pub use crd_schema::{CrdSchema, Report};
-pub use definition::{Column, Definition, described};
-pub use structural::{BuildError, CHANNEL_KEYWORD};
-pub use yaml::to_yaml;
+pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
+pub use model::{
+    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldSchema, Keywords, Level,
+    WebhookConfiguration, Workload,
+};
+pub use read::{BundleLimits, BundleReader, codes};

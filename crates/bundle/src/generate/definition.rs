@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::structural::{BuildError, structural};
 use crate::channel::{BUNDLE_VERSION, CHANNEL, Channel};
-use crate::structural::{BuildError, structural};
 
 /// A cluster-scoped kind with a spec, a status, and one version that is served and stored.
 #[derive(Debug, Clone)]
