@@ -69,7 +69,10 @@ impl CrdReader<'_, '_> {
             channel: annotations.get(&format!("{}/channel", self.domain)).cloned(),
             annotations,
             labels: self.string_map(root, "labels"),
-            stored_versions: root.at(&["status", "storedVersions"]).map(|_| texts(&["status", "storedVersions"])),
+            stored_versions: root
+                .at(&["status", "storedVersions"])
+                .filter(|stored| stored.is_sequence())
+                .map(|_| texts(&["status", "storedVersions"])),
             place: place(self.source, root, &object, ""),
             versions: BTreeMap::new(),
             name,

@@ -68,15 +68,29 @@ fn report(pair: &FieldPair<'_>, out: &mut Collector, rule: RuleId, tightened: bo
         };
         let value = |limit: Option<&Number>| limit.cloned().map(Value::Number);
         let change = Change::new(rule, message).values(value(limit.old), value(limit.new)).at(pair.new.position);
-        // An enumeration that stays the same decides alone.
-        let (old, new) = (&pair.old.keywords.enumeration, &pair.new.keywords.enumeration);
-        let change = if tightened && old.is_some() && old == new && keyword.ends_with("Length") {
-            change.needs(Level::Patch, Level::Patch).needs_review()
+        let change = if tightened && enum_is_within(pair, keyword, limit.new) {
+            change.needs(Level::None, Level::None).stored("Every value of the old enum is within the limit.")
         } else {
             change
         };
         out.report(pair.site, pair.path, change);
     }
+}
+
+/// Whether every text that an enumeration allowed is within a new limit of its length.
+fn enum_is_within(pair: &FieldPair<'_>, keyword: &str, limit: Option<&Number>) -> bool {
+    let (Some(values), Some(limit)) = (&pair.old.keywords.enumeration, limit.and_then(Number::as_u64)) else {
+        return false;
+    };
+    let within = |value: &Value| {
+        let length = value.as_str().map(|text| text.chars().count() as u64);
+        match keyword {
+            "maxLength" => length.is_some_and(|length| length <= limit),
+            "minLength" => length.is_some_and(|length| length >= limit),
+            _ => false,
+        }
+    };
+    values.iter().all(within)
 }
 
 /// R14: an upper limit was raised or removed, or a lower one was lowered or removed.

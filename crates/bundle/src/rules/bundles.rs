@@ -77,33 +77,37 @@ fn report_lost(comparison: &Comparison<'_>, rule: RuleId, out: &mut Collector, l
 pub(super) fn mixed(comparison: &Comparison<'_>, out: &mut Collector) {
     for (bundle, is_new) in [(comparison.old, false), (comparison.new, true)] {
         // Installing the new bundle corrects an old one that is mixed.
-        let report = |out: &mut Collector, site: Site<'_>, message: String| {
+        let report = |out: &mut Collector, site: Site<'_>, message: String, warns: bool| {
             let change = Change::new(R45, if is_new { message } else { format!("in the bundle before: {message}") });
-            let change = if is_new { change } else { change.needs(Level::None, Level::None).warns() };
+            let change = if is_new && !warns { change } else { change.needs(Level::None, Level::None).warns() };
             out.report(&site, &[], change);
         };
         if bundle.version.is_none() && !bundle.crds.is_empty() {
             let message = format!("no CRD has the annotation {}/bundle-version", bundle.domain);
-            report(out, Site::bundle(bundle), message);
+            report(out, Site::bundle(bundle), message, false);
         }
         let versions: BTreeSet<&str> = bundle.crds.values().filter_map(|crd| crd.bundle_version.as_deref()).collect();
         let channels: BTreeSet<&str> = bundle.crds.values().filter_map(|crd| crd.channel.as_deref()).collect();
         for crd in bundle.crds.values() {
             let marks = (crd.bundle_version.as_deref(), crd.channel.as_deref());
             for message in differences(bundle, marks, versions.len() > 1, channels.len() > 1) {
-                report(out, Site::crd(crd), message);
+                report(out, Site::crd(crd), message, false);
             }
         }
-        let policies =
-            bundle.policies.iter().map(|one| (&one.kind, &one.name, &one.bundle_version, &one.channel, &one.place));
-        let webhooks =
-            bundle.webhooks.iter().map(|one| (&one.kind, &one.name, &one.bundle_version, &one.channel, &one.place));
-        for (kind, name, version, channel, place) in policies.chain(webhooks) {
-            for message in differences(bundle, (version.as_deref(), channel.as_deref()), true, true) {
-                report(out, Site::object(&format!("{kind} {name}"), place), message);
+        // A policy guards the installation and does not judge objects, so that its version is worth a warning only.
+        for policy in &bundle.policies {
+            let marks = (policy.bundle_version.as_deref(), policy.channel.as_deref());
+            let name = format!("{} {}", policy.kind, policy.name);
+            for message in differences(bundle, marks, true, true) {
+                report(out, Site::object(&name, &policy.place), message, true);
             }
         }
         for webhook in &bundle.webhooks {
+            let marks = (webhook.bundle_version.as_deref(), webhook.channel.as_deref());
+            let name = format!("{} {}", webhook.kind, webhook.name);
+            for message in differences(bundle, marks, true, true) {
+                report(out, Site::object(&name, &webhook.place), message, false);
+            }
             for workload in &webhook.workloads {
                 if let Some(version) = workload_version(bundle, &workload.bundle_version, &workload.images) {
                     let message = format!(
@@ -112,7 +116,7 @@ pub(super) fn mixed(comparison: &Comparison<'_>, out: &mut Collector) {
                         workload.name,
                         bundle.version_text()
                     );
-                    report(out, Site::object(&format!("{} {}", webhook.kind, webhook.name), &webhook.place), message);
+                    report(out, Site::object(&name, &webhook.place), message, false);
                 }
             }
         }

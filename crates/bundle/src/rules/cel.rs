@@ -23,6 +23,8 @@ pub(super) struct CelChanges<'p> {
     pub(super) same_meaning: Vec<(&'p CelRule, &'p CelRule)>,
     /// Rules with the same message and another expression.
     rewritten: Vec<(&'p CelRule, &'p CelRule)>,
+    /// The only rule that was removed and the only one that was added, if they are about the same fields.
+    replaced: Vec<(&'p CelRule, &'p CelRule)>,
     removed: Vec<&'p CelRule>,
     added: Vec<&'p CelRule>,
 }
@@ -45,6 +47,11 @@ impl<'p> CelChanges<'p> {
         };
         changes.same_meaning = changes.take_pairs(meaning);
         changes.rewritten = changes.take_pairs(|old, new| !old.message.is_empty() && old.message == new.message);
+        if let ([old], [new]) = (changes.removed.as_slice(), changes.added.as_slice())
+            && share_a_field(old, new)
+        {
+            changes.replaced = changes.take_pairs(|_, _| true);
+        }
         changes
     }
 
@@ -71,6 +78,11 @@ fn same_tree(old: &CelRule, new: &CelRule) -> bool {
         (Some(old), Some(new)) => old.same_tree(&new),
         _ => false,
     }
+}
+
+fn share_a_field(old: &CelRule, new: &CelRule) -> bool {
+    let fields = |rule| tree(rule).map(|tree| tree.mentioned_names().fields).unwrap_or_default();
+    !fields(old).is_disjoint(&fields(new))
 }
 
 fn title(rule: &CelRule) -> String {
@@ -141,10 +153,13 @@ fn relation(old: &CelRule, new: &CelRule) -> Relation {
     }
 }
 
-/// R21: a validation rule with the same message has another expression. Dropped conditions and new alternatives are
-/// loosening; everything else needs review.
+/// R21: a validation rule has another expression. Dropped conditions and new alternatives are loosening; everything else
+/// needs review. One that also has another message is a new rule in place of the old one, as in R20.
 pub(super) fn rule_changed(pair: &FieldPair<'_>, out: &mut Collector) {
-    for (old, new) in CelChanges::of(pair).rewritten {
+    let changes = CelChanges::of(pair);
+    let rewritten = changes.rewritten.into_iter().map(|rules| (rules, "changed", Level::None));
+    let replaced = changes.replaced.into_iter().map(|rules| (rules, "replaced", Level::Minor));
+    for ((old, new), word, level) in rewritten.chain(replaced) {
         let change = match relation(old, new) {
             Relation::Loosened => {
                 let change = Change::new(R21, format!("validation rule loosened: {}", title(new)));
@@ -154,7 +169,10 @@ pub(super) fn rule_changed(pair: &FieldPair<'_>, out: &mut Collector) {
                 let change = Change::new(R21, format!("validation rule tightened: {}", title(new)));
                 change.needs(Level::Minor, Level::Minor).needs_review()
             }
-            Relation::Unknown => Change::new(R21, format!("validation rule changed: {}", title(new))).needs_review(),
+            // Its level is not known, so that no version is too small for it and a person has to decide.
+            Relation::Unknown => {
+                Change::new(R21, format!("validation rule {word}: {}", title(new))).needs(level, level).needs_review()
+            }
         };
         let change = change.values(Some(json!(old.rule)), Some(json!(new.rule))).at(new.position);
         out.report(pair.site, pair.path, change);

@@ -96,7 +96,8 @@ pub(super) fn conversion_changed(_: &Comparison<'_>, old: &Crd, new: &Crd, out: 
 pub(super) fn subresource_changed(old: &ApiVersion, new: &ApiVersion, site: &Site<'_>, out: &mut Collector) {
     match (old.status_subresource, new.status_subresource) {
         (true, false) => out.report(site, &[], Change::new(R41, "subresource `status` removed")),
-        (false, true) => {
+        // No client sees it in a version that is not served.
+        (false, true) if new.served => {
             let stored = "Clients that write `status` with the whole object lose it silently.";
             let change = Change::new(R41, "subresource `status` added").needs(Level::Minor, Level::Minor);
             out.report(site, &[], change.stored(stored).needs_review());

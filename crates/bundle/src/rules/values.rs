@@ -91,7 +91,7 @@ pub(super) fn enum_dropped(pair: &FieldPair<'_>, out: &mut Collector) {
         (Some(pattern), Some(words)) => match out.patterns.includes(&matching(pattern), &words) {
             Inclusion::Included => Change::new(R13, "enum replaced by a pattern that accepts all of its values"),
             Inclusion::Excluded(example) => {
-                let message = format!("enum replaced by a pattern that refuses its value `{example}`");
+                let message = format!("enum replaced by a pattern that refuses its value {example:?}");
                 Change::new(R13, message).needs(Level::Never, Level::Minor)
             }
             Inclusion::Undecided(why) => {
@@ -132,7 +132,7 @@ pub(super) fn pattern_added(pair: &FieldPair<'_>, out: &mut Collector) {
             let message = "pattern added that accepts everything that was accepted before";
             Change::new(R17, message).needs(Level::Patch, Level::Patch)
         }
-        Some(Inclusion::Excluded(example)) => Change::new(R17, format!("pattern added; it refuses `{example}`")),
+        Some(Inclusion::Excluded(example)) => Change::new(R17, format!("pattern added; it refuses {example:?}")),
         Some(Inclusion::Undecided(_)) | None => Change::new(R17, "pattern added"),
     };
     out.report(pair.site, pair.path, change.values(None, quoted(Some(pattern))).at(pair.new.position));
@@ -152,10 +152,10 @@ pub(super) fn pattern_changed(pair: &FieldPair<'_>, out: &mut Collector) {
         }
         (Inclusion::Included, _) => Change::new(R18, "pattern loosened; it accepts all that it accepted before"),
         (Inclusion::Excluded(example), Inclusion::Included) => {
-            Change::new(R18, format!("pattern tightened; it refuses `{example}`")).needs(Level::Never, Level::Minor)
+            Change::new(R18, format!("pattern tightened; it refuses {example:?}")).needs(Level::Never, Level::Minor)
         }
         (Inclusion::Excluded(example), _) => {
-            Change::new(R18, format!("pattern changed; it refuses `{example}`, and accepts other texts")).needs_review()
+            Change::new(R18, format!("pattern changed; it refuses {example:?}, and accepts other texts")).needs_review()
         }
         (Inclusion::Undecided(why), _) => {
             Change::new(R18, format!("pattern changed; the two cannot be compared: {why}")).needs_review()
