@@ -28,6 +28,8 @@ const V4: RuleId = RuleId("V4");
 
 /// Names that one ledger holds.
 const NAMES: usize = 500_000;
+/// Bytes of the names of one bundle; those of Gateway API take 200,000.
+const NAME_BYTES: usize = 64 << 20;
 
 /// Every name that ever shipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,24 +88,32 @@ impl NameRecord {
 
 /// The names of a bundle: CRDs, versions and fields.
 fn names_of(bundle: &Bundle) -> BTreeSet<NameKey> {
-    fn fields<'a>(schema: &'a FieldSchema, path: &mut Vec<Segment<'a>>, found: &mut BTreeSet<String>) {
+    fn fields<'a>(
+        schema: &'a FieldSchema,
+        path: &mut Vec<Segment<'a>>,
+        found: &mut BTreeSet<String>,
+        bytes: &mut usize,
+    ) {
         for (segment, below) in schema.children() {
             path.push(segment);
-            if matches!(segment, Segment::Field(_)) && found.len() < NAMES {
-                found.insert(render_path(path));
+            if matches!(segment, Segment::Field(_)) && *bytes < NAME_BYTES {
+                let name = render_path(path);
+                *bytes = bytes.saturating_add(name.len());
+                found.insert(name);
             }
-            fields(below, path, found);
+            fields(below, path, found, bytes);
             path.pop();
         }
     }
     let mut names = BTreeSet::new();
+    let mut bytes = 0;
     for crd in bundle.crds.values() {
         let crd_name = written(&crd.name);
         names.insert((crd_name.clone(), "-".to_owned(), "-".to_owned()));
         for version in crd.versions.values() {
             let Some(schema) = &version.schema else { continue };
             let mut found = BTreeSet::new();
-            fields(schema, &mut Vec::new(), &mut found);
+            fields(schema, &mut Vec::new(), &mut found, &mut bytes);
             let version = written(&version.name);
             names.insert((crd_name.clone(), version.clone(), "-".to_owned()));
             names.extend(found.into_iter().map(|field| (crd_name.clone(), version.clone(), written(&field))));

@@ -14,11 +14,12 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
 /// Bytes of the automaton of one pattern, and of what is needed to build it.
-const AUTOMATON_BYTES: usize = 4 << 20;
-/// Pairs of states that are looked at in one comparison.
+const AUTOMATON_BYTES: usize = 1 << 20;
+/// Bytes of the automata of all patterns of two bundles. One that was too large counts as the largest.
+const ALL_AUTOMATA_BYTES: usize = 32 << 20;
+/// Pairs of states that are looked at in one comparison, and in all of them.
 const PAIRS: usize = 50_000;
-/// Patterns and pairs of patterns that are remembered.
-const REMEMBERED: usize = 2_000;
+const ALL_PAIRS: usize = 2_000_000;
 /// Bytes of one pattern. Longer ones are not compared.
 const PATTERN_BYTES: usize = 16 << 10;
 
@@ -47,6 +48,8 @@ pub enum Texts {
 pub struct PatternComparer {
     automata: BTreeMap<Texts, Result<Automaton, &'static str>>,
     results: BTreeMap<(Texts, Texts), Inclusion>,
+    automata_bytes: usize,
+    pairs: usize,
 }
 
 impl PatternComparer {
@@ -59,17 +62,23 @@ impl PatternComparer {
         if let Some(known) = self.results.get(&key) {
             return known.clone();
         }
-        if self.automata.len() >= REMEMBERED || self.results.len() >= REMEMBERED {
-            self.automata.clear();
-            self.results.clear();
-        }
         for texts in [wide, narrow] {
+            if self.automata_bytes > ALL_AUTOMATA_BYTES || self.pairs > ALL_PAIRS {
+                return Inclusion::Undecided("the bundles have too many patterns that are hard to compare");
+            }
             if !self.automata.contains_key(texts) {
-                self.automata.insert(texts.clone(), Automaton::build(texts));
+                let built = Automaton::build(texts);
+                let bytes = built.as_ref().map_or(AUTOMATON_BYTES, |automaton| automaton.dfa.memory_usage());
+                self.automata_bytes = self.automata_bytes.saturating_add(bytes);
+                self.automata.insert(texts.clone(), built);
             }
         }
         let result = match (self.automata.get(wide), self.automata.get(narrow)) {
-            (Some(Ok(wide)), Some(Ok(narrow))) => wide.includes(narrow),
+            (Some(Ok(wide)), Some(Ok(narrow))) => {
+                let (result, pairs) = wide.includes(narrow);
+                self.pairs = self.pairs.saturating_add(pairs);
+                result
+            }
             (Some(Err(why)), _) | (_, Some(Err(why))) => Inclusion::Undecided(why),
             (None, _) | (_, None) => Inclusion::Undecided("the pattern was not read"),
         };
@@ -128,8 +137,8 @@ impl Automaton {
         self.dfa.is_match_state(self.dfa.next_eoi_state(state))
     }
 
-    /// Searches for the shortest text that `narrow` accepts and `self` does not.
-    fn includes(&self, narrow: &Automaton) -> Inclusion {
+    /// Searches for the shortest text that `narrow` accepts and `self` does not; and how many pairs that took.
+    fn includes(&self, narrow: &Automaton) -> (Inclusion, usize) {
         let start = (narrow.start, self.start);
         let mut seen = BTreeSet::from([start]);
         // How each pair was reached: the index of the pair before, and the byte.
@@ -138,23 +147,23 @@ impl Automaton {
         while let Some(at) = queue.pop_front() {
             let Some(&((one, two), ..)) = steps.get(at) else { break };
             if narrow.accepts_at(one) && !self.accepts_at(two) {
-                return Inclusion::Excluded(excerpt(&text_to(&steps, at)));
+                return (Inclusion::Excluded(excerpt(&text_to(&steps, at))), steps.len());
             }
             for byte in readable_bytes() {
                 let next = (narrow.dfa.next_state(one, byte), self.dfa.next_state(two, byte));
                 if narrow.dfa.is_quit_state(next.0) || self.dfa.is_quit_state(next.1) {
-                    return Inclusion::Undecided("the pattern is not supported");
+                    return (Inclusion::Undecided("the pattern is not supported"), steps.len());
                 }
                 if !narrow.dfa.is_dead_state(next.0) && seen.insert(next) {
                     if steps.len() >= PAIRS {
-                        return Inclusion::Undecided("the patterns are too large to compare");
+                        return (Inclusion::Undecided("the patterns are too large to compare"), steps.len());
                     }
                     queue.push_back(steps.len());
                     steps.push((next, at, byte));
                 }
             }
         }
-        Inclusion::Included
+        (Inclusion::Included, steps.len())
     }
 }
 

@@ -27,6 +27,8 @@ pub struct BundleLimits {
     pub documents: Limits,
     /// CRDs of one bundle. Gateway API has 13, OpenShift about 200.
     pub crds: usize,
+    /// API versions of one CRD. The largest number known is 5.
+    pub api_versions: usize,
     /// Levels of nesting of one schema. The schema of a pod has 15.
     pub schema_depth: usize,
     /// Schemas of fields in one API version of a CRD. The largest CRDs known have 20,000.
@@ -36,7 +38,7 @@ pub struct BundleLimits {
 impl Default for BundleLimits {
     fn default() -> Self {
         let documents = Limits { document_bytes: 64 << 20, depth: 200, ..Limits::default() };
-        BundleLimits { documents, crds: 2_000, schema_depth: 64, schema_fields: 200_000 }
+        BundleLimits { documents, crds: 2_000, api_versions: 50, schema_depth: 64, schema_fields: 200_000 }
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod bounds;
 mod bundles;
-mod cel;
+pub(crate) mod cel;
 mod defaults;
 mod definitions;
 mod fields;

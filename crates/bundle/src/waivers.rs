@@ -50,17 +50,16 @@ impl Waivers {
         let limits = Limits { nodes: 200_000, ..Limits::default() };
         clearway_yaml::read(text.as_bytes(), file, &limits, |event| match event {
             ReadEvent::Problem(problem) => waivers.problems.push(problem),
-            ReadEvent::Object { root, source, .. } => match root.get("waivers").filter(|list| list.is_sequence()) {
-                Some(list) => {
+            ReadEvent::Object { root, source, .. } => {
+                if let Some(list) = root.get("waivers").filter(|list| list.is_sequence()) {
                     for node in list.items().take(WAIVERS) {
                         waivers.add(node, source);
                     }
+                } else {
+                    let message = "the file has no list `waivers`".to_owned();
+                    waivers.problems.push(invalid(message, source.place(root)));
                 }
-                None => {
-                    let message = "the file has no list `waivers`";
-                    waivers.problems.push(invalid(message.to_owned(), source.place(root)));
-                }
-            },
+            }
         });
         waivers
     }

@@ -16,6 +16,9 @@ const FINDINGS: usize = 20_000;
 /// Characters of a value in a finding.
 const VALUE_CHARACTERS: usize = 300;
 
+/// Characters of the path of a field in a finding.
+const PATH_CHARACTERS: usize = 500;
+
 /// The CRD, version or bundle that a finding is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'s> {
@@ -149,7 +152,7 @@ impl Collector {
             self.left_out = self.left_out.saturating_add(1);
             return;
         }
-        let field = render_path(path);
+        let field = cut_text(render_path(path), PATH_CHARACTERS);
         let parts = [excerpt(site.object), site.version.map(excerpt).unwrap_or_default(), field.clone()];
         let mut place = site.place.cloned().unwrap_or_default();
         if change.position.is_some() {
@@ -178,10 +181,7 @@ impl Collector {
 
     /// The findings in order, and how many were left out.
     pub(crate) fn finish(mut self) -> (Vec<Finding>, usize) {
-        self.findings.sort_by(|one, two| {
-            let key = |finding: &Finding| (finding.path.clone(), finding.rule, finding.message.clone());
-            key(one).cmp(&key(two))
-        });
+        self.findings.sort_by(|one, two| (&one.path, one.rule, &one.message).cmp(&(&two.path, two.rule, &two.message)));
         (self.findings, self.left_out)
     }
 }
@@ -193,10 +193,12 @@ fn cut(value: Value) -> Value {
         Value::Array(_) | Value::Object(_) => value.to_string(),
         _ => return value,
     };
-    if text.chars().count() <= VALUE_CHARACTERS {
-        return value;
-    }
-    Value::String(text.chars().take(VALUE_CHARACTERS).chain(['…']).collect())
+    let short = cut_text(text.clone(), VALUE_CHARACTERS);
+    if short == text { value } else { Value::String(short) }
+}
+
+fn cut_text(text: String, most: usize) -> String {
+    if text.chars().count() <= most { text } else { text.chars().take(most).chain(['…']).collect() }
 }
 
 /// Some names for a message: at most five, and how many more there are.

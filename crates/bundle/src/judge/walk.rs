@@ -2,16 +2,19 @@
 //!
 //! Nesting is bounded by the reader of schemas, so recursion here is, too.
 
+use std::cell::OnceCell;
+
 use crate::finding::RuleId;
 use crate::judge::{Collector, Comparison, Site, Step};
 use crate::model::{AdditionalFields, ApiVersion, Crd, FieldSchema, Segment};
+use crate::rules::cel::CelChanges;
 use crate::rules::{Check, RULES, Rule};
 
 /// Fields that are listed as missing in one schema.
 const MISSING_FIELDS: usize = 20_000;
 
 /// The schemas of one field in two bundles.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct FieldPair<'p> {
     pub(crate) comparison: &'p Comparison<'p>,
     pub(crate) site: &'p Site<'p>,
@@ -21,6 +24,15 @@ pub(crate) struct FieldPair<'p> {
     pub(crate) path: &'p [Segment<'p>],
     pub(crate) old: &'p FieldSchema,
     pub(crate) new: &'p FieldSchema,
+    /// Worked out when the first rule asks for it.
+    cel: OnceCell<CelChanges<'p>>,
+}
+
+impl<'p> FieldPair<'p> {
+    /// How the validation rules differ.
+    pub(crate) fn cel_changes(&self) -> &CelChanges<'p> {
+        self.cel.get_or_init(|| CelChanges::between(&self.old.validations, &self.new.validations))
+    }
 }
 
 /// Whether a rule is asked in a step of this kind.
@@ -81,32 +93,44 @@ fn walk_version(
 ) {
     let (Some(old_schema), Some(new_schema)) = (&old.schema, &new.schema) else { return };
     let site = Site::version(crd, new);
-    let pair = FieldPair {
-        comparison,
-        site: &site,
-        crd: &crd.name,
-        version: &new.name,
-        path: &[],
-        old: old_schema,
-        new: new_schema,
-    };
-    walk_fields(rules, &pair, &mut Vec::new(), out);
+    let walker = FieldWalker { comparison, rules, site: &site, crd: &crd.name, version: &new.name };
+    walker.walk(old_schema, new_schema, &mut Vec::new(), out);
 }
 
-fn walk_fields<'p>(rules: &[&Rule], pair: &FieldPair<'p>, path: &mut Vec<Segment<'p>>, out: &mut Collector) {
-    let (old, new) = (pair.old, pair.new);
-    if !same_keywords(old, new) {
-        ask_field_rules(rules, &FieldPair { path, ..*pair }, out);
+/// What stays the same for all fields of a version.
+struct FieldWalker<'w> {
+    comparison: &'w Comparison<'w>,
+    rules: &'w [&'w Rule],
+    site: &'w Site<'w>,
+    crd: &'w str,
+    version: &'w str,
+}
+
+impl FieldWalker<'_> {
+    fn walk<'p>(&self, old: &'p FieldSchema, new: &'p FieldSchema, path: &mut Vec<Segment<'p>>, out: &mut Collector) {
+        if !same_keywords(old, new) {
+            self.ask(old, new, path, out);
+        }
+        // Nothing below can be compared when a list became an object.
+        if old.keywords.value_type != new.keywords.value_type {
+            return;
+        }
+        for (segment, below) in new.children() {
+            if let Some(before) = old.at(&[segment]) {
+                path.push(segment);
+                self.walk(before, below, path, out);
+                path.pop();
+            }
+        }
     }
-    // Nothing below can be compared when a list became an object.
-    if old.keywords.value_type != new.keywords.value_type {
-        return;
-    }
-    for (segment, below) in new.children() {
-        if let Some(before) = old.at(&[segment]) {
-            path.push(segment);
-            walk_fields(rules, &FieldPair { old: before, new: below, ..*pair }, path, out);
-            path.pop();
+
+    fn ask(&self, old: &FieldSchema, new: &FieldSchema, path: &[Segment<'_>], out: &mut Collector) {
+        let FieldWalker { comparison, site, crd, version, .. } = *self;
+        let pair = FieldPair { comparison, site, crd, version, path, old, new, cel: OnceCell::new() };
+        for check in self.rules.iter().flat_map(|rule| rule.checks) {
+            if let Check::Field(check) = check {
+                check(&pair, out);
+            }
         }
     }
 }
@@ -140,16 +164,8 @@ fn walk_policies(comparison: &Comparison<'_>, rules: &[&Rule], out: &mut Collect
         let site = Site::object(&name, &new.place);
         let (old, new) = (with_rules(old), with_rules(new));
         let path = [Segment::Field("spec"), Segment::Field("validations")];
-        let pair = FieldPair { comparison, site: &site, crd: "", version: "", path: &path, old: &old, new: &new };
-        ask_field_rules(rules, &pair, out);
-    }
-}
-
-fn ask_field_rules(rules: &[&Rule], pair: &FieldPair<'_>, out: &mut Collector) {
-    for check in rules.iter().flat_map(|rule| rule.checks) {
-        if let Check::Field(check) = check {
-            check(pair, out);
-        }
+        let walker = FieldWalker { comparison, rules, site: &site, crd: "", version: "" };
+        walker.ask(&old, &new, &path, out);
     }
 }
 

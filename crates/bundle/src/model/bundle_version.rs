@@ -58,10 +58,8 @@ impl BundleVersion {
     /// candidate allows what its release may bring, because candidates promise nothing. A rollback allows nothing.
     pub fn level_to(&self, newer: &BundleVersion) -> Level {
         let (Some(old), Some(new)) = (self.release(), newer.release()) else { return Level::Minor };
-        match new.precedence(old) {
-            Ordering::Less => return Level::None,
-            Ordering::Equal => return Level::None,
-            Ordering::Greater => {}
+        if new.precedence(old) != Ordering::Greater {
+            return Level::None;
         }
         let same_release = (old.major(), old.minor(), old.patch()) == (new.major(), new.minor(), new.patch());
         let from_candidate = same_release && !old.pre_release().is_empty();

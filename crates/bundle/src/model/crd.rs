@@ -48,6 +48,7 @@ pub struct Crd {
 
 /// One API version of a CRD.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the CRD")]
 pub struct ApiVersion {
     /// The name, such as `v1beta1`.
     pub name: String,

@@ -6,7 +6,7 @@ use clearway_core::Place;
 
 use super::CelRule;
 
-/// A ValidatingAdmissionPolicy, a MutatingAdmissionPolicy, or a binding of one.
+/// A `ValidatingAdmissionPolicy`, a `MutatingAdmissionPolicy`, or a binding of one.
 #[derive(Debug, Clone, Default)]
 pub struct AdmissionPolicy {
     /// The kind.
@@ -23,7 +23,7 @@ pub struct AdmissionPolicy {
     pub place: Place,
 }
 
-/// A ValidatingWebhookConfiguration or MutatingWebhookConfiguration.
+/// A `ValidatingWebhookConfiguration` or `MutatingWebhookConfiguration`.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookConfiguration {
     /// The kind.
@@ -42,7 +42,7 @@ pub struct WebhookConfiguration {
     pub place: Place,
 }
 
-/// A Deployment, StatefulSet or DaemonSet behind a webhook.
+/// A `Deployment`, `StatefulSet` or `DaemonSet` behind a webhook.
 #[derive(Debug, Clone, Default)]
 pub struct Workload {
     /// The kind.

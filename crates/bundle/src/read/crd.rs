@@ -54,7 +54,7 @@ impl CrdReader<'_, '_> {
             return None;
         }
         let conversion = Some(text(&["spec", "conversion", "strategy"])).filter(|text| !text.is_empty());
-        let annotations = self.string_map(root, "annotations");
+        let annotations = string_map(root, "annotations");
         let mut crd = Crd {
             group: text(&["spec", "group"]),
             scope: text(&["spec", "scope"]),
@@ -68,7 +68,7 @@ impl CrdReader<'_, '_> {
             bundle_version: annotations.get(&format!("{}/bundle-version", self.domain)).cloned(),
             channel: annotations.get(&format!("{}/channel", self.domain)).cloned(),
             annotations,
-            labels: self.string_map(root, "labels"),
+            labels: string_map(root, "labels"),
             stored_versions: root
                 .at(&["status", "storedVersions"])
                 .filter(|stored| stored.is_sequence())
@@ -78,7 +78,13 @@ impl CrdReader<'_, '_> {
             name,
         };
         let versions = root.at(&["spec", "versions"]);
-        for node in versions.into_iter().flat_map(Node::items) {
+        for (number, node) in versions.into_iter().flat_map(Node::items).enumerate() {
+            if number == self.limits.api_versions {
+                let message = format!("the CRD {} has more than {number} versions", excerpt(&crd.name));
+                let problem = problem(codes::INCOMPLETE_CRD, node, "spec.versions", message);
+                problems.push(problem.with_help("the other versions are not judged"));
+                break;
+            }
             let version = self.version(node, &object, &crd.name, problems);
             if version.name.is_empty() {
                 let message = format!("the CRD {} has a version without a name", excerpt(&crd.name));
@@ -142,12 +148,12 @@ impl CrdReader<'_, '_> {
             name,
         }
     }
+}
 
-    fn string_map(&self, root: Node<'_>, key: &str) -> BTreeMap<String, String> {
-        let entries = root.at(&["metadata", key]).into_iter().flat_map(Node::fields);
-        entries
-            .filter(|(name, _)| !OF_THE_CLUSTER.contains(&name.raw()))
-            .map(|(name, value)| (name.raw().to_owned(), value.raw().to_owned()))
-            .collect()
-    }
+fn string_map(root: Node<'_>, key: &str) -> BTreeMap<String, String> {
+    let entries = root.at(&["metadata", key]).into_iter().flat_map(Node::fields);
+    entries
+        .filter(|(name, _)| !OF_THE_CLUSTER.contains(&name.raw()))
+        .map(|(name, value)| (name.raw().to_owned(), value.raw().to_owned()))
+        .collect()
 }

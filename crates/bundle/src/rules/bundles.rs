@@ -109,7 +109,7 @@ pub(super) fn mixed(comparison: &Comparison<'_>, out: &mut Collector) {
                 report(out, Site::object(&name, &webhook.place), message, false);
             }
             for workload in &webhook.workloads {
-                if let Some(version) = workload_version(bundle, &workload.bundle_version, &workload.images) {
+                if let Some(version) = workload_version(bundle, workload.bundle_version.as_deref(), &workload.images) {
                     let message = format!(
                         "the {} {} behind the webhook has version {version}; the bundle has {}",
                         workload.kind,
@@ -152,7 +152,7 @@ fn differences(
 }
 
 /// The version of a workload, if it is not that of the bundle: by its annotation, or by a tag of an image that is a version.
-fn workload_version(bundle: &Bundle, annotation: &Option<String>, images: &[String]) -> Option<String> {
+fn workload_version(bundle: &Bundle, annotation: Option<&str>, images: &[String]) -> Option<String> {
     let expected = bundle.version.as_ref()?.release()?;
     let differs = |text: &str| {
         let version = BundleVersion::read(text);

@@ -1,8 +1,8 @@
 //! R19 to R21: validation rules in CEL, compared on their syntax trees.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use clearway_cel::{Ast, Limits, parse};
+use clearway_cel::{Ast, Limits, parse, print};
 use serde_json::json;
 
 use crate::finding::RuleId;
@@ -13,14 +13,11 @@ const R19: RuleId = RuleId("R19");
 const R20: RuleId = RuleId("R20");
 const R21: RuleId = RuleId("R21");
 
-/// Rules of one field that are compared with each other at most; more are taken for removed and added.
-const COMPARED_RULES: usize = 200;
-
 /// How the validation rules of a field differ.
 #[derive(Debug, Default)]
-pub(super) struct CelChanges<'p> {
+pub(crate) struct CelChanges<'p> {
     /// Rules that accept the same and differ in text for people, or in the way they are written.
-    pub(super) same_meaning: Vec<(&'p CelRule, &'p CelRule)>,
+    pub(crate) same_meaning: Vec<(&'p CelRule, &'p CelRule)>,
     /// Rules with the same message and another expression.
     rewritten: Vec<(&'p CelRule, &'p CelRule)>,
     /// The only rule that was removed and the only one that was added, if they are about the same fields.
@@ -30,41 +27,48 @@ pub(super) struct CelChanges<'p> {
 }
 
 impl<'p> CelChanges<'p> {
-    pub(super) fn of(pair: &FieldPair<'p>) -> Self {
-        let mut changes = CelChanges {
-            removed: pair.old.validations.iter().collect(),
-            added: pair.new.validations.iter().collect(),
-            ..CelChanges::default()
-        };
-        let whole =
-            |rule: &CelRule| (rule.rule.clone(), rule.message.clone(), rule.details.clone(), rule.optional_old_self);
-        changes.take_pairs(|old, new| whole(old) == whole(new));
-        if changes.removed.len().max(changes.added.len()) > COMPARED_RULES {
+    /// Compares two lists of rules, in whatever order they are.
+    pub(crate) fn between(old: &'p [CelRule], new: &'p [CelRule]) -> Self {
+        let mut changes =
+            CelChanges { removed: old.iter().collect(), added: new.iter().collect(), ..CelChanges::default() };
+        changes.take_pairs(|rule| Some((&rule.rule, &rule.message, &rule.details, rule.optional_old_self)));
+        if changes.removed.is_empty() || changes.added.is_empty() {
             return changes;
         }
-        let meaning = |old: &CelRule, new: &CelRule| {
-            old.optional_old_self == new.optional_old_self && (old.rule == new.rule || same_tree(old, new))
-        };
-        changes.same_meaning = changes.take_pairs(meaning);
-        changes.rewritten = changes.take_pairs(|old, new| !old.message.is_empty() && old.message == new.message);
+        changes.same_meaning = changes.take_pairs(|rule| Some((canonical(rule), rule.optional_old_self)));
+        changes.rewritten = changes.take_pairs(|rule| Some(&rule.message).filter(|message| !message.is_empty()));
         if let ([old], [new]) = (changes.removed.as_slice(), changes.added.as_slice())
             && share_a_field(old, new)
         {
-            changes.replaced = changes.take_pairs(|_, _| true);
+            changes.replaced = changes.take_pairs(|_| Some(()));
         }
         changes
     }
 
-    /// Takes out of both lists what belongs together, in order.
-    fn take_pairs(&mut self, same: impl Fn(&CelRule, &CelRule) -> bool) -> Vec<(&'p CelRule, &'p CelRule)> {
-        let mut pairs = Vec::new();
-        let removed = std::mem::take(&mut self.removed);
-        for old in removed {
-            match self.added.iter().position(|new| same(old, new)) {
-                Some(at) => pairs.push((old, self.added.remove(at))),
-                None => self.removed.push(old),
+    /// Takes the rules with the same key out of both lists, in order.
+    fn take_pairs<K: Ord>(&mut self, key: impl Fn(&'p CelRule) -> Option<K>) -> Vec<(&'p CelRule, &'p CelRule)> {
+        let mut by_key: BTreeMap<K, VecDeque<usize>> = BTreeMap::new();
+        for (at, rule) in self.added.iter().enumerate() {
+            if let Some(key) = key(rule) {
+                by_key.entry(key).or_default().push_back(at);
             }
         }
+        let mut pairs = Vec::new();
+        let mut taken = BTreeSet::new();
+        self.removed.retain(|old| {
+            let at = key(old).and_then(|key| by_key.get_mut(&key)).and_then(VecDeque::pop_front);
+            let new = at.and_then(|at| self.added.get(at).map(|new| (at, *new)));
+            if let Some((at, new)) = new {
+                taken.insert(at);
+                pairs.push((*old, new));
+            }
+            new.is_none()
+        });
+        let mut at = 0_usize;
+        self.added.retain(|_| {
+            at = at.saturating_add(1);
+            !taken.contains(&at.saturating_sub(1))
+        });
         pairs
     }
 }
@@ -73,11 +77,9 @@ fn tree(rule: &CelRule) -> Option<Ast> {
     parse(&rule.rule, &Limits::default()).ok()
 }
 
-fn same_tree(old: &CelRule, new: &CelRule) -> bool {
-    match (tree(old), tree(new)) {
-        (Some(old), Some(new)) => old.same_tree(&new),
-        _ => false,
-    }
+/// The canonical text of a rule; the text itself if it cannot be parsed.
+fn canonical(rule: &CelRule) -> String {
+    tree(rule).map_or_else(|| rule.rule.clone(), |tree| print(&tree))
 }
 
 fn share_a_field(old: &CelRule, new: &CelRule) -> bool {
@@ -92,7 +94,7 @@ fn title(rule: &CelRule) -> String {
 
 /// R19: a validation rule was removed.
 pub(super) fn rule_removed(pair: &FieldPair<'_>, out: &mut Collector) {
-    for rule in CelChanges::of(pair).removed {
+    for rule in &pair.cel_changes().removed {
         let change = Change::new(R19, format!("validation rule removed: {}", title(rule)));
         let change = change.values(Some(json!(rule.rule)), None).at(pair.new.position);
         out.report(pair.site, pair.path, change);
@@ -102,7 +104,7 @@ pub(super) fn rule_removed(pair: &FieldPair<'_>, out: &mut Collector) {
 /// R20: a validation rule was added. One that mentions nothing but fields of the same bundle refuses no object that was
 /// accepted before.
 pub(super) fn rule_added(pair: &FieldPair<'_>, out: &mut Collector) {
-    let added = CelChanges::of(pair).added;
+    let added = &pair.cel_changes().added;
     let mut before = BTreeSet::new();
     if !added.is_empty() {
         field_names(pair.old, &mut before);
@@ -156,9 +158,9 @@ fn relation(old: &CelRule, new: &CelRule) -> Relation {
 /// R21: a validation rule has another expression. Dropped conditions and new alternatives are loosening; everything else
 /// needs review. One that also has another message is a new rule in place of the old one, as in R20.
 pub(super) fn rule_changed(pair: &FieldPair<'_>, out: &mut Collector) {
-    let changes = CelChanges::of(pair);
-    let rewritten = changes.rewritten.into_iter().map(|rules| (rules, "changed", Level::None));
-    let replaced = changes.replaced.into_iter().map(|rules| (rules, "replaced", Level::Minor));
+    let changes = pair.cel_changes();
+    let rewritten = changes.rewritten.iter().map(|rules| (rules, "changed", Level::None));
+    let replaced = changes.replaced.iter().map(|rules| (rules, "replaced", Level::Minor));
     for ((old, new), word, level) in rewritten.chain(replaced) {
         let change = match relation(old, new) {
             Relation::Loosened => {

@@ -1,5 +1,7 @@
 //! R28 to R30: formats, combinations of schemas, and fields that are not described.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::finding::RuleId;
@@ -38,7 +40,8 @@ pub(super) fn constraint_changed(pair: &FieldPair<'_>, out: &mut Collector) {
 
 /// Whether more is accepted than before; none if that cannot be said.
 fn loosened(keyword: &str, old: &[Value], new: &[Value]) -> Option<bool> {
-    let subset = |of: &[Value], other: &[Value]| of.iter().all(|one| other.contains(one));
+    let texts = |schemas: &[Value]| schemas.iter().map(Value::to_string).collect::<BTreeSet<_>>();
+    let subset = |of: &[Value], other: &[Value]| texts(of).is_subset(&texts(other));
     match keyword {
         "anyOf" if subset(old, new) => Some(true),
         "anyOf" if subset(new, old) => Some(false),

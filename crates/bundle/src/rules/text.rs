@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::cel::CelChanges;
 use crate::finding::RuleId;
 use crate::judge::{Change, Collector, Comparison, FieldPair, Site};
 use crate::model::{ApiVersion, Crd, FieldSchema, Level};
@@ -65,7 +64,7 @@ pub(super) fn metadata(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Colle
 
 /// R03: the message, reason or field path of a validation rule, or the way it is written, and not what it accepts.
 pub(super) fn rule_texts(pair: &FieldPair<'_>, out: &mut Collector) {
-    for (old, new) in CelChanges::of(pair).same_meaning {
+    for (old, new) in &pair.cel_changes().same_meaning {
         let message = if old.rule == new.rule {
             "the message, reason or field path of a validation rule changed"
         } else {

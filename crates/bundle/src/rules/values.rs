@@ -1,5 +1,7 @@
 //! R11 to R13 and R16 to R18: the texts that a field accepts, by enumeration and by pattern.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::finding::RuleId;
@@ -15,7 +17,8 @@ const R17: RuleId = RuleId("R17");
 const R18: RuleId = RuleId("R18");
 
 fn difference(from: &[Value], other: &[Value]) -> Vec<Value> {
-    from.iter().filter(|value| !other.contains(value)).cloned().collect()
+    let known: BTreeSet<String> = other.iter().map(Value::to_string).collect();
+    from.iter().filter(|value| !known.contains(&value.to_string())).cloned().collect()
 }
 
 fn list(values: &[Value]) -> String {
@@ -57,25 +60,22 @@ pub(super) fn enum_value_added(pair: &FieldPair<'_>, out: &mut Collector) {
 pub(super) fn enum_value_removed(pair: &FieldPair<'_>, out: &mut Collector) {
     let (old, new) = (&pair.old.keywords, &pair.new.keywords);
     let Some(values) = &new.enumeration else { return };
-    let change = match &old.enumeration {
-        Some(before) => {
-            let removed = difference(before, values);
-            if removed.is_empty() {
-                return;
-            }
-            Change::new(R12, format!("enum value {} removed", list(&removed)))
-                .values(Some(json!(before)), Some(json!(values)))
+    let change = if let Some(before) = &old.enumeration {
+        let removed = difference(before, values);
+        if removed.is_empty() {
+            return;
         }
-        None => {
-            let change = Change::new(R12, "enum introduced").values(quoted(old.pattern.as_ref()), Some(json!(values)));
-            match (&old.pattern, words(values)) {
-                (Some(pattern), Some(words)) => match out.patterns.includes(&words, &matching(pattern)) {
-                    Inclusion::Included => change.needs(Level::Patch, Level::Patch),
-                    Inclusion::Excluded(_) => change,
-                    Inclusion::Undecided(_) => change.needs(Level::Patch, Level::Patch).needs_review(),
-                },
-                _ => change,
-            }
+        let change = Change::new(R12, format!("enum value {} removed", list(&removed)));
+        change.values(Some(json!(before)), Some(json!(values)))
+    } else {
+        let change = Change::new(R12, "enum introduced").values(quoted(old.pattern.as_ref()), Some(json!(values)));
+        match (&old.pattern, words(values)) {
+            (Some(pattern), Some(words)) => match out.patterns.includes(&words, &matching(pattern)) {
+                Inclusion::Included => change.needs(Level::Patch, Level::Patch),
+                Inclusion::Excluded(_) => change,
+                Inclusion::Undecided(_) => change.needs(Level::Patch, Level::Patch).needs_review(),
+            },
+            _ => change,
         }
     };
     out.report(pair.site, pair.path, change.at(pair.new.position));
