@@ -6,6 +6,7 @@ mod collector;
 mod walk;
 
 use clearway_core::{Severity, Timestamp};
+use serde::Serialize;
 
 use crate::channel::Channel;
 use crate::finding::{Finding, Verdict};
@@ -33,7 +34,8 @@ pub struct Comparison<'b> {
 }
 
 /// What kind of step it is from the old bundle to the new one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// To the same or a newer version of the same channel.
     Update,
@@ -46,7 +48,8 @@ pub enum Step {
 }
 
 /// The findings of a comparison.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Judgement {
     /// What kind of step it is.
     pub step: Step,
@@ -61,7 +64,8 @@ pub struct Judgement {
 }
 
 /// The result of a comparison as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Every change is allowed.
     Allowed,

@@ -1,5 +1,7 @@
 //! Comparisons beyond one rule: waivers, channels, conversion, graduation, policies, webhooks, and hostile bundles.
 
+use std::fmt::Write as _;
+
 use clearway_bundle::{
     Bundle, BundleLimits, BundleReader, Comparison, Judgement, Level, NameLedger, Outcome, Step, Verdict, Waivers,
     compare_channels, conversion_losses,
@@ -21,9 +23,8 @@ spec:
 "
     );
     for (name, flags, spec) in versions {
-        text.push_str(&format!(
-            "  - {{name: {name}, {flags}, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {spec}}}}}}}}}\n"
-        ));
+        let schema = format!("{{openAPIV3Schema: {{type: object, properties: {{spec: {spec}}}}}}}");
+        writeln!(text, "  - {{name: {name}, {flags}, schema: {schema}}}").unwrap();
     }
     text
 }
@@ -248,4 +249,32 @@ fn hostile_bundles_are_judged_within_bounds() {
     assert_eq!(judgement.outcome(), Outcome::Violation);
     assert!(judgement.findings.iter().all(|finding| finding.path.len() < 1_000));
     assert_eq!(judge(&old, &new), judgement, "the same twice");
+}
+
+#[test]
+fn v7_what_a_cluster_has_is_compared_with_its_bundle() {
+    let annotations =
+        serde_json::json!({"x.io/bundle-version": "v1.0.0", "x.io/channel": "standard", "argocd/id": "a"});
+    let live = |field: &str| {
+        let mut reader = BundleReader::new("cluster", "x.io", BundleLimits::default());
+        reader.add_object(&serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.x.io", "annotations": annotations, "labels": {"team": "a"}},
+            "spec": {"group": "x.io", "scope": "Cluster", "names": {"kind": "Thing", "plural": "things"}, "versions": [
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object",
+                    "properties": {"spec": {"type": "object", "properties": {field: {"type": "string"}}}}}}}]},
+        }));
+        reader.finish()
+    };
+    let released = simple("v1.0.0", "standard", FIELDS);
+    assert_eq!(judge(&released, &live("a")).findings, []);
+    assert_eq!(judge(&released, &live("changed")).outcome(), Outcome::Violation, "modified under the same version");
+}
+
+#[test]
+fn r40_versions_of_a_new_crd_must_agree_too() {
+    let old = bundle("kind: Namespace\nmetadata: {name: n}\n");
+    let old = Bundle { version: simple("v1.0.0", "standard", FIELDS).version, problems: Vec::new(), ..old };
+    let new = bundle(&crd("v1.1.0", "standard", &[("v1", STORED, FIELDS), ("v2", SERVED, MORE_FIELDS)]));
+    assert!(verdicts(&judge(&old, &new)).contains(&("R40", Verdict::Violation)));
 }

@@ -89,6 +89,10 @@ impl CrdReader<'_, '_> {
             if version.name.is_empty() {
                 let message = format!("the CRD {} has a version without a name", excerpt(&crd.name));
                 problems.push(problem(codes::INCOMPLETE_CRD, node, "spec.versions[].name", message));
+            } else if crd.versions.contains_key(&version.name) {
+                let message =
+                    format!("the CRD {} has the version {} twice", excerpt(&crd.name), excerpt(&version.name));
+                problems.push(problem(codes::DUPLICATE, node, "spec.versions[].name", message));
             } else {
                 crd.versions.insert(version.name.clone(), version);
             }

@@ -57,7 +57,9 @@ fn report_lost(comparison: &Comparison<'_>, rule: RuleId, out: &mut Collector, l
                 let change = Change::new(rule, format!("the new bundle does not have API version {}", version.name));
                 let stored =
                     format!("The API server refuses the CRD while status.storedVersions lists {}.", version.name);
-                out.report(&site, &[], level(change).stored(stored));
+                let change = level(change).stored(stored);
+                let is_stored = old.stored_versions.as_ref().is_some_and(|stored| stored.contains(&version.name));
+                out.report(&site, &[], if is_stored { change.needs(Level::Never, Level::Never) } else { change });
                 continue;
             };
             let (Some(from), Some(other)) = (&version.schema, &after.schema) else { continue };

@@ -43,8 +43,11 @@ pub(super) fn short_names(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Co
     }
 }
 
-/// R02: annotations and labels of a CRD, such as the version of the bundle.
-pub(super) fn metadata(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
+/// R02: annotations and labels of a CRD, such as the version of the bundle. In a cluster others add their own, so that
+/// only the annotations of the bundle's domain are compared with those of a cluster.
+pub(super) fn metadata(comparison: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
+    let in_cluster = old.place.file.is_none() || new.place.file.is_none();
+    let domain = format!("{}/", comparison.new.domain);
     let maps = [("annotations", &old.annotations, &new.annotations), ("labels", &old.labels, &new.labels)];
     for (what, old, new_map) in maps {
         let differing: Vec<&str> = old
@@ -53,6 +56,7 @@ pub(super) fn metadata(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Colle
             .map(|(key, _)| key)
             .chain(new_map.keys().filter(|key| !old.contains_key(*key)))
             .map(String::as_str)
+            .filter(|key| !in_cluster || key.starts_with(&domain))
             .collect();
         if !differing.is_empty() {
             let message = format!("{what} changed: {}", super::name_list(differing));

@@ -114,24 +114,25 @@ pub(super) fn deprecation_changed(old: &ApiVersion, new: &ApiVersion, site: &Sit
 
 /// R40: two versions of a CRD differ in fields or types, and nothing converts between them. What differed in the bundle
 /// before is not reported again.
-pub(super) fn versions_disagree(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
-    if !new.converts_without_webhook() {
-        return;
-    }
-    for (one, two) in readable_pairs(new) {
-        let (Some(first), Some(second)) = (&one.schema, &two.schema) else { continue };
-        let known = match (old.versions.get(&one.name), old.versions.get(&two.name)) {
-            (Some(ApiVersion { schema: Some(first), .. }), Some(ApiVersion { schema: Some(second), .. })) => {
-                disagreements(first, second).into_iter().map(|(path, _)| render_path(&path)).collect()
+pub(super) fn versions_disagree(comparison: &Comparison<'_>, out: &mut Collector) {
+    for new in comparison.new.crds.values().filter(|crd| crd.converts_without_webhook()) {
+        let old = comparison.old.crds.get(&new.name);
+        for (one, two) in readable_pairs(new) {
+            let (Some(first), Some(second)) = (&one.schema, &two.schema) else { continue };
+            let schema =
+                |name: &str| old.and_then(|crd| crd.versions.get(name)).and_then(|version| version.schema.as_ref());
+            let known: BTreeSet<String> = match (schema(&one.name), schema(&two.name)) {
+                (Some(first), Some(second)) => {
+                    disagreements(first, second).into_iter().map(|(path, _)| render_path(&path)).collect()
+                }
+                _ => BTreeSet::new(),
+            };
+            for (path, what) in disagreements(first, second) {
+                if !known.contains(&render_path(&path)) {
+                    let message = format!("{} and {} disagree: {what}", one.name, two.name);
+                    out.report(&Site::version(new, one), &path, Change::new(R40, message).warns());
+                }
             }
-            _ => BTreeSet::new(),
-        };
-        for (path, what) in disagreements(first, second) {
-            if known.contains(&render_path(&path)) {
-                continue;
-            }
-            let message = format!("{} and {} disagree: {what}", one.name, two.name);
-            out.report(&Site::version(new, one), &path, Change::new(R40, message).warns());
         }
     }
 }
