@@ -146,9 +146,22 @@ impl BundleReader {
             bundle.problems.push(Diagnostic::new(codes::NO_CRDS, Severity::Error, message));
         }
         let version = most_frequent(bundle.crds.values().filter_map(|crd| crd.bundle_version.as_deref()));
-        bundle.version = self.version.take().or_else(|| version.map(|text| BundleVersion::read(&text)));
+        let version = version.map(|text| BundleVersion::read(&text));
         let channel = most_frequent(bundle.crds.values().filter_map(|crd| crd.channel.as_deref()));
-        bundle.channel = self.channel.or_else(|| channel.and_then(|word| word.parse().ok()));
+        let channel = channel.and_then(|word| word.parse::<Channel>().ok());
+        let contradicts = |given: Option<String>, annotated: Option<String>| match (given, annotated) {
+            (Some(given), Some(annotated)) if given.trim_start_matches('v') != annotated.trim_start_matches('v') => {
+                let message = format!("the bundle is given as {given}, but its CRDs are annotated with {annotated}");
+                Some(Diagnostic::new(codes::OTHER_ANNOTATION, Severity::Warning, message))
+            }
+            _ => None,
+        };
+        let text = |version: &Option<BundleVersion>| version.as_ref().map(ToString::to_string);
+        bundle.problems.extend(contradicts(text(&self.version), text(&version)));
+        let text = |channel: Option<Channel>| channel.map(|channel| channel.to_string());
+        bundle.problems.extend(contradicts(text(self.channel), text(channel)));
+        bundle.version = self.version.take().or(version);
+        bundle.channel = self.channel.or(channel);
         bundle
     }
 }

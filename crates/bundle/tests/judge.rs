@@ -278,3 +278,32 @@ fn r40_versions_of_a_new_crd_must_agree_too() {
     let new = bundle(&crd("v1.1.0", "standard", &[("v1", STORED, FIELDS), ("v2", SERVED, MORE_FIELDS)]));
     assert!(verdicts(&judge(&old, &new)).contains(&("R40", Verdict::Violation)));
 }
+
+#[test]
+fn r20_a_rule_that_makes_a_new_field_required_needs_review() {
+    let with_rule = |rule: &str| {
+        let properties = "a: {type: string}, b: {type: string}";
+        format!("{{type: object, properties: {{{properties}}}, x-kubernetes-validations: [{{rule: '{rule}'}}]}}")
+    };
+    let old = simple("v1.0.0", "standard", FIELDS);
+    for (rule, verdict) in [
+        ("!has(self.b) || self.b != \"\"", Verdict::Allowed),
+        ("has(self.b)", Verdict::NeedsReview),
+        ("self.b != \"\"", Verdict::NeedsReview),
+        ("!has(self.b) || has(self.a)", Verdict::NeedsReview),
+        ("this is not CEL", Verdict::NeedsReview),
+    ] {
+        let judgement = judge(&old, &simple("v1.1.0", "standard", &with_rule(rule)));
+        assert!(verdicts(&judgement).contains(&("R20", verdict)), "{rule}: {:?}", verdicts(&judgement));
+    }
+}
+
+#[test]
+fn v1_annotations_that_contradict_the_given_version_are_named() {
+    let mut reader = BundleReader::new("v1.0.1", "x.io", BundleLimits::default());
+    reader.add_file("a.yaml", crd("v1.0.0", "standard", &[("v1", STORED, FIELDS)]).as_bytes());
+    let bundle = reader.with_version(clearway_bundle::BundleVersion::read("v1.0.1")).finish();
+    assert_eq!((bundle.version_text().as_str(), bundle.problems.len()), ("v1.0.1", 1));
+    assert_eq!(bundle.problems[0].message, "the bundle is given as v1.0.1, but its CRDs are annotated with v1.0.0");
+    assert_eq!(judge(&bundle, &bundle).outcome(), Outcome::Allowed);
+}

@@ -33,6 +33,9 @@ pub const INVALID_LEDGER: &str = "BD013";
 /// A schema whose keyword has a value of the wrong type.
 pub const INVALID_KEYWORD: &str = "BD014";
 
+/// A version or channel that was given for a bundle, and that its annotations contradict.
+pub const OTHER_ANNOTATION: &str = "BD015";
+
 const fn rule(code: &'static str, title: &'static str, why: &'static str) -> Rule {
     Rule { code, title, why, text: why }
 }
@@ -57,4 +60,9 @@ pub const RULES: &[Rule] = &[
     rule(UNUSED_WAIVER, "waiver applies to no finding", "The change it was written for is gone, or its path is wrong."),
     rule(INVALID_LEDGER, "line of the name ledger cannot be read", "The name in it is not protected."),
     rule(INVALID_KEYWORD, "keyword has a value of the wrong type", "The API server refuses such a schema."),
+    rule(
+        OTHER_ANNOTATION,
+        "annotations contradict the given version or channel",
+        "Clusters report the version and channel in the annotations, and not those of the release.",
+    ),
 ];

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use clearway_cel::{Ast, Limits, parse, print};
+use clearway_cel::{Ast, Bindings, Budget, Environment, KubernetesVersion, Limits, Program, parse, print};
+use clearway_schema::Schema;
 use serde_json::json;
 
 use crate::finding::RuleId;
@@ -101,8 +102,8 @@ pub(super) fn rule_removed(pair: &FieldPair<'_>, out: &mut Collector) {
     }
 }
 
-/// R20: a validation rule was added. One that mentions nothing but fields of the same bundle refuses no object that was
-/// accepted before.
+/// R20: a validation rule was added. One that mentions nothing but fields of the same bundle, and holds where they are
+/// missing, refuses no object that was accepted before.
 pub(super) fn rule_added(pair: &FieldPair<'_>, out: &mut Collector) {
     let added = &pair.cel_changes().added;
     let mut before = BTreeSet::new();
@@ -111,6 +112,7 @@ pub(super) fn rule_added(pair: &FieldPair<'_>, out: &mut Collector) {
     }
     for rule in added {
         let new_fields_only = tree(rule).is_some_and(|tree| mentions_new_fields_only(&tree, &before));
+        let new_fields_only = new_fields_only && holds_without_new_fields(rule, pair.new, pair.path.is_empty());
         let change = if new_fields_only {
             let stored = "Stored objects do not have the fields it is about.";
             Change::new(R20, format!("validation rule about new fields added: {}", title(rule))).stored(stored)
@@ -126,6 +128,17 @@ fn mentions_new_fields_only(tree: &Ast, before: &BTreeSet<&str>) -> bool {
     let is_new = |name: &String| !before.contains(name.as_str());
     let whole = names.variables.contains("self") || names.variables.contains("oldSelf");
     !whole && !names.fields.is_empty() && names.fields.iter().all(is_new)
+}
+
+/// Whether a rule accepts an object that has none of the fields it mentions, but for their defaults.
+fn holds_without_new_fields(rule: &CelRule, schema: &FieldSchema, is_root: bool) -> bool {
+    let Ok(schema) = Schema::read(&schema.to_json()) else { return false };
+    let environment =
+        Environment::kubernetes_crd(KubernetesVersion::LATEST, schema.root(), is_root, rule.optional_old_self);
+    let Ok(program) = Program::compile(&rule.rule, &environment, &Limits::default()) else { return false };
+    let object = schema.pruned(&json!({}));
+    let bindings = Bindings::new().with("self", &object).with("oldSelf", &object);
+    program.evaluate(bindings, &Budget::default()).outcome.as_bool() == Some(true)
 }
 
 fn field_names<'p>(schema: &'p FieldSchema, names: &mut BTreeSet<&'p str>) {
