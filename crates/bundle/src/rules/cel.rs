@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use clearway_cel::{Ast, Bindings, Budget, Environment, KubernetesVersion, Limits, Program, parse, print};
 use clearway_schema::Schema;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::finding::RuleId;
 use crate::judge::{Change, Collector, FieldPair};
@@ -13,6 +13,9 @@ use crate::model::{CelRule, FieldSchema, Level};
 const R19: RuleId = RuleId("R19");
 const R20: RuleId = RuleId("R20");
 const R21: RuleId = RuleId("R21");
+
+/// New rules of one field that are evaluated; the others need review.
+const EVALUATED_RULES: usize = 100;
 
 /// How the validation rules of a field differ.
 #[derive(Debug, Default)]
@@ -110,9 +113,17 @@ pub(super) fn rule_added(pair: &FieldPair<'_>, out: &mut Collector) {
     if !added.is_empty() {
         field_names(pair.old, &mut before);
     }
+    let mut empty_object = None;
+    let mut evaluated = 0_usize;
     for rule in added {
-        let new_fields_only = tree(rule).is_some_and(|tree| mentions_new_fields_only(&tree, &before));
-        let new_fields_only = new_fields_only && holds_without_new_fields(rule, pair.new, pair.path.is_empty());
+        let about_new_fields = tree(rule).is_some_and(|tree| mentions_new_fields_only(&tree, &before));
+        let new_fields_only = about_new_fields
+            && evaluated < EVALUATED_RULES
+            && empty_object
+                .get_or_insert_with(|| EmptyObject::of(pair))
+                .as_ref()
+                .is_some_and(|object| object.satisfies(rule));
+        evaluated = evaluated.saturating_add(usize::from(about_new_fields));
         let change = if new_fields_only {
             let stored = "Stored objects do not have the fields it is about.";
             Change::new(R20, format!("validation rule about new fields added: {}", title(rule))).stored(stored)
@@ -130,15 +141,30 @@ fn mentions_new_fields_only(tree: &Ast, before: &BTreeSet<&str>) -> bool {
     !whole && !names.fields.is_empty() && names.fields.iter().all(is_new)
 }
 
-/// Whether a rule accepts an object that has none of the fields it mentions, but for their defaults.
-fn holds_without_new_fields(rule: &CelRule, schema: &FieldSchema, is_root: bool) -> bool {
-    let Ok(schema) = Schema::read(&schema.to_json()) else { return false };
-    let environment =
-        Environment::kubernetes_crd(KubernetesVersion::LATEST, schema.root(), is_root, rule.optional_old_self);
-    let Ok(program) = Program::compile(&rule.rule, &environment, &Limits::default()) else { return false };
-    let object = schema.pruned(&json!({}));
-    let bindings = Bindings::new().with("self", &object).with("oldSelf", &object);
-    program.evaluate(bindings, &Budget::default()).outcome.as_bool() == Some(true)
+/// Evaluates rules on an object that has none of the new fields, but for their defaults.
+struct EmptyObject {
+    object: Value,
+    /// By whether `oldSelf` is optional. They hold the declarations of all fields, so rules share them.
+    environments: [Environment; 2],
+}
+
+impl EmptyObject {
+    fn of(pair: &FieldPair<'_>) -> Option<Self> {
+        let schema = Schema::read(&pair.new.to_json()).ok()?;
+        let is_root = pair.path.is_empty();
+        let environment = |optional_old_self| {
+            Environment::kubernetes_crd(KubernetesVersion::LATEST, schema.root(), is_root, optional_old_self)
+        };
+        Some(EmptyObject { object: schema.pruned(&json!({})), environments: [environment(false), environment(true)] })
+    }
+
+    fn satisfies(&self, rule: &CelRule) -> bool {
+        let [plain, optional] = &self.environments;
+        let environment = if rule.optional_old_self { optional } else { plain };
+        let Ok(program) = Program::compile(&rule.rule, environment, &Limits::default()) else { return false };
+        let bindings = Bindings::new().with("self", &self.object).with("oldSelf", &self.object);
+        program.evaluate(bindings, &Budget::default()).outcome.as_bool() == Some(true)
+    }
 }
 
 fn field_names<'p>(schema: &'p FieldSchema, names: &mut BTreeSet<&'p str>) {
