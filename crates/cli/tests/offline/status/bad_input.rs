@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::{Answer, FINE, Place, WIDGET};
+use crate::{Answer, FINE, Place, WIDGET};
 
 /// Lints a stream of one faulty document and one with a finding behind it, from a file and from standard input.
 ///

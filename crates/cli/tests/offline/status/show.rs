@@ -3,9 +3,9 @@
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
-use super::{FINE, MORNING, Place, WIDGET};
+use crate::{FINE, MORNING, Place, WIDGET};
 
-fn show(place: &Place, file: &str, more: &[&str]) -> super::Answer {
+fn show(place: &Place, file: &str, more: &[&str]) -> crate::Answer {
     place.run(&[&["status", "show", "-f", file, "--now", MORNING], more].concat())
 }
 
@@ -13,16 +13,16 @@ fn show(place: &Place, file: &str, more: &[&str]) -> super::Answer {
 fn the_samples_as_table_tree_and_data() {
     let place = Place::with_samples();
     let table = show(&place, "samples", &[]);
-    assert_data_eq!(&table.out, file!["golden/show.txt"].raw());
+    assert_data_eq!(&table.out, file!["../golden/show.txt"].raw());
     assert_eq!((table.err.as_str(), table.code), ("7 objects: 2 Current, 2 InProgress, 3 Failed\n", 1));
     let tree = show(&place, "samples", &["--tree"]);
-    assert_data_eq!(&tree.out, file!["golden/tree.txt"].raw());
+    assert_data_eq!(&tree.out, file!["../golden/tree.txt"].raw());
     assert_eq!((tree.err, tree.code), (table.err, 1));
     let data = show(&place, "samples", &["-o", "json"]);
-    assert_data_eq!(&data.out, file!["golden/show.json": Text].raw());
+    assert_data_eq!(&data.out, file!["../golden/show.json": Text].raw());
     assert_eq!((data.err.as_str(), data.code), ("", 1));
     let tree = show(&place, "samples", &["--tree", "-o", "json"]);
-    assert_data_eq!(&tree.out, file!["golden/tree.json": Text].raw());
+    assert_data_eq!(&tree.out, file!["../golden/tree.json": Text].raw());
     assert_eq!(show(&place, "samples", &["--tree", "-o", "yaml"]).code, 1);
 }
 

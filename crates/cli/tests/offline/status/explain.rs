@@ -1,6 +1,6 @@
 //! `clearway status explain`: a page for every rule.
 
-use super::Place;
+use crate::Place;
 
 #[test]
 fn every_rule_has_a_page() {

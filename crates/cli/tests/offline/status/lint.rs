@@ -5,16 +5,16 @@ use clearway_yaml::{ReadEvent, read};
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
-use super::{FINE, MORNING, Place, WIDGET};
+use crate::{FINE, MORNING, Place, WIDGET};
 
-fn samples(place: &Place, format: &str) -> super::Answer {
+fn samples(place: &Place, format: &str) -> crate::Answer {
     place.run(&["status", "lint", "-f", "samples", "--now", MORNING, "-o", format])
 }
 
 #[test]
 fn the_samples_for_a_person() {
     let answer = samples(&Place::with_samples(), "table");
-    assert_data_eq!(&answer.out, file!["golden/lint.txt"].raw());
+    assert_data_eq!(&answer.out, file!["../golden/lint.txt"].raw());
     assert_eq!(answer.err, "7 objects checked: 4 errors, 0 warnings, 1 note\n");
     assert_eq!(answer.code, 1);
 }
@@ -22,7 +22,7 @@ fn the_samples_for_a_person() {
 #[test]
 fn the_samples_as_json() {
     let answer = samples(&Place::with_samples(), "json");
-    assert_data_eq!(&answer.out, file!["golden/lint.json": Text].raw());
+    assert_data_eq!(&answer.out, file!["../golden/lint.json": Text].raw());
     assert_eq!((answer.json().as_array().unwrap().len(), answer.code), (5, 1));
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Answer, Place};
+use crate::{Answer, Place};
 
 const CHANNEL: &str = "name: candidate-1\nversions:\n- 1.0.1\n- 1.0.10\n- 1.1.0\n- 1.1.1\n";
 

@@ -1,6 +1,6 @@
 //! `clearway status lint --history`: snapshots of the same objects, in order.
 
-use super::{Answer, Place};
+use crate::{Answer, Place};
 
 fn snapshot(version: u32, status: &str, time: &str, seen: u32) -> String {
     format!(

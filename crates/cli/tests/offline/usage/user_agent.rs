@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 
-use super::Place;
+use crate::Place;
 
 #[test]
 fn the_api_server_is_told_who_asks() {

@@ -10,7 +10,7 @@ use clearway_operator::metrics_store::MetricsStore;
 use clearway_sources::clock;
 use clearway_sources::store::{StateDirectory, Store as _};
 
-use super::{Answer, Place};
+use crate::{Answer, Place};
 
 /// An address at which nobody listens.
 const NOBODY: &str = "http://127.0.0.1:1";
@@ -129,7 +129,7 @@ fn the_cluster_is_that_of_kubectl() {
         if let Some(path) = variable {
             command.env("KUBECONFIG", path);
         }
-        super::answer(command.output().unwrap())
+        crate::answer(command.output().unwrap())
     };
     let unreachable = |answer: &Answer| answer.err.contains("http://127.0.0.1:1");
     let nobody = with(None, &["--version", "1.0.0"]);

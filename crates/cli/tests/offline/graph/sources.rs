@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use snapbox::{assert_data_eq, file};
 
-use super::{Answer, Place};
+use crate::{Answer, Place};
 
 /// More requests than any test here makes.
 const REQUESTS: usize = 200;
@@ -117,7 +117,7 @@ fn run(place: &Place, line: &str) -> Answer {
     for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
         command.env_remove(name);
     }
-    super::answer(command.output().unwrap())
+    crate::answer(command.output().unwrap())
 }
 
 impl Product {
@@ -214,7 +214,7 @@ fn an_answer_is_explained_compared_and_checked_for_what_it_is() {
         "graph diff stable.answer SERVICE/quiet --channel stable-1.5",
         "graph diff stable.answer bad.answer",
     ]);
-    assert_data_eq!(&told, file!["golden/graph_answers.txt"].raw());
+    assert_data_eq!(&told, file!["../golden/graph_answers.txt"].raw());
 }
 
 #[test]
@@ -257,5 +257,5 @@ fn what_cannot_be_told_from_a_source_is_refused_in_one_sentence() {
         "graph show stable-1.5 --graph SERVICE/full --ca-file none.pem",
     ]);
     assert_eq!(told.matches("[exit code ").count(), told.matches("[exit code 3]").count(), "{told}");
-    assert_data_eq!(&told, file!["golden/graph_refused.txt"].raw());
+    assert_data_eq!(&told, file!["../golden/graph_refused.txt"].raw());
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{MORNING, Place};
+use crate::{MORNING, Place};
 
 const COMMANDS: [&[&str]; 8] = [
     &["demo", "--once"],

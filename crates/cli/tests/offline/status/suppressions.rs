@@ -1,6 +1,6 @@
 //! Suppressions: what is known and accepted, each for a reason and until a day.
 
-use super::{Answer, Place, WIDGET};
+use crate::{Answer, Place, WIDGET};
 
 fn lint(suppressions: &str, now: &str) -> Answer {
     let place = Place::new();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::Place;
+use crate::Place;
 
 /// How long anything may take.
 const BOUND: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Answer, Place};
+use crate::{Answer, Place};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
 
@@ -129,7 +129,7 @@ fn a_small_archive_cannot_take_much_memory() {
     place.write("bomb.tar.gz", packed.finish().unwrap());
     // The limit is of address space, which is more than what is used.
     let line = format!("ulimit -v {}; exec {} graph lint --graph bomb.tar.gz", 1 << 20, env!("CARGO_BIN_EXE_clearway"));
-    let answer = super::answer(Command::new("sh").args(["-c", &line]).current_dir(place.path()).output().unwrap());
+    let answer = crate::answer(Command::new("sh").args(["-c", &line]).current_dir(place.path()).output().unwrap());
     assert_eq!(answer.code, 3, "{answer:?}");
     assert!(answer.err.contains("more than 1048576 bytes in the attributes of a file"), "{answer:?}");
 }
