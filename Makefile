@@ -31,6 +31,10 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Rust types have them
 	@CLEARWAY_WRITE_GENERATED=1 cargo test --quiet --locked --workspace --test generated
 
+.PHONY: gateway-releases
+gateway-releases: ## Download the releases of Gateway API (needs go), and compare them with what is known of their changes
+	@tools/gateway-releases
+
 .PHONY: image
 image: ## Build the container image: a static binary and the Containerfile, into target/image
 	@tools/image

@@ -1,5 +1,11 @@
-//! CRD bundles: from Rust types to the CRDs of each channel, and what an installed CRD makes of an object.
+//! CRD bundles: which change may ship at which version, how Rust types become CRDs, and what an installed CRD accepts.
 //!
+//! - [`BundleReader`] reads install files, or objects of a cluster, into a [`Bundle`]: CRDs, admission policies and
+//!   webhooks of one version and channel (V1).
+//! - [`Comparison::judge`] asks the rules R01 to R46 ([`RULES`]) what changed between two bundles, and whether their
+//!   versions allow it (V3). [`Waivers`] are exceptions with a reason and an end. [`NameLedger`] keeps names that were
+//!   removed (V4), [`compare_channels`] compares the channels of one version (V2), and [`conversion_losses`] says what
+//!   objects lose between API versions (V5). [`guard_policy`] keeps older bundles out of a cluster (V7, V8).
 //! - [`Definition::crd`] turns the schema that `schemars` makes of a type into a CRD of one [`Channel`], with the
 //!   annotations of the bundle (V1). What is experimental is marked in the type, with the keyword [`CHANNEL_KEYWORD`], and
 //!   exists in the experimental channel only (V2). Same types, same bytes.
@@ -12,13 +18,34 @@
 )]
 
 mod channel;
+mod channels;
+mod conversion;
 mod crd_schema;
-mod definition;
-mod structural;
-mod yaml;
+mod finding;
+mod generate;
+mod guard;
+mod judge;
+mod ledger;
+mod model;
+mod patterns;
+mod read;
+mod rules;
+mod waivers;
 
 pub use channel::{BUNDLE_VERSION, CHANNEL, Channel, Installed, UnknownChannel};
+pub use channels::{ChannelDifference, compare_channels};
+pub use conversion::conversion_losses;
 pub use crd_schema::{CrdSchema, Report};
-pub use definition::{Column, Definition, described};
-pub use structural::{BuildError, CHANNEL_KEYWORD};
-pub use yaml::to_yaml;
+pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
+pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
+pub use guard::guard_policy;
+pub use judge::{Comparison, Judgement, Outcome, Step};
+pub use ledger::NameLedger;
+pub use model::{
+    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldSchema, Keywords, Level,
+    WebhookConfiguration, Workload,
+};
+pub use patterns::{Inclusion, PatternComparer, Texts};
+pub use read::{BundleLimits, BundleReader, codes};
+pub use rules::{ExamplePair, RULES, Rule};
+pub use waivers::Waivers;

@@ -50,4 +50,5 @@ pub use syntax::ast::Ast;
 pub use syntax::parser::parse;
 pub use syntax::print::print;
 pub use syntax::span::Span;
+pub use syntax::terms::MentionedNames;
 pub use value::CelValue;

@@ -6,4 +6,5 @@ mod literal;
 pub(crate) mod parser;
 pub(crate) mod print;
 pub(crate) mod span;
+pub(crate) mod terms;
 pub(crate) mod token;

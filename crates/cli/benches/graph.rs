@@ -23,7 +23,7 @@ use clearway_graph::{Inputs, lint, load, wire};
 
 #[path = "../../graph/examples/generate/data.rs"]
 mod data;
-#[path = "../src/graph/rule_texts.rs"]
+#[path = "../src/commands/graph/lint/rule_texts.rs"]
 mod rule_texts;
 
 /// As in the program that is measured.

@@ -1,20 +1,18 @@
 //! The command line, as `--help` shows it. Completions and manual pages come from the same definition.
 
-mod access;
 mod assess;
+mod bundle;
 mod cel;
 mod demo;
 mod fleet;
 mod graph;
-mod graph_name;
 mod install;
 mod operator;
-mod operator_settings;
 mod promql;
-mod query_limits;
 mod release;
 mod risk;
 mod serve;
+mod shared;
 mod snapshot;
 mod status;
 mod upgrade;
@@ -24,21 +22,19 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use access::*;
 pub(crate) use assess::*;
+pub(crate) use bundle::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
 pub(crate) use graph::*;
-pub(crate) use graph_name::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
-pub(crate) use operator_settings::*;
 pub(crate) use promql::*;
-pub(crate) use query_limits::*;
 pub(crate) use release::*;
 pub(crate) use risk::*;
 pub(crate) use serve::*;
+pub(crate) use shared::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
 pub(crate) use upgrade::*;
@@ -67,6 +63,9 @@ pub(crate) enum Command {
     /// Tell which updates are safe for a cluster, and why
     #[command(after_help = ASSESS_EXAMPLES, disable_version_flag = true)]
     Assess(Box<Assess>),
+    /// Compare bundles of CRDs: which change may ship at which version
+    #[command(subcommand)]
+    Bundle(Box<Bundle>),
     /// Check, evaluate, test and explain CEL expressions as Kubernetes means them
     #[command(subcommand)]
     Cel(Cel),

@@ -6,27 +6,13 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
-mod assess;
-mod cel;
-mod demo;
+mod commands;
 mod exit;
 mod findings;
-mod fleet;
-mod graph;
-mod install;
 mod junit;
 mod log;
-mod manual;
-mod operator;
 mod output;
-mod promql;
-mod release;
-mod risk;
-mod serve;
 mod signals;
-mod snapshot;
-mod status;
-mod upgrade;
 
 use std::process::ExitCode;
 
@@ -49,23 +35,24 @@ fn main() -> ExitCode {
         }
     };
     let outcome = match arguments.command {
-        Command::Assess(options) => assess::run(&options),
-        Command::Demo(options) => demo::run(&options),
-        Command::Fleet(command) => fleet::run(&command),
-        Command::Graph(command) => graph::run(&command),
-        Command::Install(options) => install::run(&options),
-        Command::Operator(options) => operator::run(&options),
-        Command::Cel(command) => cel::run(&command),
-        Command::Promql(command) => promql::run(&command),
-        Command::Release(command) => release::run(&command),
-        Command::Risk(command) => risk::run(&command),
-        Command::Serve(options) => serve::run(&options),
-        Command::Snapshot(command) => snapshot::run(&command),
-        Command::Status(command) => status::run(&command),
-        Command::Uninstall(options) => install::uninstall(&options),
-        Command::Upgrade(options) => upgrade::run(&options),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { output_dir } => manual::pages(output_dir.as_deref()),
+        Command::Assess(options) => commands::assess::run(&options),
+        Command::Bundle(command) => commands::bundle::run(&command),
+        Command::Demo(options) => commands::demo::run(&options),
+        Command::Fleet(command) => commands::fleet::run(&command),
+        Command::Graph(command) => commands::graph::run(&command),
+        Command::Install(options) => commands::install::run(&options),
+        Command::Operator(options) => commands::operator::run(&options),
+        Command::Cel(command) => commands::cel::run(&command),
+        Command::Promql(command) => commands::promql::run(&command),
+        Command::Release(command) => commands::release::run(&command),
+        Command::Risk(command) => commands::risk::run(&command),
+        Command::Serve(options) => commands::serve::run(&options),
+        Command::Snapshot(command) => commands::snapshot::run(&command),
+        Command::Status(command) => commands::status::run(&command),
+        Command::Uninstall(options) => commands::install::uninstall(&options),
+        Command::Upgrade(options) => commands::upgrade::run(&options),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { output_dir } => commands::manual::pages(output_dir.as_deref()),
     };
     exit::code(outcome)
 }

@@ -20,6 +20,7 @@ pub use archive::{ArchiveError, Content, archive, content};
 pub(crate) use collect::BYTES as GRAPH_DATA_BYTES;
 use collect::{BYTES, Excess};
 pub use git::git_revision;
+pub(crate) use git::open_git_directory;
 pub(crate) use memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
 
 /// The directories of graph-data whose files are read, besides `version`.

@@ -7,6 +7,7 @@
 //! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`store`] is where objects are changed:
 //! in a cluster, or in a directory.
 
+pub mod bundle_files;
 pub mod clock;
 pub mod collector;
 pub mod files;

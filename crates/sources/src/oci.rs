@@ -26,7 +26,7 @@ pub use access::pace::Pace;
 pub use access::registry::{PlainHttp, Registry, RegistryOptions};
 pub use cache::Cache;
 pub use error::OciError;
-pub use image::artifact::graph_data;
+pub use image::artifact::{graph_data, manifest_files};
 #[cfg(fuzzing)]
 pub use image::media::read_manifest;
 pub(crate) use image::payload::{Most, ReleaseFiles, release_files};

@@ -9,8 +9,13 @@ use crate::syntax::token::is_keyword;
 
 /// Prints an expression.
 pub fn print(ast: &Ast) -> String {
-    let mut printer = Printer { ast, out: String::with_capacity(ast.source().len()), tasks: Vec::new() };
-    printer.tasks.push(Task::Node(ast.root(), CONDITIONAL));
+    print_part(ast, ast.root())
+}
+
+/// Prints a part of an expression, as it would stand alone.
+pub(crate) fn print_part(ast: &Ast, part: NodeId) -> String {
+    let mut printer = Printer { ast, out: String::new(), tasks: Vec::new() };
+    printer.tasks.push(Task::Node(part, CONDITIONAL));
     while let Some(task) = printer.tasks.pop() {
         match task {
             Task::Word(word) => printer.out.push_str(word),

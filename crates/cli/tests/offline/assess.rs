@@ -1,5 +1,7 @@
 //! `clearway assess` on the sample product and the sample cluster.
 
+mod evidence;
+
 use snapbox::{assert_data_eq, file};
 
 use super::{Answer, Place};

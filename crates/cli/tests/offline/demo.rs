@@ -1,5 +1,7 @@
 //! `clearway demo`: needs nothing, says the same every time, and its commands work.
 
+mod running;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,9 @@
 //! `clearway graph` on a graph-data directory: built, shown, explained, converted.
 
+mod lint;
+mod odd_files;
+mod sources;
+
 use std::fs;
 use std::process::Command;
 

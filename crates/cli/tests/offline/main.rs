@@ -1,30 +1,17 @@
 //! `clearway` without a cluster: files, standard input, help, completions, manual pages, demo.
 
 mod assess;
-mod bad_input;
+mod bundle;
 mod cel;
 mod demo;
-mod demo_running;
-mod evidence;
-mod explain;
+mod documents;
 mod fleet;
 mod graph;
-mod graph_lint;
-mod graph_sources;
-mod history;
-mod hostile_text;
-mod limits;
-mod lint;
-mod odd_files;
 mod promql;
 mod release;
-mod requests;
 mod risk;
-mod security;
 mod serve;
-mod show;
-mod streams;
-mod suppressions;
+mod status;
 mod upgrade;
 mod usage;
 

@@ -1,5 +1,9 @@
 //! The command line itself: help, mistakes, completions, manual pages.
 
+mod hostile_text;
+mod streams;
+mod user_agent;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;

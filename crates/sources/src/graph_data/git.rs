@@ -55,7 +55,15 @@ fn read_revision(path: &Path, revision: &str, limits: &Limits, patience: Duratio
     }
 }
 
-/// The directory of graph-data as the objects of a repository have it.
+/// A directory at a revision, named as `REVISION:PATH`, of the repository that `path` is in.
+pub(crate) fn open_git_directory(path: &Path, name: &str) -> Result<impl FileTree + use<>, String> {
+    if name.starts_with('-') || name.chars().any(char::is_control) {
+        return Err("a revision does not begin with a dash, and has no control characters".to_owned());
+    }
+    GitTree::open(path, name, b"", PATIENCE)
+}
+
+/// A directory as the objects of a repository have it.
 struct GitTree {
     git: GitProcess,
     /// Directories that were looked at, by path.

@@ -1,7 +1,7 @@
-//! Graph-data that is in an image or an artifact of a registry.
+//! Files that are in an image or an artifact of a registry: graph-data, or manifests.
 //!
 //! The layers are archives, as image builders and `oras` write them; what is none is passed over. Start at
-//! [`graph_data`].
+//! [`graph_data`] or [`manifest_files`].
 
 use std::io::Read;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use clearway_core::{Digest, Limits};
 use clearway_graph::Inputs;
 
-use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES};
+use crate::files::file_tree::printable;
+use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, Stored};
 use crate::oci::access::registry::Registry;
 use crate::oci::archive::{self, Spoiled, Then};
 use crate::oci::cache::Cache;
@@ -31,31 +32,9 @@ pub async fn graph_data(
     if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
         return Ok((kept.into_iter().collect(), digest));
     }
-    let layers = layers(registry, repository, &digest).await?;
     let at = format!("{repository}@{digest}");
-    let most = limits.file_bytes.min(GRAPH_DATA_BYTES);
-    let mut tree = Tree::default();
-    for layer in layers.layers {
-        let at = format!("{repository} (layer {})", layer.digest);
-        let (unpacked, wanted) = (registry.options.limits.unpacked_bytes, Wanted::graph_data(most));
-        let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
-        match registry.layer(repository, &layer, &at, look).await? {
-            Ok(changes) => tree.apply(changes),
-            Err(Spoiled::NotAnArchive) => {}
-            Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
-            Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
-            Err(Spoiled::TooMany(what, limit)) => {
-                return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
-            }
-        }
-        // Of two layers, each within the limit, both may be kept.
-        if tree.bytes() > most {
-            return Err(OciError::TooLarge { at, limit: most });
-        }
-        if let Some((what, limit)) = tree.excess() {
-            return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
-        }
-    }
+    let wanted = Wanted::graph_data(limits.file_bytes.min(GRAPH_DATA_BYTES));
+    let tree = read_layers(registry, repository, &digest, wanted).await?;
     let inputs = tree.graph_data(limits.file_bytes).map_err(|error| match error {
         ArchiveError::TooLarge { limit } => OciError::TooLarge { at, limit },
         ArchiveError::NoGraphData => OciError::NotGraphData { at, why: "there is no graph-data in it".to_owned() },
@@ -68,6 +47,57 @@ pub async fn graph_data(
         cache.keep_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
+}
+
+/// Reads the YAML and JSON files of an image or artifact, by path, and the digest that its name has now.
+pub async fn manifest_files(
+    registry: &Registry,
+    image: &Image,
+    max_bytes: u64,
+) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
+    let repository = image.repository();
+    let digest = registry.digest(repository, image.at()).await?;
+    let tree = read_layers(registry, repository, &digest, Wanted::manifests(max_bytes)).await?;
+    let mut files = Vec::new();
+    for (path, stored) in tree.into_files() {
+        if let Stored::File(content) = stored {
+            files.push((printable(&path), content));
+        }
+    }
+    Ok((files, digest))
+}
+
+/// The wanted files of the image behind a digest, as its layers leave them.
+async fn read_layers(
+    registry: &Registry,
+    repository: &Repository,
+    digest: &Digest,
+    wanted: Wanted,
+) -> Result<Tree, OciError> {
+    let layers = layers(registry, repository, digest).await?;
+    let mut tree = Tree::default();
+    for layer in layers.layers {
+        let at = format!("{repository} (layer {})", layer.digest);
+        let unpacked = registry.options.limits.unpacked_bytes;
+        let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
+        match registry.layer(repository, &layer, &at, look).await? {
+            Ok(changes) => tree.apply(changes),
+            Err(Spoiled::NotAnArchive) => {}
+            Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+            Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
+            Err(Spoiled::TooMany(what, limit)) => {
+                return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
+            }
+        }
+        // Of two layers, each within the limit, both may be kept.
+        if tree.bytes() > wanted.bytes {
+            return Err(OciError::TooLarge { at, limit: wanted.bytes });
+        }
+        if let Some((what, limit)) = tree.excess() {
+            return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
+        }
+    }
+    Ok(tree)
 }
 
 /// The layers of the image behind a digest. Of an index the first image is taken: graph-data has no architecture.

@@ -6,6 +6,7 @@ use std::io::Read;
 use clearway_core::Digest;
 use clearway_graph::Inputs;
 
+use crate::bundle_files::is_manifest_name;
 use crate::files::file_tree::{join, split_last};
 use crate::graph_data::{ArchiveError, Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
 use crate::oci::archive::{self, Kind, Spoiled, Then};
@@ -47,6 +48,19 @@ impl Wanted {
             bytes,
             entries: CHANGES,
             noun: NOUN,
+        }
+    }
+
+    /// YAML and JSON files, wherever they are.
+    pub(in crate::oci) fn manifests(bytes: u64) -> Self {
+        Wanted {
+            file: is_manifest_name,
+            other: |_| false,
+            gone: |_| true,
+            in_place: |_| None,
+            bytes,
+            entries: CHANGES,
+            noun: "YAML and JSON files",
         }
     }
 }

@@ -1,0 +1,217 @@
+//! `clearway bundle` on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{DataFormat, OfRegistry};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bundle {
+    /// Check whether a new bundle of CRDs may be released under its version
+    #[command(after_help = "\
+Examples:
+  clearway bundle check v1.2.0/standard-install.yaml v1.2.1/standard-install.yaml
+  clearway bundle check v1.2.0:config/crd/standard config/crd/standard
+  clearway bundle check old.yaml new.yaml --level minor --waivers waivers.yaml -o sarif
+  clearway bundle check old/standard new/standard --experimental old/experimental new/experimental
+
+Exit code 0: every change is allowed; 1: at least one violation; 2: no violation, but something needs review; 3: could
+not run.")]
+    Check(BundleCheck),
+    /// List every change between two bundles of CRDs, with the version level that each needs
+    #[command(after_help = "\
+Examples:
+  clearway bundle diff v1.2.0:config/crd/standard v1.3.0:config/crd/standard
+  clearway bundle diff old.yaml new.yaml -o json
+
+Exit code 0: no change; 1: changes; 3: could not run.")]
+    Diff(BundleDiff),
+    /// Explain a rule of `bundle check`, with an example that breaks it and one that does not
+    #[command(after_help = "\
+Examples:
+  clearway bundle explain
+  clearway bundle explain R12
+  clearway bundle explain R12 -o json
+
+Exit code 0: the rule exists; 1: it does not.")]
+    Explain(BundleExplain),
+    /// Print an admission policy that refuses rollbacks and experimental CRDs over standard ones
+    #[command(after_help = "\
+Examples:
+  clearway bundle guard standard-install.yaml | kubectl apply -f -
+  clearway bundle guard oci://registry.example.com/gateway-api:v1.4.0
+
+Exit code 0: printed; 3: the bundle cannot be read, or says no version.")]
+    Guard(BundleGuard),
+    /// Print the ledger of every field name that was ever released, from bundles in order of release
+    #[command(after_help = "\
+Examples:
+  clearway bundle ledger v1.0.yaml v1.1.yaml v1.2.yaml > names.txt
+  clearway bundle ledger v1.3.yaml --ledger names.txt > names-new.txt
+  clearway bundle check old.yaml new.yaml --ledger names.txt
+
+Exit code 0: printed; 1: a bundle uses a name again that was removed; 3: could not run.")]
+    Ledger(BundleLedger),
+    /// Show the CRDs, admission policies and webhooks of a bundle, with its version and channel
+    #[command(after_help = "\
+Examples:
+  clearway bundle show standard-install.yaml
+  clearway bundle show v1.2.0:config/crd/standard
+  kubectl get crds -o yaml | clearway bundle show - --annotation-domain gateway.networking.k8s.io
+
+Exit code 0: read completely; 2: something could not be read; 3: could not run.")]
+    Show(BundleShow),
+    /// Print the CRDs of Clearway itself, as its types define them
+    #[command(after_help = "\
+Examples:
+  clearway bundle build --channel standard | kubectl apply --server-side -f -
+  clearway bundle build --channel experimental --output-dir crds/experimental
+
+Exit code 0: written; 3: could not run.")]
+    Build(BundleBuild),
+}
+
+/// How bundles are read.
+#[derive(Debug, Args)]
+pub(crate) struct BundleReading {
+    /// Domain of the annotations DOMAIN/bundle-version and DOMAIN/channel; by default the one that the CRDs use
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) annotation_domain: Option<String>,
+    #[command(flatten)]
+    pub(crate) registry: OfRegistry,
+}
+
+/// Version level that is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BundleLevel {
+    /// As the two versions say
+    Auto,
+    /// What a patch version allows
+    Patch,
+    /// What a minor version allows
+    Minor,
+    /// What a major version allows
+    Major,
+}
+
+/// Output format of `clearway bundle check`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BundleCheckFormat {
+    /// For a person
+    Table,
+    /// JSON
+    Json,
+    /// SARIF 2.1.0, for code hosting
+    Sarif,
+    /// XML in the form of `JUnit`, for continuous integration
+    Junit,
+}
+
+/// The bundle that is released and the one that is to be.
+#[derive(Debug, Args)]
+pub(crate) struct BundlePair {
+    /// Released bundle: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "OLD")]
+    pub(crate) old: String,
+    /// New bundle (same forms as OLD)
+    #[arg(value_name = "NEW")]
+    pub(crate) new: String,
+}
+
+/// Options of `clearway bundle check`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleCheck {
+    #[command(flatten)]
+    pub(crate) pair: BundlePair,
+    /// Experimental bundles of the same versions; then graduation and the channels are judged too
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"])]
+    pub(crate) experimental: Vec<String>,
+    /// Version level that is allowed
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) level: BundleLevel,
+    /// File of waivers: rule, path, reason and expires of each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) waivers: Option<PathBuf>,
+    /// File of names that were released before, from `clearway bundle ledger`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+    /// Show allowed changes too
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: BundleCheckFormat,
+}
+
+/// Options of `clearway bundle diff`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleDiff {
+    #[command(flatten)]
+    pub(crate) pair: BundlePair,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle explain`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleExplain {
+    /// Rule, such as R12; without one, all rules are listed
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle guard`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleGuard {
+    /// Bundle to guard: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: String,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+}
+
+/// Options of `clearway bundle ledger`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleLedger {
+    /// Bundles in order of release, oldest first
+    #[arg(value_name = "BUNDLE", required = true)]
+    pub(crate) bundles: Vec<String>,
+    /// Ledger of earlier releases to add to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+}
+
+/// Options of `clearway bundle show`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleShow {
+    /// Bundle: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: String,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle build`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleBuild {
+    /// Release channel: standard or experimental
+    #[arg(long, value_name = "CHANNEL", default_value = "standard")]
+    pub(crate) channel: clearway_bundle::Channel,
+    /// Write one file per CRD here, in place of standard output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+}

@@ -1,0 +1,110 @@
+//! Settings of `clearway operator` that `clearway install` takes and passes on to it.
+
+use std::collections::BTreeMap;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
+
+use crate::arguments::{Arguments, Operator, OperatorPace, QueryLimits};
+
+/// The settings that were given, by the name of their option; without a value for a flag.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OperatorSettings(pub(crate) BTreeMap<String, Vec<String>>);
+
+/// What is passed on: the options of these, whichever they are.
+#[derive(Debug, Args)]
+struct PassedOn {
+    #[command(flatten)]
+    rounds: OperatorPace,
+    #[command(flatten)]
+    queries: QueryLimits,
+}
+
+/// The options that are passed on. None has a default here: what is not given stays as it is in the cluster.
+fn passed_on() -> Vec<Arg> {
+    let command = PassedOn::augment_args(Command::new("operator"));
+    command.get_arguments().map(without_default).collect()
+}
+
+fn without_default(arg: &Arg) -> Arg {
+    let usual: Vec<String> =
+        arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = if usual.is_empty() { help } else { format!("{help} [default: {}]", usual.join(", ")) };
+    arg.clone().default_value(None).help(help)
+}
+
+impl Args for OperatorSettings {
+    fn augment_args(command: Command) -> Command {
+        command.args(passed_on())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OperatorSettings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = BTreeMap::new();
+        for arg in passed_on() {
+            let (id, Some(name)) = (arg.get_id().as_str(), arg.get_long()) else { continue };
+            if matches.value_source(id) != Some(ValueSource::CommandLine) {
+                continue;
+            }
+            let values = matches.get_raw(id).filter(|_| arg.get_action().takes_values());
+            let values = values.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect();
+            given.insert(name.to_owned(), values);
+        }
+        Ok(OperatorSettings(given))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Whether `clearway operator` has an option of this name.
+pub(crate) fn is_operator_option(name: &str) -> bool {
+    Operator::augment_args(Command::new("operator")).get_arguments().any(|arg| arg.get_long() == Some(name))
+}
+
+/// Reads a command line of `clearway operator` as the operator itself will.
+pub(crate) fn read_operator(arguments: &[String]) -> Result<Operator, clap::Error> {
+    let words = ["clearway"].into_iter().chain(arguments.iter().map(String::as_str));
+    let matches = Arguments::command().try_get_matches_from(words)?;
+    match matches.subcommand() {
+        Some(("operator", matches)) => Operator::from_arg_matches(matches),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(words: &[&str]) -> Vec<(String, Vec<String>)> {
+        let command = OperatorSettings::augment_args(Command::new("install"));
+        let matches = command.try_get_matches_from(["install"].iter().chain(words)).unwrap();
+        OperatorSettings::from_arg_matches(&matches).unwrap().0.into_iter().collect()
+    }
+
+    #[test]
+    fn what_is_given_is_passed_on_as_it_is_and_nothing_else() {
+        assert_eq!(given(&[]), []);
+        let pair = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(ToString::to_string).collect());
+        assert_eq!(
+            given(&["--pace", "single", "--allow-unnamed-metrics", "--deny-metrics=a", "--deny-metrics", "b"]),
+            [pair("allow-unnamed-metrics", &[]), pair("deny-metrics", &["a", "b"]), pair("pace", &["single"])]
+        );
+    }
+
+    #[test]
+    fn every_setting_is_an_option_of_the_operator() {
+        for arg in passed_on() {
+            assert!(is_operator_option(arg.get_long().unwrap()), "{arg}");
+        }
+        assert!(!is_operator_option("adopt"));
+    }
+}

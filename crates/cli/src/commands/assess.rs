@@ -1,0 +1,138 @@
+//! `clearway assess`: which updates are safe for a cluster, and why.
+
+pub(crate) mod cluster;
+pub(crate) mod live;
+pub(crate) mod opened_evidence;
+pub(crate) mod snapshot_evidence;
+mod way;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
+use clearway_core::{Version, humanize};
+use clearway_graph::paths;
+
+use crate::arguments::{Assess, ClusterAccess, GraphSource};
+use crate::commands::graph::source::{self, View};
+use crate::exit::Exit;
+use crate::output;
+use cluster::About;
+use opened_evidence::OpenedEvidence;
+use way::Ways;
+
+/// The columns of the list.
+pub(crate) const HEAD: [&str; 5] = ["VERSION", "RECOMMENDED", "REASON", "AGE", "RISKS"];
+
+/// What there is to find out about a cluster.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    /// The cluster's id.
+    pub(crate) id: Option<String>,
+    settings: Settings,
+    version: Version,
+    view: View,
+}
+
+impl Planned {
+    /// The same with what the ways to a version need to know.
+    pub(crate) fn toward(mut self, target: &Version) -> Result<Self> {
+        let found = paths(&self.view.graph, &self.version, target).map_err(|why| anyhow!("{why}"))?;
+        self.plan = self.plan.with_path(&found.shortest).with_path(&found.fewest_risks.path);
+        Ok(self)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Assess) -> Result<Exit> {
+    let mut given = OpenedEvidence::open(&options.evidence, &options.source.trust)?;
+    if options.why || options.to.is_some() {
+        given = given.showing_values();
+    }
+    let evidence = &options.evidence;
+    let Planned { plan, id, settings, version, view } =
+        planned(&options.source, &evidence.cluster, given.about()?, evidence.max_age)?;
+    let format = options.output.format;
+    let to = options.to.as_ref().map(Version::without_build);
+    if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
+        let found = match way::found(&view, &version, to, format)? {
+            Ok(found) => found,
+            Err(exit) => return Ok(exit),
+        };
+        let plan = plan.with_path(&found.shortest).with_path(&found.fewest_risks.path);
+        let ways = given.judge(&plan, id.as_deref(), |evidence, now| Ways::assess(&found, evidence, now, &settings))?;
+        let ways = ways.context("the way has no updates")?;
+        given.report_unreachable(ways.risks());
+        return ways.tell(format);
+    }
+    let assessment = given.judge(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
+    if let Some(update) = to.and_then(|to| assessment.update(&to)) {
+        given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
+        output::print_data(format, update, || render::update(update))?;
+        return Ok(exit(update.recommended.status));
+    }
+    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
+    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
+    all(options, &assessment, is_incomplete)
+}
+
+/// What there is to find out about a cluster, and its id: by what was named, and else by what the cluster says.
+pub(crate) fn planned(graph: &GraphSource, access: &ClusterAccess, about: About, max_age: Duration) -> Result<Planned> {
+    let version = access.version.clone().or(about.version);
+    let version = version.context("which version does the cluster run? name it with --version")?.without_build();
+    let channel = access.channel.clone().or(about.channel);
+    let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
+    let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
+    let mut plan =
+        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
+    plan = plan.with_diagnostics(std::mem::take(&mut view.diagnostics));
+    if let Some(revision) = &view.revision {
+        plan = plan.with_revision(revision.id().to_string());
+    }
+    let id = access.cluster_id.clone().or(about.id);
+    if access.shared_store && id.is_none() {
+        bail!("--shared-store needs to know whose metrics are meant: name the cluster with --cluster-id");
+    }
+    Ok(Planned { plan, id, settings, version, view })
+}
+
+/// Shows every update. `is_incomplete`: a source of evidence that is needed could not be reached.
+fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result<Exit> {
+    output::print_data(options.output.format, assessment, || {
+        if options.why { render::assessment(assessment) } else { table(assessment) }
+    })?;
+    let any = |status| assessment.with_status(status).next().is_some();
+    Ok(if is_incomplete {
+        Exit::Unknown
+    } else if any(Status::True) {
+        Exit::Yes
+    } else if any(Status::Unknown) {
+        Exit::Unknown
+    } else {
+        Exit::No
+    })
+}
+
+/// One line per update.
+pub(crate) fn table(assessment: &Assessment) -> String {
+    if assessment.updates.is_empty() {
+        return format!("there is no update from {}\n", assessment.cluster.version);
+    }
+    output::table(&HEAD, assessment.updates.iter().map(row))
+}
+
+fn row(update: &Update) -> Vec<String> {
+    let risks: Vec<&str> = update.risks.iter().map(|risk| risk.name.as_str()).collect();
+    let recommended = &update.recommended;
+    let age = update.evidence_age().map_or_else(|| "-".to_owned(), humanize);
+    let (version, status) = (update.version.to_string(), recommended.status.to_string());
+    vec![version, status, recommended.reason.clone(), age, risks.join(", ")]
+}
+
+fn exit(status: Status) -> Exit {
+    match status {
+        Status::True => Exit::Yes,
+        Status::False => Exit::No,
+        Status::Unknown => Exit::Unknown,
+    }
+}

@@ -1,0 +1,28 @@
+//! `clearway bundle`: which CRD change may ship at which version.
+
+mod build;
+mod check;
+mod diff;
+mod explain;
+mod guard;
+mod ledger;
+mod show;
+mod source;
+
+use anyhow::Result;
+
+use crate::arguments::Bundle;
+use crate::exit::Exit;
+
+/// Runs a command.
+pub(crate) fn run(command: &Bundle) -> Result<Exit> {
+    match command {
+        Bundle::Build(options) => build::run(options),
+        Bundle::Check(options) => check::run(options),
+        Bundle::Diff(options) => diff::run(options),
+        Bundle::Explain(options) => explain::run(options),
+        Bundle::Guard(options) => guard::run(options),
+        Bundle::Ledger(options) => ledger::run(options),
+        Bundle::Show(options) => show::run(options),
+    }
+}

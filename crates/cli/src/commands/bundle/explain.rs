@@ -1,0 +1,61 @@
+//! `clearway bundle explain`: what a rule is about, with examples.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use clearway_bundle::{ExamplePair, RULES, Rule};
+use serde_json::{Value, json};
+
+use crate::arguments::BundleExplain;
+use crate::exit::Exit;
+use crate::output;
+
+pub(super) fn run(options: &BundleExplain) -> Result<Exit> {
+    let Some(name) = &options.rule else {
+        let data: Vec<Value> = RULES.iter().map(data).collect();
+        output::print_data(options.output, &data, || {
+            let levels = |rule: &Rule| [rule.standard.to_string(), rule.experimental.to_string()];
+            let rows = RULES.iter().map(|rule| {
+                let [standard, experimental] = levels(rule);
+                vec![rule.id.to_string(), standard, experimental, rule.title.to_owned()]
+            });
+            output::table(&["RULE", "STANDARD", "EXPERIMENTAL", "CHANGE"], rows)
+        })?;
+        return Ok(Exit::Yes);
+    };
+    let Some(rule) = Rule::find(name) else {
+        let (first, last) = (RULES.first(), RULES.last());
+        let range = first.zip(last).map(|(first, last)| format!("{} to {}", first.id, last.id)).unwrap_or_default();
+        output::print_note!("there is no rule `{}`; there are {range}", output::printable(name));
+        return Ok(Exit::No);
+    };
+    output::print_data(options.output, &data(rule), || text(rule))?;
+    Ok(Exit::Yes)
+}
+
+fn data(rule: &Rule) -> Value {
+    let example = |pair: Option<ExamplePair>| pair.map(|pair| json!({"old": pair.old, "new": pair.new}));
+    json!({
+        "rule": rule.id, "title": rule.title, "standard": rule.standard, "experimental": rule.experimental,
+        "why": rule.why, "storedObjects": rule.stored_objects,
+        "broken": example(rule.broken), "allowed": example(rule.allowed),
+    })
+}
+
+fn text(rule: &Rule) -> String {
+    let mut text = format!(
+        "{}: {}\n\nNeeds: {} in the standard channel, {} in the experimental channel.\n{}\nStored objects: {}\n",
+        rule.id, rule.title, rule.standard, rule.experimental, rule.why, rule.stored_objects
+    );
+    for (heading, pair) in [("Breaks the rule", rule.broken), ("Does not break the rule", rule.allowed)] {
+        if let Some(ExamplePair { old, new }) = pair {
+            // Writing into a text cannot fail.
+            let _ = write!(text, "\n{heading}, from:\n{}\nto:\n{}", indented(old), indented(new));
+        }
+    }
+    text
+}
+
+fn indented(yaml: &str) -> String {
+    yaml.lines().map(|line| format!("    {line}\n")).collect()
+}

@@ -1,0 +1,18 @@
+//! `clearway bundle guard`: an admission policy that protects an installed bundle.
+
+use anyhow::Result;
+use clearway_bundle::{guard_policy, to_yaml};
+
+use super::source;
+use crate::arguments::BundleGuard;
+use crate::exit::Exit;
+use crate::output;
+
+pub(super) fn run(options: &BundleGuard) -> Result<Exit> {
+    for bundle in source::read(&[&options.bundle], &options.reading)? {
+        for object in guard_policy(&bundle) {
+            output::print_document(&format!("---\n{}", to_yaml(&object)?))?;
+        }
+    }
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,161 @@
+//! `clearway fleet`: how many clusters stand under a graph, and what a change of the graph does to them.
+
+mod grounds;
+mod live;
+mod members;
+mod show;
+mod snapshots;
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use clearway_advice::Settings;
+use clearway_advice::fleet::{Change, ClusterAssessment, Member, Picture, Refused};
+use serde::Serialize;
+
+use crate::arguments::{AsOf, Fleet, FleetAssess, FleetDiff, FleetEvidence, GraphSource};
+use crate::commands::graph::source::channels::Channels;
+use crate::exit::Exit;
+use crate::output;
+use grounds::Grounds;
+
+/// Carries out a command.
+pub(crate) fn run(command: &Fleet) -> Result<Exit> {
+    match command {
+        Fleet::Assess(options) => assess(options),
+        Fleet::Diff(options) => diff(options),
+    }
+}
+
+/// The clusters with how they stand under each of some graphs, and the evidence that could not be used.
+#[derive(Default)]
+struct Assembled<const GRAPHS: usize> {
+    clusters: Vec<(Member, [ClusterAssessment; GRAPHS])>,
+    refused: Vec<Refused>,
+    /// Why the store could not be asked something, if it could not be reached.
+    unreachable: BTreeSet<String>,
+}
+
+/// A graph as it is named in the output.
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<String>,
+}
+
+fn assess(options: &FleetAssess) -> Result<Exit> {
+    #[derive(Serialize)]
+    struct Data<'p> {
+        graph: Named,
+        #[serde(flatten)]
+        picture: &'p Picture,
+    }
+    let graph = Channels::open(&options.source)?;
+    let named = named(&graph);
+    let Assembled { clusters, refused, unreachable } = assembled(&options.source, &options.evidence, [graph])?;
+    let clusters = clusters.into_iter().map(|(member, [standing])| (member, standing)).collect();
+    let picture = Picture::of(clusters, refused);
+    let data = Data { graph: named, picture: &picture };
+    output::print_data(options.output.format, &data, || show::picture(&picture))?;
+    tell(&picture.refused);
+    let summary = picture.summary;
+    output::print_note!(
+        "{} clusters: {} recommended, {} newest, {} unknown, {} stranded, {} absent; {} refused",
+        summary.clusters,
+        summary.recommended,
+        summary.newest,
+        summary.unknown,
+        summary.stranded,
+        summary.absent,
+        summary.refused
+    );
+    Ok(if !unreachable.is_empty() {
+        Exit::Unknown
+    } else if summary.stranded + summary.absent > 0 {
+        Exit::No
+    } else if summary.unknown + summary.refused > 0 {
+        Exit::Unknown
+    } else {
+        Exit::Yes
+    })
+}
+
+fn diff(options: &FleetDiff) -> Result<Exit> {
+    #[derive(Serialize)]
+    struct Data<'c> {
+        published: Named,
+        proposed: Named,
+        #[serde(flatten)]
+        change: &'c Change,
+    }
+    let proposed = Channels::open(&options.source)?;
+    let published = Channels::beside(&options.source, &options.against)?;
+    let names = (named(&published), named(&proposed));
+    let Assembled { clusters, refused, unreachable } =
+        assembled(&options.source, &options.evidence, [published, proposed])?;
+    let clusters = clusters.into_iter().map(|(member, [published, proposed])| (member, published, proposed));
+    let change = Change::of(clusters.collect(), refused);
+    let head = format!("From {} (published) to {} (proposed)\n", names.0.name, names.1.name);
+    let data = Data { published: names.0, proposed: names.1, change: &change };
+    output::print_data(options.output.format, &data, || head + &show::change(&change))?;
+    tell(&change.refused);
+    let summary = change.summary;
+    output::print_note!(
+        "{} clusters, {} change: {} newly blocked, {} newly unknown, {} newly recommended, {} newly stranded, {} freed; \
+         {} refused",
+        summary.clusters,
+        summary.changed,
+        summary.newly_blocked,
+        summary.newly_unknown,
+        summary.newly_recommended,
+        summary.newly_stranded,
+        summary.freed,
+        summary.refused
+    );
+    Ok(if !unreachable.is_empty() {
+        Exit::Unknown
+    } else if change.blocks() {
+        Exit::No
+    } else if summary.newly_unknown + summary.refused > 0 {
+        Exit::Unknown
+    } else {
+        Exit::Yes
+    })
+}
+
+fn named(channels: &Channels) -> Named {
+    Named { name: channels.name.clone(), revision: channels.revision() }
+}
+
+/// Assesses every cluster under every graph.
+fn assembled<const GRAPHS: usize>(
+    source: &GraphSource,
+    evidence: &FleetEvidence,
+    graphs: [Channels; GRAPHS],
+) -> Result<Assembled<GRAPHS>> {
+    let settings = Settings { max_age: evidence.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
+    let grounds = graphs.map(|channels| Grounds::new(channels, settings.clone()));
+    let assembled = match evidence.prometheus.client(source.trust.ca_file.clone())? {
+        Some(_) if evidence.as_of == Some(AsOf::Capture) => {
+            bail!("--as-of snapshot needs --snapshots: a live store was not captured at any time")
+        }
+        Some(prometheus) => live::assembled(prometheus, evidence, &grounds)?,
+        None => snapshots::assembled(evidence, &grounds)?,
+    };
+    for why in &assembled.unreachable {
+        output::print_note!("{}", output::printable(why));
+    }
+    if assembled.clusters.is_empty() {
+        tell(&assembled.refused);
+        bail!("nothing is known of any cluster");
+    }
+    Ok(assembled)
+}
+
+/// Names on standard error what could not be used.
+fn tell(refused: &[Refused]) {
+    for one in refused {
+        output::print_note!("{}: {}", output::printable(&one.name), output::printable(&one.why));
+    }
+}

@@ -1,0 +1,85 @@
+//! `clearway graph`: the update graph of graph-data: built, shown, explained, checked, compared, walked, drawn, converted.
+
+mod build;
+mod convert;
+mod diff;
+pub(crate) mod explain;
+pub(crate) mod lint;
+mod paths;
+mod render;
+pub(crate) mod show;
+pub(crate) mod source;
+mod stranded;
+
+use anyhow::{Result, bail};
+use clearway_core::{Arch, Diagnostic, Limits, Severity};
+use clearway_graph::{Inputs, Revision, load};
+
+use crate::arguments::Graph;
+use crate::exit::Exit;
+use crate::output;
+
+/// Carries out a command.
+pub(crate) fn run(command: &Graph) -> Result<Exit> {
+    match command {
+        Graph::Build(options) => build::run(options),
+        Graph::Show(options) => show::run(options),
+        Graph::Explain(options) => explain::run(options),
+        Graph::Lint(options) => lint::run(options),
+        Graph::Diff(options) => diff::run(options),
+        Graph::Paths(options) => paths::run(options),
+        Graph::Stranded(options) => stranded::run(options),
+        Graph::Render(options) => render::run(options),
+        Graph::Convert(options) => convert::run(options),
+    }
+}
+
+/// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
+pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
+    revision_and_findings(inputs).map(|(revision, _)| revision)
+}
+
+/// The same, with what is wrong with it.
+pub(crate) fn revision_and_findings(inputs: &Inputs) -> Result<(Revision, Vec<Diagnostic>)> {
+    let outcome = load(inputs, &Limits::default());
+    tell("the files have", &outcome.diagnostics);
+    match outcome.revision {
+        Some(revision) => Ok((revision, outcome.diagnostics)),
+        None => bail!("the graph-data is refused as a whole; the errors above say why"),
+    }
+}
+
+/// Tells errors on standard error, and how many there are.
+fn tell(whose: &str, diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
+        output::print_diagnostic(diagnostic);
+    }
+    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if errors + warnings > 0 {
+        output::print_note!("{whose} {errors} errors and {warnings} warnings\n");
+    }
+}
+
+/// Refuses a channel or architecture that no file knows: an empty answer would read as "no updates".
+pub(crate) fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
+    let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
+    if !channels.contains(&channel) {
+        bail!("there is no channel `{channel}`; there are {}", listing(&channels));
+    }
+    if !revision.arches().contains(arch) {
+        let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
+        bail!("there are no releases for `{arch}`; there are some for {}", listing(&arches));
+    }
+    Ok(())
+}
+
+pub(crate) fn listing(names: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 if names.is_empty() => "none".to_owned(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,184 @@
+//! `clearway graph diff`: what a change does to the answers, channel by channel, and which files are why.
+//!
+//! With files on both sides the files are named that are the reason. Where one side is an answer, the other one is cut
+//! down to the same channel.
+
+use anyhow::{Result, bail};
+use clearway_core::Arch;
+use clearway_graph::diff::{Diff, Says, What};
+use clearway_graph::{Graph, Inputs, Revision, diff};
+use clearway_sources::service::Service;
+use serde_json::{Value, json};
+
+use super::source::{self, Answered, Given, registry};
+use crate::arguments::{GraphDiff, GraphName};
+use crate::exit::Exit;
+use crate::output;
+
+/// Runs the command. Exit code 0: the answers are the same; 1: they differ.
+pub(super) fn run(options: &GraphDiff) -> Result<Exit> {
+    let sides = [Side::new(options, &options.before)?, Side::new(options, &options.after)?];
+    let (channels, arch) = (channels(options, &sides)?, arch(options, &sides)?);
+    let [before, after] = sides;
+    let (before, after) = (before.settled(&channels)?, after.settled(&channels)?);
+    let compared = match (&before, &after) {
+        (Side::Files(before), Side::Files(after)) => of_files(before, after, &channels, &arch)?,
+        (Side::Answer(before), Side::Answer(after)) if channels.is_empty() => {
+            vec![(after.name.clone(), diff(&before.graph, &after.graph))]
+        }
+        _ => {
+            let graph = |side: &Side, channel: &str| side.graph(channel, channels.len(), &arch);
+            let pair = |name: &String| Ok((name.clone(), diff(&graph(&before, name)?, &graph(&after, name)?)));
+            channels.iter().map(pair).collect::<Result<_>>()?
+        }
+    };
+    let diffs: Vec<(String, Diff)> = compared.into_iter().filter(|(_, diff)| !diff.is_empty()).collect();
+    let data: Vec<Value> = diffs.iter().map(|(channel, diff)| json!({"channel": channel, "diff": diff})).collect();
+    output::print_data(options.output.format, &data, || {
+        diffs.iter().map(|(channel, diff)| described(channel, diff)).collect::<Vec<_>>().join("\n")
+    })?;
+    output::print_note!("{} channels differ", diffs.len());
+    Ok(if diffs.is_empty() { Exit::Yes } else { Exit::No })
+}
+
+/// One side of the comparison.
+enum Side {
+    Files(Box<Revision>),
+    Answer(Answered),
+    Service(Service),
+}
+
+impl Side {
+    /// What a name stands for: a service, a file or directory if there is one, else a git revision of `--graph`.
+    fn new(options: &GraphDiff, name: &GraphName) -> Result<Self> {
+        if let Some(address) = name.address() {
+            return Ok(Side::Service(source::connect(&address, &options.trust)?));
+        }
+        if let Some(image) = name.image() {
+            let inputs = with_releases(registry::graph_data(image, &options.registries, &options.trust)?, options)?;
+            return Ok(Side::Files(Box::new(super::revision(&inputs)?)));
+        }
+        let (path, shown) = (name.as_path(), name.to_string());
+        let there = shown == "-" || path.exists();
+        let given = if there { source::local(path, None) } else { source::local(&options.graph, Some(&shown)) };
+        Ok(match given? {
+            Given::Files(inputs) => Side::Files(Box::new(super::revision(&with_releases(inputs, options)?)?)),
+            Given::Answer(answer) => Side::Answer(answer.told()),
+        })
+    }
+
+    /// A service stands for its files if all channels are to be compared.
+    fn settled(self, channels: &[String]) -> Result<Self> {
+        Ok(match self {
+            Side::Service(service) if channels.is_empty() => {
+                Side::Files(Box::new(super::revision(&source::data_of(&service)?)?))
+            }
+            side => side,
+        })
+    }
+
+    /// What this side says of one of several channels.
+    fn graph(&self, channel: &str, channels: usize, arch: &Arch) -> Result<Graph> {
+        match self {
+            Side::Files(revision) => {
+                super::known(revision, channel, arch)?;
+                Ok(revision.graph(channel, arch))
+            }
+            Side::Answer(answer) if channels > 1 => bail!("{} is one answer, for one channel", answer.name),
+            Side::Answer(answer) => {
+                answer.check(Some(channel), None)?;
+                Ok(answer.graph.clone())
+            }
+            Side::Service(service) => Ok(source::answer(service, channel, arch)?.told().graph),
+        }
+    }
+}
+
+/// Graph-data with the releases of the repositories that are named.
+fn with_releases(mut inputs: Inputs, options: &GraphDiff) -> Result<Inputs> {
+    registry::add_releases(&mut inputs, &options.registries, &options.trust)?;
+    Ok(inputs)
+}
+
+/// The channels to compare; none for all of them, or for two answers of which none says.
+fn channels(options: &GraphDiff, sides: &[Side; 2]) -> Result<Vec<String>> {
+    let mut channels = options.channels.clone();
+    if channels.is_empty() {
+        channels.extend(sides.iter().filter_map(|side| match side {
+            Side::Service(service) => service.channel().map(str::to_owned),
+            _ => None,
+        }));
+    }
+    let answers: Vec<&Answered> =
+        sides.iter().filter_map(|side| if let Side::Answer(answer) = side { Some(answer) } else { None }).collect();
+    if let (true, [answer]) = (channels.is_empty(), answers.as_slice()) {
+        match answer.channels().as_deref() {
+            Some([only]) => channels.push((*only).to_owned()),
+            _ => bail!("{} is one answer, and several channels may be meant: name one with --channel", answer.name),
+        }
+    }
+    channels.sort();
+    channels.dedup();
+    Ok(channels)
+}
+
+/// The architecture to compare.
+fn arch(options: &GraphDiff, sides: &[Side; 2]) -> Result<Arch> {
+    let named = sides.iter().find_map(|side| if let Side::Service(service) = side { service.arch() } else { None });
+    match (&options.arch.arch, named) {
+        (Some(arch), _) => Ok(arch.clone()),
+        (None, Some(named)) => Ok(named.parse()?),
+        (None, None) => Ok(Arch::default()),
+    }
+}
+
+fn of_files(before: &Revision, after: &Revision, channels: &[String], arch: &Arch) -> Result<Vec<(String, Diff)>> {
+    let mut names: Vec<&String> = before.channels().chain(after.channels()).map(|channel| &channel.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    if let Some(unknown) = channels.iter().find(|channel| !names.contains(channel)) {
+        bail!("neither side has a channel `{unknown}`");
+    }
+    names.retain(|name| channels.is_empty() || channels.contains(name));
+    Ok(names.into_iter().map(|name| (name.clone(), before.diff(after, name, arch))).collect())
+}
+
+fn described(channel: &str, diff: &Diff) -> String {
+    let mut lines = vec![channel.to_owned()];
+    let mut line = |sentence: String| lines.push(format!("  {sentence}"));
+    for (word, versions) in [("gained", &diff.releases.gained), ("lost", &diff.releases.lost)] {
+        let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        if !versions.is_empty() {
+            line(format!("releases {word}: {}", versions.join(", ")));
+        }
+    }
+    for change in &diff.releases.changed {
+        line(format!("release {} changed: payload or metadata", change.version));
+    }
+    for update in &diff.updates {
+        let risks = update.risks.join(", ");
+        let unless = if risks.is_empty() { String::new() } else { format!(" unless {risks} applies") };
+        let what = match update.what {
+            What::Gained => format!("offered now{unless}"),
+            What::Lost if risks.is_empty() => "no longer offered".to_owned(),
+            What::Lost => format!("no longer offered; it carried {risks}"),
+            What::BecameConditional => format!("offered only{unless}"),
+            What::BecameUnconditional => format!("offered to all now; it carried {risks}"),
+            What::RisksGained => format!("carries {risks} as well"),
+            What::RisksLost => format!("no longer carries {risks}"),
+        };
+        line(format!("{update}: {what}"));
+        for file in &update.files {
+            let now = match file.now {
+                Says::Gained => "speaks of it now",
+                Says::Lost => "no longer speaks of it",
+                Says::Changed => "says something else",
+            };
+            line(format!("  because {} {now}", file.file));
+        }
+    }
+    for risk in &diff.risks.changed {
+        line(format!("risk {} changed its {} on {} updates", risk.after.name(), risk.fields.join(", "), risk.updates));
+    }
+    lines.join("\n") + "\n"
+}

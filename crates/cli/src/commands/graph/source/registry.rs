@@ -1,0 +1,72 @@
+//! Graph-data in a registry (`--graph oci://…`), and releases from the images of repositories (`--registry`).
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use anyhow::{Result, bail};
+use clearway_core::Limits;
+use clearway_graph::Inputs;
+use clearway_sources::oci::{
+    self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
+};
+
+use crate::arguments::{Registries, RegistryAccess, Trust};
+use crate::output::LiveLine;
+
+/// How registries are spoken to.
+pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> RegistryOptions {
+    RegistryOptions {
+        ca_file,
+        plain_http: if access.plain_http { PlainHttp::Always } else { PlainHttp::Loopback },
+        credentials: access.registry_config.clone().map_or(Credentials::Anonymous, Credentials::DockerConfig),
+        ..RegistryOptions::default()
+    }
+}
+
+/// The graph-data of an image or artifact.
+pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
+    let image: Image = name.parse()?;
+    let registry = connect(registries, trust)?;
+    let limits = Limits::for_graph_data();
+    Ok(super::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+}
+
+/// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.
+pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &Trust) -> Result<()> {
+    if registries.registry.is_empty() {
+        return Ok(());
+    }
+    let registry = connect(registries, trust)?;
+    let line = Mutex::new(LiveLine::new());
+    for name in &registries.registry {
+        let repository: Repository = name.parse()?;
+        let progress = |Progress { done, of, .. }: Progress| {
+            if let Ok(mut line) = line.lock() {
+                line.set(&format!("read {done} of {of} tags and images of {repository}"));
+            }
+        };
+        let scraped = super::wait(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
+        if scraped.releases == 0 {
+            bail!("there is no release in {repository}");
+        }
+        if let Ok(mut line) = line.lock() {
+            line.clear();
+        }
+        for left in &scraped.left_out {
+            tell(&repository, left);
+        }
+        inputs.insert(scraped.path, scraped.file);
+    }
+    Ok(())
+}
+
+fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
+    Ok(Registry::new(options(trust.ca_file.clone(), &registries.access))?)
+}
+
+fn tell(repository: &Repository, left: &LeftOut) {
+    // Meant to be there, but not to be releases.
+    if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
+        crate::output::print_note!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
+    }
+}

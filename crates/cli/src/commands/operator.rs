@@ -1,0 +1,360 @@
+//! `clearway operator`: from the command line to controllers at work, and to their end.
+
+mod listeners;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use clearway_advice::rounds::{Pace, RoundSettings};
+use clearway_core::terminal_text::escape_json;
+use clearway_core::{Address, Arch, humanize};
+use clearway_operator::carry_out;
+use clearway_operator::driver::{ObjectReport, Tools};
+use clearway_operator::heartbeat::Heartbeat;
+use clearway_operator::lease::{Candidate, Terms};
+use clearway_operator::metrics;
+use clearway_operator::metrics_store::MetricsStore;
+use clearway_operator::operator::{Watched, operate};
+use clearway_server::Probed;
+use clearway_sources::clock;
+use clearway_sources::http::HttpOptions;
+use clearway_sources::kubernetes::{Cluster, Connection, ServiceAccountName};
+use clearway_sources::oci::{Cache, Registry};
+use clearway_sources::release::Key;
+use clearway_sources::store::{ClusterStore, StateDirectory, Store};
+use clearway_update::api::Kind;
+use clearway_update::reconciler::{CarryOut, Settings};
+use clearway_update::task::Veto;
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use self::listeners::{ClusterGuard, Listeners};
+use crate::arguments::{Operator, QueryPace};
+use crate::commands::graph::source::registry;
+use crate::exit::Exit;
+use crate::log;
+use crate::signals::stop_signal;
+
+/// The name in events and of the lease.
+const NAME: &str = "clearway-operator";
+/// After how much silence the API server is asked whether anything was missed: watches break without a word, but seldom.
+const SILENCE: Duration = Duration::from_mins(1);
+/// Bytes of an answer of the update service: the largest in practice is below 2 MB.
+const ANSWER_BYTES: u64 = 32 << 20;
+
+/// Threads on which objects are reconciled and rules evaluated.
+const THREADS: usize = 2;
+/// Threads for what computes for long: reading answers, evaluating rules.
+const BLOCKING_THREADS: usize = 4;
+
+/// Works until it is told to stop.
+///
+/// Two runtimes share the work: one thread renews the lease and waits for signals, and never computes; objects are
+/// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
+pub(crate) fn run(options: &Operator) -> Result<Exit> {
+    log::start(&options.logging)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    runtime.block_on(async {
+        if let Some(directory) = &options.state {
+            let state = StateDirectory::open(directory)?;
+            for finding in state.check() {
+                let file = finding.place.file.unwrap_or_default();
+                tracing::warn!(code = %finding.code, %file, "{}", finding.message);
+            }
+            let feed = MetricsStore::Directory(state.metrics());
+            let metrics = prometheus(options)?.unwrap_or(feed);
+            let stores = Stores { own: state.clone(), evidence: state.clone(), updates: state.clone() };
+            let connect = move || std::future::ready(Ok(stores.clone()));
+            return Box::pin(work(options, state, connect, Some(metrics), None)).await;
+        }
+        // The lease has a connection of its own, which nothing else can clog.
+        let own = connect(&access(options)?.own).await?;
+        let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
+        let access = access(options)?;
+        let connect = move || connect_all(access.clone());
+        Box::pin(work(options, own, connect, prometheus(options)?, guard)).await
+    })
+}
+
+/// One cluster, with the rights of three identities.
+#[derive(Clone)]
+struct Stores<S> {
+    /// For the operator's own objects.
+    own: S,
+    /// For the objects that rules look at.
+    evidence: S,
+    /// For applying updates.
+    updates: S,
+}
+
+/// How long the lease lasts, and how often it is renewed; in time for a second attempt if the first one fails.
+pub(crate) fn lease_terms(options: &Operator) -> Result<Terms> {
+    let duration = options.lease_duration;
+    let renew = options.lease_renewal.unwrap_or(duration / 3);
+    anyhow::ensure!(
+        renew >= Duration::from_millis(100) && renew <= duration / 2,
+        "--lease-renewal {renew:?} does not fit --lease-duration {duration:?}: at least 100ms, and at most half of it"
+    );
+    Ok(Terms { duration, renew })
+}
+
+/// How the cluster is reached as each of the three; an identity that is not named is the operator's own.
+fn access(options: &Operator) -> Result<Stores<Connection>> {
+    let connection = |account: Option<&String>| {
+        let account = account.map(|text| ServiceAccountName::read(text, &options.namespace)).transpose()?;
+        Ok::<_, anyhow::Error>(Connection { impersonate: account, ..options.connection.connection() })
+    };
+    Ok(Stores {
+        own: connection(None)?,
+        evidence: connection(options.evidence_as.as_ref())?,
+        updates: connection(options.apply_as.as_ref())?,
+    })
+}
+
+async fn connect(connection: &Connection) -> Result<ClusterStore> {
+    Ok(ClusterStore::new(Cluster::connect(connection).await?, NAME).with_silence(SILENCE))
+}
+
+async fn connect_all(access: Stores<Connection>) -> Result<Stores<ClusterStore>> {
+    Ok(Stores {
+        own: connect(&access.own).await?,
+        evidence: connect(&access.evidence).await?,
+        updates: connect(&access.updates).await?,
+    })
+}
+
+fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
+    let client = options.prometheus.client(options.ca_file.clone())?;
+    Ok(client.map(|client| MetricsStore::Prometheus(Arc::new(client))))
+}
+
+async fn work<S, F, C>(
+    options: &Operator,
+    own: S,
+    connect: C,
+    metrics: Option<MetricsStore>,
+    guard: Option<ClusterGuard>,
+) -> Result<Exit>
+where
+    S: Store,
+    F: Future<Output = Result<Stores<S>>> + Send + 'static,
+    C: Fn() -> F,
+{
+    let (shown, watched) = watch::channel(BTreeMap::new());
+    let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
+    let listeners = Listeners::start(options, &health, guard)?;
+    let settings = settings(options, metrics.is_some())?;
+    let carry_out = carry_out(options, settings.jitter)?;
+    let tools = |stores: Stores<S>| Tools {
+        store: stores.own,
+        evidence: stores.evidence,
+        updates: stores.updates,
+        metrics: metrics.clone(),
+        http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
+        carry_out: carry_out.clone(),
+        namespace: options.namespace.clone(),
+        clock: clock::now,
+        heartbeat: health.heartbeat.clone(),
+    };
+    let terms = lease_terms(options)?;
+    let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
+    let mut stop = std::pin::pin!(stop_signal()?);
+    loop {
+        tokio::select! {
+            () = candidate.win() => {}
+            () = &mut stop => break,
+        }
+        tracing::info!("leading");
+        health.leads.store(true, Ordering::Relaxed);
+        let reconcilers = reconcilers()?;
+        let stopped = {
+            let lead = async {
+                let stores = reconcilers.spawn(connect()).await.context("cannot connect")??;
+                let (tools, settings, shown) = (tools(stores), settings.clone(), shown.clone());
+                Ok::<_, anyhow::Error>(reconcilers.spawn(operate(tools, settings, shown)).await?)
+            };
+            tokio::select! {
+                ended = lead => {
+                    if let Err(error) = ended {
+                        tracing::error!("the reconcilers ended: {error:#}");
+                    }
+                    false
+                }
+                () = candidate.hold() => false,
+                () = &mut stop => true,
+            }
+        };
+        // What still computes ends with the process at the latest; nothing of it is written any more.
+        reconcilers.shutdown_background();
+        health.leads.store(false, Ordering::Relaxed);
+        shown.send_replace(BTreeMap::new());
+        if stopped {
+            break;
+        }
+    }
+    tracing::info!("stopping; another signal ends the process at once");
+    // Another need not wait until the lease has run out; if the store is away, that is how it goes.
+    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
+    tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
+    // A computation that never ends would be waited for.
+    std::process::exit(0)
+}
+
+/// The threads of one term as the leader.
+fn reconcilers() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(THREADS).max_blocking_threads(BLOCKING_THREADS).thread_name("reconciler");
+    builder.enable_all().build().context("cannot start the threads of the reconcilers")
+}
+
+fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
+    let arch = match &options.arch {
+        Some(arch) => arch.clone(),
+        None => machine()?,
+    };
+    Ok(Settings {
+        upstream: options.upstream.as_deref().map(Address::from),
+        has_metrics,
+        shared_store: options.shared_store,
+        fetch_every: options.rounds.fetch_every,
+        look_again: options.rounds.between_rounds,
+        jitter: drawn(),
+        rounds: RoundSettings {
+            between_rounds: options.rounds.between_rounds,
+            between_answers: options.rounds.between_answers,
+            pace: match options.rounds.pace {
+                QueryPace::Batch => Pace::Batch,
+                QueryPace::Single => Pace::Single,
+            },
+            ..RoundSettings::default()
+        },
+        carry_out: carries_out(options),
+        advice: clearway_advice::Settings { fence: options.queries.fence()?, ..clearway_advice::Settings::default() },
+        ..Settings::new(arch)
+    })
+}
+
+/// Whether updates are applied, or handed over as files.
+fn carries_out(options: &Operator) -> CarryOut {
+    if options.apply_updates || options.render.is_some() { CarryOut::WhenAsked } else { CarryOut::Never }
+}
+
+/// What updates are carried out with.
+fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
+    let access = registry::options(options.ca_file.clone(), &options.registry);
+    let registry = Registry::new(access)?;
+    let cache = match &options.cache {
+        Some(cache) => {
+            Cache::directory(cache.clone()).with_context(|| format!("cannot keep anything in {}", cache.display()))?
+        }
+        None => Cache::none(),
+    };
+    let mut keys = Vec::new();
+    for file in &options.release_key {
+        keys.extend(Key::file(file)?);
+    }
+    if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
+        tracing::warn!(
+            "UNSIGNED RELEASES ARE APPLIED: no --release-key is given, so whoever controls the update service or a \
+             registry decides what runs in this cluster; name the public keys of your releases with --release-key FILE"
+        );
+    }
+    Ok(carry_out::Settings {
+        arch: options.arch.clone(),
+        keys,
+        render: options.render.clone(),
+        veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
+        jitter,
+        ..carry_out::Settings::new(registry, cache)
+    })
+}
+
+/// The architecture of this machine, as releases call it.
+fn machine() -> Result<Arch> {
+    let name = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "powerpc64" => "ppc64le",
+        other => other,
+    };
+    name.parse()
+        .with_context(|| format!("releases do not exist for this machine's architecture {name}; name one with --arch"))
+}
+
+/// A number from 0 to 1 that differs between machines and starts: the fraction of the second it is.
+fn drawn() -> f64 {
+    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    f64::from(nanoseconds) / 1e9
+}
+
+/// A name that no other replica has.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "localhost".to_owned());
+    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    format!("{host}_{}_{nanoseconds:x}", std::process::id())
+}
+
+/// What is shown of the operator.
+struct Health {
+    watched: Watched,
+    leads: AtomicBool,
+    heartbeat: Heartbeat,
+}
+
+impl Health {
+    fn shown(&self) -> Vec<((Kind, String), ObjectReport)> {
+        let all = self.watched.borrow();
+        all.iter().filter_map(|(id, told)| Some((id.clone(), told.borrow().clone()?))).collect()
+    }
+}
+
+impl Probed for Health {
+    fn not_live(&self) -> Option<String> {
+        let (what, since) = self.heartbeat.hanging(Instant::now())?;
+        Some(format!("{what} has not ended for {}", humanize(since)))
+    }
+
+    fn not_ready(&self) -> Option<String> {
+        // A replica that waits for its turn is ready for it.
+        None
+    }
+
+    fn metrics_text(&self) -> String {
+        let shown: Vec<ObjectReport> = self.shown().into_iter().map(|(_, shown)| shown).collect();
+        metrics::text(&shown, self.leads.load(Ordering::Relaxed))
+    }
+
+    fn assessments(&self) -> Option<String> {
+        let named = self.shown().into_iter().map(|((kind, name), shown)| {
+            let assessment = shown.assessment.and_then(|assessment| serde_json::to_value(assessment.as_ref()).ok());
+            json!({"kind": kind.as_str(), "name": name, "assessment": assessment})
+        });
+        let all = json!({"items": named.collect::<Vec<_>>()});
+        Some(escape_json(&all.to_string()).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser as _;
+
+    /// U9: the literal reading of "wait ten minutes before evaluating any" is a setting.
+    #[test]
+    fn the_pace_of_queries_is_a_setting() {
+        for (more, want) in
+            [(&[][..], Pace::Batch), (&["--pace", "batch"], Pace::Batch), (&["--pace", "single"], Pace::Single)]
+        {
+            let line = [&["clearway", "operator", "--between-rounds", "7m"], more].concat();
+            let Command::Operator(options) = Arguments::parse_from(line).command else { panic!("another command") };
+            let rounds = settings(&options, true).unwrap().rounds;
+            assert_eq!((rounds.pace, rounds.between_rounds), (want, Duration::from_mins(7)));
+        }
+    }
+}

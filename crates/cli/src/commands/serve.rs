@@ -1,0 +1,109 @@
+//! `clearway serve`: from the command line to a service at work, and to its end.
+
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::{Context as _, Result};
+use clearway_core::GraphLimits;
+use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
+use clearway_sources::clock;
+use clearway_sources::http::HttpOptions;
+use clearway_sources::oci::{Cache, Registry, Repository};
+use clearway_sources::service::Service as Upstream;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::Serve;
+use crate::commands::graph::source::registry;
+use crate::exit::Exit;
+use crate::{log, signals};
+
+/// Serves until it is told to stop.
+pub(crate) fn run(options: &Serve) -> Result<Exit> {
+    log::start(&options.logging)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // This one only reads sources; requests have threads of their own.
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("cannot start a runtime")?;
+    let outcome = runtime.block_on(serve(options));
+    // Whatever is still under way, such as requests that do not end or a revision that is read, is not waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(options: &Serve) -> Result<Exit> {
+    let (mut hang_up, stop) = (signal(SignalKind::hangup())?, signals::stop_signal()?);
+    let mut stop = std::pin::pin!(stop);
+    let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
+    let running = Running::start(config(options)?, socket, Some(status_socket))?;
+    tracing::info!("serving on http://{}{}/graph", running.address(), running.service().prefix());
+    if let Some(address) = running.status_address() {
+        tracing::info!("probes and metrics on http://{address}/readyz and /metrics");
+    }
+    loop {
+        tokio::select! {
+            _ = hang_up.recv() => {
+                tracing::info!("SIGHUP: looking at the graph-data");
+                running.look();
+            }
+            () = &mut stop => break,
+        }
+    }
+    tracing::info!("stopping; requests that were begun have {:?} to end", options.drain);
+    if !running.drain(options.drain).await {
+        tracing::warn!("stopped with requests under way");
+    }
+    Ok(Exit::Yes)
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+fn config(options: &Serve) -> Result<Config> {
+    let http = HttpOptions {
+        ca_file: options.ca_file.clone(),
+        redirect_hosts: options.allow_redirects_to.clone(),
+        ..HttpOptions::default()
+    };
+    let mirror = match &options.upstream {
+        Some(address) => Some(MirrorOptions {
+            upstream: Upstream::new(address, &http)?,
+            configured: options.mirror.clone(),
+            fresh: options.max_age,
+            kept: None,
+            limits: GraphLimits::default(),
+        }),
+        None => None,
+    };
+    Ok(Config {
+        feed: options.graph_data.as_deref().map(|graph_data| feed(graph_data, options)).transpose()?,
+        mirror,
+        cache: options.cache.clone(),
+        interval: options.refresh,
+        service: ServiceOptions { prefix: options.prefix.clone(), max_age: options.max_age, has_feed: true },
+        listen: ListenOptions {
+            connections: options.connections,
+            read_timeout: options.read_timeout,
+            write_timeout: options.write_timeout,
+            ..ListenOptions::default()
+        },
+        clock: clock::now,
+    })
+}
+
+fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
+    let graph_data = if graph_data.starts_with("oci://") {
+        GraphData::Image(Box::new(graph_data.parse()?))
+    } else {
+        GraphData::Directory(graph_data.into())
+    };
+    let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
+    let registry = registry::options(options.ca_file.clone(), &options.registries);
+    let cache = match &options.cache {
+        Some(cache) => Cache::directory(cache.join("registry"))
+            .with_context(|| format!("cannot keep anything in {}", cache.display()))?,
+        None => Cache::none(),
+    };
+    Ok(Feed::new(graph_data, Some(Registry::new(registry)?), repositories, cache))
+}

@@ -1,0 +1,155 @@
+//! `clearway snapshot`: a cluster's evidence, taken once and assessed as often as one likes.
+
+use anyhow::{Context as _, Result, bail};
+use clearway_advice::Plan;
+use clearway_core::{Limits, Timestamp};
+use clearway_sources::clock;
+use clearway_sources::collector::{ObjectLimits, snapshot_objects};
+use clearway_sources::prometheus::{CollectLimits, Prometheus, windows};
+use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapshot};
+use serde_json::json;
+
+use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
+use crate::commands::assess::cluster::{CLUSTER, Connected};
+use crate::commands::assess::{Planned, planned};
+use crate::exit::Exit;
+use crate::output::{self, LiveLine};
+
+/// Carries out a command.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    match command {
+        Command::Collect(options) => collect(options),
+        Command::Show(options) => show(options),
+    }
+}
+
+fn collect(options: &SnapshotCollect) -> Result<Exit> {
+    let access = &options.cluster;
+    if options.output_dir.exists() {
+        bail!("{} is there already; name a new directory", options.output_dir.display());
+    }
+    let connected = Connected::open(&access.connection)?;
+    let prometheus = access.prometheus.client(options.source.trust.ca_file.clone())?;
+    if prometheus.is_none() && connected.is_none() {
+        bail!(
+            "there is nothing to collect from: no cluster is configured (--kubeconfig, KUBECONFIG, ~/.kube/config or a \
+             pod's service account), and no --prometheus is named"
+        );
+    }
+    let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
+    let facts = ClusterFacts {
+        id: access.cluster_id.clone().or(about.id.clone()),
+        version: access.version.clone().or(about.version.clone()),
+        arch: access.arch.arch.clone().or(about.arch.clone()),
+        channel: access.channel.clone().or(about.channel.clone()),
+    };
+    let mut planned = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    if let Some(target) = &options.to {
+        planned = planned.toward(&target.without_build())?;
+    }
+    let Planned { plan, id, .. } = planned;
+    let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
+    if let Some(connected) = &connected {
+        taken.sources.push(CLUSTER.to_owned());
+        take_objects(&mut taken, &plan, connected);
+    }
+    if let Some(prometheus) = &prometheus {
+        let store_id = id.as_deref().filter(|_| access.shared_store);
+        take_series(&mut taken, &plan, prometheus, store_id)?;
+    }
+    if options.redact {
+        // What rules name keeps its name, or they would not find it any more.
+        let keep_names = plan.words().into_iter().map(str::to_owned).collect();
+        taken = snapshot::redact(&taken, &RedactOptions { keep_names, ..RedactOptions::default() })?;
+    }
+    snapshot::write(&taken, &options.output_dir)?;
+    for omission in &taken.left_out {
+        output::print_note!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
+    }
+    output::print_line!("the snapshot is in {}", options.output_dir.display());
+    Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
+}
+
+/// The objects that rules look at, and the custom resource definitions. What may not be listed is left out, and said
+/// to be.
+fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
+    let Connected { runtime, .. } = connected;
+    taken.objects =
+        runtime.block_on(snapshot_objects(&connected.store(), &plan.object_requests(), &ObjectLimits::default()));
+    for (kind, part) in &taken.objects {
+        match part {
+            Part::NotCollected { why } => {
+                taken.left_out.push(snapshot::Omission { what: kind.to_string(), why: why.clone() });
+            }
+            Part::Collected(found) => {
+                taken.left_out.extend(found.selection.not_read.iter().map(|unread| snapshot::Omission {
+                    what: format!("{kind} {}", unread.name),
+                    why: unread.why.clone(),
+                }));
+            }
+        }
+    }
+    taken.crds = runtime.block_on(snapshot::crds(&connected.store(), &ObjectLimits::default()));
+}
+
+/// The samples that the queries of rules look at. `store_id` is the cluster's id in a store of many clusters.
+fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store_id: Option<&str>) -> Result<()> {
+    let at = taken.taken_at.as_seconds().saturating_mul(1_000);
+    // A snapshot is of one cluster, whoever kept its metrics: what is asked for is this cluster's.
+    let windows = match store_id {
+        Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
+        None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let progress = std::sync::Mutex::new(LiveLine::new());
+    let shown = |done: usize, of: usize| {
+        if let Ok(mut line) = progress.lock() {
+            line.set(&format!("taken {done} of {of} selectors"));
+        }
+    };
+    taken.sources.push(prometheus.shown());
+    let collected = runtime.block_on(prometheus.series_of(&windows, &CollectLimits::default(), &shown))?;
+    taken.set_series(collected);
+    Ok(())
+}
+
+fn show(options: &SnapshotShow) -> Result<Exit> {
+    let path = &options.snapshot;
+    let loaded =
+        snapshot::read(path, &Limits::default()).with_context(|| format!("{} cannot be read", path.display()))?;
+    let Snapshot { taken_at, cluster, sources, redacted, series, objects, left_out, .. } = &loaded.snapshot;
+    let series = match series {
+        Part::Collected(found) => json!({"series": found.series.iter().count(), "selectors": found.windows.len()}),
+        Part::NotCollected { why } => json!({"notCollected": why}),
+    };
+    let objects: serde_json::Map<String, serde_json::Value> = objects
+        .iter()
+        .map(|(kind, part)| {
+            let value = match part {
+                Part::Collected(found) => json!(found.items.len()),
+                Part::NotCollected { why } => json!({"notCollected": why}),
+            };
+            (kind.to_string(), value)
+        })
+        .collect();
+    let left_out: Vec<_> = left_out.iter().map(|one| json!({"what": one.what, "why": one.why})).collect();
+    let data = json!({
+        "takenAt": taken_at, "cluster": cluster, "sources": sources, "redacted": redacted,
+        "series": series, "objects": objects, "leftOut": left_out,
+    });
+    output::print_data(options.output.format, &data, || table(&data, *taken_at))?;
+    Ok(if loaded.diagnostics.is_empty() { Exit::Yes } else { Exit::Unknown })
+}
+
+fn table(data: &serde_json::Value, taken_at: Timestamp) -> String {
+    let row = |name: &str, value: &serde_json::Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        vec![name.to_owned(), text]
+    };
+    let mut rows = vec![vec!["taken".to_owned(), taken_at.to_string()]];
+    for name in ["cluster", "sources", "redacted", "series", "objects", "leftOut"] {
+        rows.push(row(name, data.get(name).unwrap_or(&serde_json::Value::Null)));
+    }
+    output::table(&["PART", "WHAT"], rows)
+}

@@ -1,0 +1,201 @@
+//! `--watch`: follows an object until what was asked for is there, has failed, or a clock runs out. Never silently.
+//!
+//! On a terminal a line is kept up to date; elsewhere each change is a line, and so is every minute without one.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clearway_core::{Timestamp, humanize};
+use clearway_sources::clock;
+use clearway_sources::store::{Store, StoreEvent};
+use serde_json::{Value, json};
+
+use super::object::{Found, Subject};
+use super::status_summary::{Standing, State, judge};
+use crate::arguments::{DataFormat, Following};
+use crate::exit::Exit;
+use crate::output::{self, LiveLine, printable};
+
+/// How often the clocks are looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// How often something is printed although nothing changed.
+const HEARTBEAT: Duration = Duration::from_mins(1);
+
+/// What is known so far.
+struct Watch<'a> {
+    subject: &'a Subject,
+    options: &'a Following,
+    /// The request that is followed, as it is stored; nothing follows whatever is asked for.
+    wanted: Option<&'a Value>,
+    format: DataFormat,
+    line: LiveLine,
+    started: Timestamp,
+    seen: Option<Standing>,
+    /// Since when it has been bad.
+    bad: Option<Timestamp>,
+    shown: Option<(String, Timestamp)>,
+    /// Why nothing can be seen at the moment.
+    trouble: Option<String>,
+}
+
+/// Prints one line of a stream of events.
+pub(super) fn emit(name: &str, data: &Value) -> Result<()> {
+    let mut event = json!({"event": name, "time": clock::now()});
+    if let (Value::Object(event), Value::Object(data)) = (&mut event, data) {
+        event.extend(data.clone());
+    }
+    Ok(crate::output::print_event(&event)?)
+}
+
+/// Follows an object. 0: what was asked for is there; 1: it failed, or something else is asked for by now; 2: not yet; 3:
+/// nothing could be seen.
+pub(super) async fn run<S: Store>(
+    store: &S,
+    subject: &Subject,
+    options: &Following,
+    wanted: Option<&Value>,
+    format: DataFormat,
+) -> Result<Exit> {
+    let mut watch = Watch {
+        subject,
+        options,
+        wanted,
+        format,
+        line: LiveLine::new(),
+        started: clock::now(),
+        seen: None,
+        bad: None,
+        shown: None,
+        trouble: None,
+    };
+    let key = subject.key();
+    let mut seen = store.follow(&key.kind, BTreeSet::from([key.name.clone()])).await?;
+    let mut tick = tokio::time::interval(TICK);
+    let interrupted = tokio::signal::ctrl_c();
+    tokio::pin!(interrupted);
+    loop {
+        tokio::select! {
+            one = seen.recv() => match one {
+                Some(StoreEvent::Object(raw)) => {
+                    if let Some(exit) = watch.take_in(*raw)? {
+                        return Ok(exit);
+                    }
+                }
+                Some(StoreEvent::Gone { .. }) => return Err(subject.missing()),
+                Some(StoreEvent::Trouble { error }) => {
+                    watch.trouble = Some(printable(&error.to_string()));
+                    watch.show(clock::now())?;
+                }
+                None => anyhow::bail!("nothing more can be seen of {key}"),
+            },
+            _ = tick.tick() => {
+                if let Some(exit) = watch.look_at_the_clock()? {
+                    return Ok(exit);
+                }
+            }
+            ended = &mut interrupted => {
+                ended.context("cannot wait for Ctrl-C")?;
+                watch.line.clear();
+                output::print_note!("stopped watching; the update continues");
+                return watch.end(Exit::Unknown);
+            }
+        }
+    }
+}
+
+impl Watch<'_> {
+    fn take_in(&mut self, raw: Value) -> Result<Option<Exit>> {
+        let (found, _) = Found::read(raw)?;
+        self.trouble = None;
+        if let Some(wanted) = self.wanted {
+            let now = &found.raw["spec"]["desiredUpdate"];
+            if ["architecture", "version", "image"].iter().any(|field| now[field] != wanted[field]) {
+                self.line.clear();
+                let asked = match now["version"].as_str().filter(|text| !text.is_empty()).or(now["image"].as_str()) {
+                    Some(other) => format!("{} is asked for by now", printable(other)),
+                    None => "the request was taken back".to_owned(),
+                };
+                output::print_note!("stopped watching: {asked}");
+                self.seen = Some(judge(&found, self.subject));
+                return self.end(Exit::No).map(Some);
+            }
+        }
+        let (standing, now) = (judge(&found, self.subject), clock::now());
+        let bad = standing.state.is_bad();
+        self.bad = if bad { self.bad.or(Some(now)) } else { None };
+        let end = match standing.state {
+            State::Current => Some(Exit::Yes),
+            _ if standing.is_final => Some(Exit::No),
+            _ => None,
+        };
+        self.seen = Some(standing);
+        self.show(now)?;
+        end.map(|exit| self.end(exit)).transpose()
+    }
+
+    fn look_at_the_clock(&mut self) -> Result<Option<Exit>> {
+        let now = clock::now();
+        if let Some(since) = self.bad
+            && self.trouble.is_none()
+            && now.since(since) >= self.options.patience
+        {
+            self.line.clear();
+            output::print_note!("it has been so for {} (--patience)", humanize(now.since(since)));
+            return self.end(Exit::No).map(Some);
+        }
+        if now.since(self.started) >= self.options.timeout {
+            self.line.clear();
+            output::print_note!(
+                "not yet: {} passed (--timeout); what was asked for goes on",
+                humanize(self.options.timeout)
+            );
+            return self.end(if self.seen.is_some() { Exit::Unknown } else { Exit::CouldNotRun }).map(Some);
+        }
+        self.show(now)?;
+        Ok(None)
+    }
+
+    /// Says how far it is, if that is new or long ago.
+    fn show(&mut self, now: Timestamp) -> Result<()> {
+        let text = match (&self.trouble, &self.seen) {
+            (Some(why), _) => format!("cannot look at the moment: {why}"),
+            (None, Some(Standing { headline, message, .. })) if message.is_empty() => headline.clone(),
+            (None, Some(Standing { headline, message, .. })) => format!("{headline}: {}", message.replace('\n', " ")),
+            // The first word waits for a moment: mostly there is something to say then.
+            (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
+            (None, None) => format!("nothing was seen of {} yet", self.subject.key()),
+        };
+        if self.format == DataFormat::Table && self.line.is_live() {
+            self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
+        }
+        let news = self.shown.as_ref().is_none_or(|(shown, _)| *shown != text);
+        let quiet = self.shown.as_ref().is_some_and(|(_, at)| now.since(*at) >= HEARTBEAT);
+        if !news && (!quiet || self.line.is_live()) {
+            return Ok(());
+        }
+        self.line.clear();
+        match (self.format, &self.seen) {
+            (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
+            (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
+            (DataFormat::Table | DataFormat::Yaml, _) => output::print_note!("{text}"),
+        }
+        self.shown = Some((text, now));
+        Ok(())
+    }
+
+    /// The last word, on standard output.
+    fn end(&mut self, exit: Exit) -> Result<Exit> {
+        self.line.clear();
+        let Some(standing) = &self.seen else { return Ok(exit) };
+        match self.format {
+            DataFormat::Json => emit("end", &as_json(standing))?,
+            format => output::print_data(format, &as_json(standing), || format!("{}.", standing.headline))?,
+        }
+        Ok(exit)
+    }
+}
+
+fn as_json(standing: &Standing) -> Value {
+    json!({"state": standing.state, "headline": standing.headline, "message": standing.message, "advice": standing.advice})
+}

@@ -1,0 +1,204 @@
+//! `clearway upgrade accept`: risks that are taken, by name, with a reason and an end; kept in `spec.acceptedRisks`.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, bail};
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
+use clearway_sources::clock;
+use clearway_sources::store::{Part, Store, StoreError};
+use clearway_update::api::{AcceptedRisk, Spec};
+use serde_json::{Value, json};
+
+use crate::arguments::{DataFormat, End, UpgradeAccept};
+use crate::commands::upgrade::object::{Found, Subject};
+use crate::exit::Exit;
+use crate::output::{self, printable};
+
+/// The annotation of a CRD that says which channel it is of.
+const CHANNEL: &str = "clearway.dev/channel";
+/// How often it is tried anew if somebody else changes the object at the same time.
+const TRIES: usize = 20;
+/// The longest name and reason that the CRD takes.
+const LONGEST: (usize, usize) = (256, 4096);
+
+/// What is to change.
+struct Change {
+    add: Vec<AcceptedRisk>,
+    remove: BTreeSet<String>,
+}
+
+/// Runs the command.
+pub(crate) async fn run<S: Store>(
+    store: &S,
+    subject: &Subject,
+    options: &UpgradeAccept,
+    format: DataFormat,
+) -> Result<Exit> {
+    let now = clock::now();
+    if options.risks.is_empty() {
+        return show(&subject.fetch(store).await?.object.spec, subject, None, now, format);
+    }
+    let change = Change::read(options, now)?;
+    keeps(store, subject).await?;
+    for _ in 0..TRIES {
+        let found = subject.fetch(store).await?;
+        let before = found.raw["spec"]["acceptedRisks"].as_array().cloned().unwrap_or_default();
+        let after = change.made(&before);
+        if after == before {
+            return show(&found.object.spec, subject, Some("unchanged"), now, format);
+        }
+        // A list is replaced whole; with this a change that somebody else made meanwhile is not lost.
+        let version = &found.raw["metadata"]["resourceVersion"];
+        let list = if after.is_empty() { Value::Null } else { after.clone().into() };
+        let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"acceptedRisks": list}});
+        match store.patch(&subject.key(), Part::Main, &patch).await {
+            Ok(stored) => {
+                if !after.is_empty() && !stored["spec"]["acceptedRisks"].is_array() {
+                    bail!("the CRD {} did not keep spec.acceptedRisks, so nothing is accepted", subject.kind().crd());
+                }
+                change.warn(&found);
+                let (kept, _) = Found::read(stored)?;
+                return show(&kept.object.spec, subject, Some("changed"), now, format);
+            }
+            Err(StoreError::Conflict { .. }) => {}
+            Err(error) => return Err(error).context("the accepted risks cannot be changed"),
+        }
+    }
+    bail!("somebody else keeps changing {}; try again", subject.key())
+}
+
+/// Refuses where the field would be dropped without a word.
+async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
+    let crd = subject.kind().crd();
+    let key = ObjectReference::cluster_scoped(
+        GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        crd,
+    );
+    let instead = "use --allow-not-recommended with --to for one update";
+    let definition = match store.get(&key).await {
+        Ok(Some(definition)) => definition,
+        // A state directory has no definitions, and keeps everything.
+        Ok(None) => return Ok(()),
+        Err(error) => bail!("cannot find out whether this cluster stores accepted risks: {error}; {instead}"),
+    };
+    match definition["metadata"]["annotations"][CHANNEL].as_str() {
+        Some("experimental") => Ok(()),
+        Some(channel) => bail!(
+            "risks are accepted by name only where Clearway's CRDs are of the experimental channel, and {crd} is of the {} channel; {instead}, or install the other channel (`clearway install --channel experimental`)",
+            printable(channel)
+        ),
+        None => bail!("{crd} is not Clearway's, and has no spec.acceptedRisks; {instead}"),
+    }
+}
+
+impl Change {
+    fn read(options: &UpgradeAccept, now: Timestamp) -> Result<Self> {
+        let until = match options.until {
+            None => None,
+            Some(End::At(time)) if time <= now => bail!("--until {time} is over already"),
+            Some(End::At(time)) => Some(time),
+            Some(End::After(duration)) => Some(now.plus(duration)),
+        };
+        let (mut add, mut remove) = (Vec::<AcceptedRisk>::new(), BTreeSet::new());
+        for word in options.risks.iter().map(|word| word.trim()) {
+            let name = word.strip_suffix('-').unwrap_or(word);
+            if name.is_empty() || name.len() > LONGEST.0 {
+                bail!("illegal risk {word:?}: a name has 1 to {} letters", LONGEST.0);
+            }
+            if word.len() > name.len() {
+                remove.insert(name.to_owned());
+            } else if !add.iter().any(|risk| risk.name == name) {
+                add.push(AcceptedRisk { name: name.to_owned(), reason: String::new(), until });
+            }
+        }
+        if let Some(both) = add.iter().find(|risk| remove.contains(&risk.name)) {
+            bail!("requested risks with both Risk and Risk-: {}", both.name);
+        }
+        let reason = options.reason.as_deref().map(str::trim).unwrap_or_default();
+        if !add.is_empty() && (reason.is_empty() || reason.len() > LONGEST.1) {
+            bail!("say why with --reason TEXT (1 to {} letters): it is recorded in the history", LONGEST.1);
+        }
+        for risk in &mut add {
+            reason.clone_into(&mut risk.reason);
+        }
+        Ok(Change { add, remove })
+    }
+
+    /// The list with the change made. Entries that are not understood here stay as they are.
+    fn made(&self, before: &[Value]) -> Vec<Value> {
+        let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
+        let mut after: Vec<Value> =
+            before.iter().filter(|entry| !self.remove.contains(&name(entry))).cloned().collect();
+        for risk in &self.add {
+            let entry = json!(risk);
+            match after.iter_mut().find(|known| name(known) == risk.name) {
+                Some(known) => *known = entry,
+                None => after.push(entry),
+            }
+        }
+        after
+    }
+
+    /// A name that nothing carries is likely misspelt, but may belong to an update that is still to come. What OpenShift's
+    /// clients accepted is theirs to take back.
+    fn warn(&self, found: &Found) {
+        for risk in found.object.spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
+            if self.remove.contains(&risk.name) {
+                let name = printable(&risk.name);
+                output::print_note!("warning: {name} is still accepted in spec.desiredUpdate.acceptRisks");
+            }
+        }
+        for risk in &self.add {
+            let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
+            if !risks.any(|known| known.name == risk.name) {
+                output::print_note!("warning: no update that is known now has a risk named {}", printable(&risk.name));
+            }
+        }
+    }
+}
+
+/// Every risk that counts as accepted. What OpenShift's clients accept has a name and nothing else.
+pub(crate) fn accepted(spec: &Spec) -> Vec<AcceptedRisk> {
+    let mut all = spec.accepted_risks.clone();
+    for risk in spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
+        if !all.iter().any(|known| known.name == risk.name) {
+            let reason = "accepted in spec.desiredUpdate.acceptRisks".to_owned();
+            all.push(AcceptedRisk { name: risk.name.clone(), reason, until: None });
+        }
+    }
+    all
+}
+
+/// The accepted risks as JSON, each with whether its time is over.
+pub(crate) fn as_json(spec: &Spec, now: Timestamp) -> Vec<Value> {
+    let one = |risk: &AcceptedRisk| {
+        let mut value = json!(risk);
+        value["ended"] = is_over(risk, now).into();
+        value
+    };
+    accepted(spec).iter().map(one).collect()
+}
+
+pub(crate) fn is_over(risk: &AcceptedRisk, now: Timestamp) -> bool {
+    risk.until.is_some_and(|until| until <= now)
+}
+
+fn show(spec: &Spec, subject: &Subject, action: Option<&str>, now: Timestamp, format: DataFormat) -> Result<Exit> {
+    let mut data = json!({"object": subject, "acceptedRisks": as_json(spec, now)});
+    if let Some(action) = action {
+        data["action"] = action.into();
+    }
+    output::print_data(format, &data, || {
+        let accepted = accepted(spec);
+        if accepted.is_empty() {
+            return "No risks are accepted.".to_owned();
+        }
+        let row = |risk: AcceptedRisk| {
+            let until = risk.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
+            let over = if is_over(&risk, now) { " (over)" } else { "" };
+            vec![risk.name, format!("{until}{over}"), risk.reason]
+        };
+        output::table(&["RISK", "UNTIL", "REASON"], accepted.into_iter().map(row))
+    })?;
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,58 @@
+//! `clearway upgrade history`: the updates there were, newest first.
+
+use anyhow::Result;
+use clearway_core::humanize;
+use clearway_update::api::UpdateHistory as Entry;
+
+use crate::arguments::{DataFormat, UpgradeHistory};
+use crate::commands::upgrade::condition_text::{clean, indented};
+use crate::commands::upgrade::object::Found;
+use crate::exit::Exit;
+use crate::output::{self, printable};
+
+const HEAD: [&str; 7] = ["VERSION", "STATE", "STARTED", "COMPLETED", "VERIFIED", "RISKS", "IMAGE"];
+
+/// Runs the command.
+pub(crate) fn run(found: &Found, options: &UpgradeHistory, format: DataFormat) -> Result<Exit> {
+    let history = &found.status.history;
+    output::print_data(format, history, || {
+        if history.is_empty() {
+            return "There were no updates yet.".to_owned();
+        }
+        let mut text = output::table(&HEAD, history.iter().map(row));
+        if options.details {
+            text.extend(history.iter().filter(|entry| is_risky(entry)).map(details));
+        }
+        text
+    })?;
+    if format == DataFormat::Table && !options.details && history.iter().any(is_risky) {
+        output::print_note!("with --details the risks that were accepted are shown");
+    }
+    Ok(Exit::Yes)
+}
+
+fn is_risky(entry: &Entry) -> bool {
+    !entry.accepted_risks.trim().is_empty()
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    let text = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let completed = entry
+        .completion_time
+        .map_or_else(|| "-".to_owned(), |time| format!("{time} ({})", humanize(time.since(entry.started_time))));
+    vec![
+        text(&entry.version),
+        entry.state.as_str().to_owned(),
+        entry.started_time.to_string(),
+        completed,
+        if entry.verified { "yes" } else { "no" }.to_owned(),
+        if is_risky(entry) { "accepted" } else { "-" }.to_owned(),
+        text(&entry.image),
+    ]
+}
+
+fn details(entry: &Entry) -> String {
+    let what = if entry.version.is_empty() { &entry.image } else { &entry.version };
+    let risks = indented(&clean(&entry.accepted_risks), 2);
+    format!("\n{}, started {}:\n  {risks}\n", printable(what), entry.started_time)
+}

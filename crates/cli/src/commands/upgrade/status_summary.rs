@@ -1,0 +1,190 @@
+//! Where an object stands: at rest, on its way, failing, stopped; and what to do. A function of the object alone.
+
+use clearway_conditions::{Condition, Status as Word};
+use clearway_update::api::{Update, UpdateHistory, UpdateState, same_image};
+use clearway_update::desired_update::architecture::changes_architecture;
+use serde::Serialize;
+
+use super::condition_text::clean;
+use super::object::{Found, Subject};
+use crate::exit::Exit;
+use crate::output::printable;
+
+/// How it is going, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// What was asked for is there.
+    Current,
+    /// It is on its way.
+    Updating,
+    /// It is on its way or there, but something is wrong; that may heal by itself.
+    Failing,
+    /// It does not begin; that may heal by itself.
+    Stopped,
+    /// Nobody has said.
+    Unknown,
+}
+
+impl State {
+    /// The answer of a command that asks whether all is well.
+    pub(super) fn exit(self) -> Exit {
+        match self {
+            State::Current => Exit::Yes,
+            State::Failing | State::Stopped => Exit::No,
+            State::Updating | State::Unknown => Exit::Unknown,
+        }
+    }
+
+    /// Whether somebody should look.
+    pub(super) fn is_bad(self) -> bool {
+        matches!(self, State::Failing | State::Stopped)
+    }
+}
+
+/// Where an object stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) state: State,
+    /// One sentence, without its full stop.
+    pub(super) headline: String,
+    /// What the operator says about it.
+    pub(super) message: String,
+    /// What to do.
+    pub(super) advice: Vec<String>,
+    /// Whether waiting cannot help: the spec has to change.
+    pub(super) is_final: bool,
+}
+
+/// Judges an object.
+pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
+    let (status, noun) = (&found.status, subject.noun());
+    let standing = |state, headline: String, message: &str, advice: Vec<String>| Standing {
+        state,
+        headline,
+        message: clean(message),
+        advice,
+        is_final: false,
+    };
+    if found.object.status.is_none() {
+        let advice = "Check that the operator is running: it has not written a status yet.".to_owned();
+        return standing(State::Unknown, format!("{noun}: nothing is known"), "", vec![advice]);
+    }
+    let condition = |type_| status.conditions.get(type_);
+    let wanted = found.object.spec.desired_update.as_ref().filter(|update| named(update).is_some());
+    if let Some(generation) = found.object.metadata.generation
+        && status.observed_generation < generation
+    {
+        // OpenShift's operator does not say that it has seen the spec while it refuses what that asks for.
+        if let Some(update) = wanted
+            && condition("ReleaseAccepted").is_some_and(|accepted| refuses(&accepted, update))
+        {
+            return prepared(found, subject, &named(update).unwrap_or_default());
+        }
+        let asked = wanted.and_then(named).map(|name| format!("; {name} is asked for")).unwrap_or_default();
+        let advice = "If this stays so, see that the operator is running.".to_owned();
+        let headline = format!("{noun}: the operator has not taken up the latest spec yet{asked}");
+        return standing(State::Updating, headline, "", vec![advice]);
+    }
+    if let Some(invalid) = condition("Invalid").filter(is_true) {
+        let advice = format!("Correct the spec, or take the request back with `{} --clear`.", subject.command());
+        let headline = format!("{noun}: the spec is invalid ({})", printable(invalid.reason));
+        let judged = standing(State::Stopped, headline, invalid.message, vec![advice]);
+        return Standing { is_final: true, ..judged };
+    }
+    let newest = status.history.first();
+    if let Some(update) = wanted
+        && (!newest.is_some_and(|entry| is_of(entry, update)) || changes_architecture(&found.object.spec, status))
+    {
+        return prepared(found, subject, &named(update).unwrap_or_default());
+    }
+    let failing = condition("Failing").filter(is_true);
+    let progressing = condition("Progressing");
+    let message = progressing.map(|condition| condition.message).unwrap_or_default();
+    match (newest, failing) {
+        (None, _) => {
+            let advice = format!(
+                "Adopt the release that is there (`clearway install --adopt VERSION`), or ask for one with `{} --to-image`.",
+                subject.command()
+            );
+            standing(State::Unknown, format!("{noun}: no release was applied yet"), message, vec![advice])
+        }
+        (Some(entry), Some(failing)) => {
+            let what = if entry.state == UpdateState::Completed { "is at" } else { "is updating to" };
+            let headline =
+                format!("{noun} {what} {}, but something is wrong ({})", shown(entry), printable(failing.reason));
+            let mut advice = vec!["See to what the message names; the operator tries again by itself.".to_owned()];
+            if entry.state == UpdateState::Partial {
+                advice.push(format!(
+                    "To go elsewhere, ask for another version with `{} --to VERSION --allow-upgrade-with-warnings`.",
+                    subject.command()
+                ));
+            }
+            standing(State::Failing, headline, failing.message, advice)
+        }
+        (Some(entry), None)
+            if entry.state == UpdateState::Completed && !progressing.is_some_and(|one| is_true(&one)) =>
+        {
+            let advice = format!("See what is recommended next with `{}`.", subject.command());
+            standing(State::Current, format!("{noun} is at {}", shown(entry)), message, vec![advice])
+        }
+        (Some(entry), None) => {
+            let from = status.history.iter().skip(1).find(|entry| entry.state == UpdateState::Completed);
+            let from = from.map(|entry| format!(" from {}", shown(entry))).unwrap_or_default();
+            let advice = format!("Follow it with `{} status --watch`.", subject.command());
+            standing(State::Updating, format!("{noun} is updating to {}{from}", shown(entry)), message, vec![advice])
+        }
+    }
+}
+
+/// An update that was asked for and has not begun.
+fn prepared(found: &Found, subject: &Subject, name: &str) -> Standing {
+    let accepted = found.status.conditions.get("ReleaseAccepted");
+    let message = accepted.map(|condition| clean(condition.message)).unwrap_or_default();
+    let noun = subject.noun();
+    if let Some(refused) = accepted.filter(|condition| condition.status == Word::False) {
+        let command = subject.command();
+        let advice = vec![
+            "See to what the message names; the operator tries again by itself.".to_owned(),
+            format!("To have it tried now, ask for it again; to take it back use `{command} --clear`."),
+        ];
+        let headline = format!("{noun}: {name} is asked for, but not accepted ({})", printable(refused.reason));
+        return Standing { state: State::Stopped, headline, message, advice, is_final: false };
+    }
+    let advice = vec![format!("Follow it with `{} status --watch`.", subject.command())];
+    let headline = format!("{noun}: {name} is asked for, and being looked at");
+    Standing { state: State::Updating, headline, message, advice, is_final: false }
+}
+
+fn is_true(condition: &Condition<'_>) -> bool {
+    condition.status == Word::True
+}
+
+/// Whether `ReleaseAccepted` refuses exactly this update: its message names the version or the image, in quotes.
+fn refuses(accepted: &Condition<'_>, update: &Update) -> bool {
+    let names = |field: &str, value: &Option<String>| {
+        value.as_ref().is_none_or(|value| accepted.message.contains(&format!("{field}={value:?}")))
+    };
+    accepted.status == Word::False && names("version", &update.version) && names("image", &update.image)
+}
+
+/// What an update is called; nothing if it names nothing.
+pub(super) fn named(update: &Update) -> Option<String> {
+    let multi = if update.architecture.is_some() { " for several architectures" } else { "" };
+    update.version.as_deref().or(update.image.as_deref()).map(|name| format!("{}{multi}", printable(name)))
+}
+
+/// What an entry of the history is called.
+pub(super) fn shown(entry: &UpdateHistory) -> String {
+    printable(if entry.version.is_empty() { &entry.image } else { &entry.version })
+}
+
+/// Whether an entry of the history is what is asked for.
+fn is_of(entry: &UpdateHistory, update: &Update) -> bool {
+    let version = update.version.as_deref().is_none_or(|version| entry.version.is_empty() || entry.version == version);
+    let image = update.image.as_deref().is_none_or(|image| same_image(&entry.image, image));
+    version && image
+}
+
+#[cfg(test)]
+mod tests;

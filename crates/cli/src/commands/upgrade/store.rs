@@ -1,0 +1,49 @@
+//! Where the object is: a cluster, or the state directory of the embedded mode. Never one in place of the other.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clearway_sources::kubernetes::{Cluster, ClusterError};
+use clearway_sources::store::{ClusterStore, StateDirectory};
+
+use crate::arguments::UpgradeAccess;
+use crate::output;
+
+/// A store of one kind or the other.
+pub(super) enum UpgradeStore {
+    Cluster(Box<ClusterStore>),
+    Directory(StateDirectory),
+}
+
+/// Opens what the options name.
+pub(super) async fn open(access: &UpgradeAccess) -> Result<UpgradeStore> {
+    if let Some(path) = &access.state {
+        if access.connection.is_named() {
+            bail!(
+                "--state (or CLEARWAY_STATE) names the directory {}, and --kubeconfig or --context a cluster: name one of them",
+                path.display()
+            );
+        }
+        return directory(path);
+    }
+    match Cluster::connect(&access.connection.connection()).await {
+        Ok(cluster) => Ok(UpgradeStore::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
+        Err(ClusterError::Config { why }) => bail!(
+            "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A directory that is one already: a wrong name must not make a new one.
+fn directory(path: &Path) -> Result<UpgradeStore> {
+    if !path.join("objects").is_dir() {
+        bail!("{} is no state directory: it has no `objects` in it", path.display());
+    }
+    let state = StateDirectory::open(path)?;
+    for finding in state.check() {
+        let file = finding.place.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
+        output::print_note!("warning: {file}{}", finding.message);
+    }
+    Ok(UpgradeStore::Directory(state))
+}

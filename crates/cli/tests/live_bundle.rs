@@ -1,0 +1,102 @@
+//! `clearway bundle guard` on a real API server: rollbacks and experimental CRDs over standard ones are refused (V7, V8).
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clearway_testbed::{cluster, wait_until};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+const GROUP: &str = "guarded.example.com";
+
+/// The CRD of a bundle with these annotations.
+fn crd(version: &str, channel: &str) -> Value {
+    let mut annotations = json!({format!("{GROUP}/channel"): channel});
+    if !version.is_empty() {
+        annotations[format!("{GROUP}/bundle-version")] = version.into();
+    }
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("things.{GROUP}"), "annotations": annotations},
+        "spec": {
+            "group": GROUP, "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    })
+}
+
+/// Applies an object; the error is what the API server says.
+async fn apply(client: &Client, object: &Value) -> Result<(), String> {
+    patch(client, object, PatchParams::apply("test").force()).await
+}
+
+async fn patch(client: &Client, object: &Value, parameters: PatchParams) -> Result<(), String> {
+    let (group, version) = object["apiVersion"].as_str().unwrap().split_once('/').unwrap();
+    let kind = object["kind"].as_str().unwrap();
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let name = object["metadata"]["name"].as_str().unwrap();
+    api.patch(name, &parameters, &Patch::Apply(object)).await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The objects that `bundle guard` prints for a bundle.
+fn guard(bundle: &Value) -> Vec<Value> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        .args(["bundle", "guard", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bundle.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split("---\n")
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| serde_saphyr::from_str(part).unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_bundle_goes_forward_only() {
+    let Some(cluster) = cluster().await else { return };
+    let client = cluster.client().await.unwrap();
+    for object in guard(&crd("v1.2.0", "standard")) {
+        apply(&client, &object).await.unwrap();
+    }
+    apply(&client, &crd("v1.2.0", "standard")).await.unwrap();
+    // The API server takes a moment before it enforces a new policy; a dry run asks without a change.
+    let dry_run = PatchParams { dry_run: true, ..PatchParams::apply("test").force() };
+    wait_until(Duration::from_mins(2), "the policy is enforced", async || {
+        patch(&client, &crd("v1.1.0", "standard"), dry_run.clone()).await.is_err()
+    })
+    .await
+    .unwrap();
+    for (version, channel, refusal) in [
+        ("v1.2.0", "standard", None),
+        ("v1.1.9", "standard", Some("bundle v1.1.9 must not replace v1.2.0")),
+        ("v0.9.0", "standard", Some("bundle v0.9.0 must not replace v1.2.0")),
+        ("v1.2.0-rc1", "standard", Some("bundle v1.2.0-rc1 must not replace v1.2.0")),
+        ("", "standard", Some("bundle without a version must not replace v1.2.0")),
+        ("monthly-2026.01", "standard", Some("bundle monthly-2026.01 must not replace v1.2.0")),
+        ("v1.3.0", "experimental", Some("an experimental CRD must not replace a standard one")),
+        ("v1.10.0-rc1", "standard", None),
+        ("v1.10.0", "standard", None),
+        ("v1.9.0", "standard", Some("bundle v1.9.0 must not replace v1.10.0")),
+        ("v2.0.0", "standard", None),
+    ] {
+        let outcome = apply(&client, &crd(version, channel)).await;
+        match refusal {
+            None => assert_eq!(outcome, Ok(()), "{version} {channel}"),
+            Some(words) => {
+                let error = outcome.expect_err(version);
+                assert!(error.contains(words), "{version} {channel}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `clearway demo` while somebody watches: a second terminal works on it, and signals end it in good order.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::Place;
+
+/// How long anything may take.
+const BOUND: Duration = Duration::from_mins(1);
+
+/// A demo that goes on, and its lines.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Running {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let mut command = place.command(&[&["demo", "--stay"], arguments].concat());
+        command.env("TMPDIR", place.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let out: BufReader<ChildStdout> = BufReader::new(child.stdout.take().unwrap());
+        let (report, lines) = channel();
+        // Ends with the pipe.
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| report.send(line)));
+        Running { child, lines, seen: Vec::new() }
+    }
+
+    /// The next line that holds a text.
+    fn line_with(&mut self, text: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(BOUND);
+            let line = line.unwrap_or_else(|_| panic!("no line with `{text}`:\n{}", self.seen.join("\n")));
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends a signal, and waits for the end: its exit code.
+    fn end(&mut self, signal: Signal) -> Option<i32> {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+        self.line_with("The demo has ended.");
+        assert!(self.lines.recv_timeout(BOUND).is_err(), "that was the last line");
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Ends a scenario with a signal when a line was seen.
+fn ended(scenario: &str, at: &str, signal: Signal) {
+    let place = Place::new();
+    let mut demo = Running::start(&place, &[scenario]);
+    demo.line_with(at);
+    assert!(fs::read_dir(place.path()).unwrap().count() > 0);
+    assert_eq!(demo.end(signal), Some(0));
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn ctrl_c_ends_a_scenario_half_way() {
+    ended("publish", "a file is added", Signal::INT);
+}
+
+#[test]
+fn ctrl_c_ends_an_update_half_way() {
+    ended("update", "rolling out, 1 of 2 pods", Signal::INT);
+}
+
+#[test]
+fn a_demo_that_stays_ends_when_it_is_told_to() {
+    ended("tour", "Ctrl-C ends the demo", Signal::TERM);
+}
+
+#[test]
+fn a_second_terminal_works_on_it() {
+    let place = Place::new();
+    let mut demo = Running::start(&place, &["outage", "--keep", "it's kept"]);
+    demo.line_with("In a second terminal:");
+    demo.line_with("Ctrl-C ends the demo");
+    let from = demo.seen.iter().position(|line| line == "In a second terminal:").unwrap();
+    let told = demo.seen.iter().skip(from + 2).take_while(|line| !line.is_empty());
+    let script: String = told.map(|line| line.trim_start().to_owned() + "\n").collect();
+    assert!(script.contains("upgrade --to 1.5.2 --watch\n") && script.contains("clearway assess"), "{script}");
+
+    // Every command as it is printed.
+    let program = env!("CARGO_BIN_EXE_clearway");
+    let script = format!("set -e\nclearway() {{ {program} \"$@\"; }}\n{script}");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(place.path()).output().unwrap();
+    assert!(output.status.success(), "{script}\n{output:?}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    for text in
+        ["Recommended updates:", "Requested update to 1.5.2", "1.5.2    Completed", "Deployment.apps platform/api"]
+    {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    // What was done in the second terminal is told in the first.
+    demo.line_with("history: 1.5.2 Partial");
+    demo.line_with("history: 1.5.2 Completed");
+
+    let state = place.path().join("it's kept/state");
+    let object: Value =
+        serde_json::from_str(&place.run(&["upgrade", "--state", state.to_str().unwrap(), "-o", "json"]).out).unwrap();
+    assert_eq!(object["version"], "1.5.2");
+    let address = object["upstream"].as_str().unwrap().split('/').nth(2).unwrap().to_owned();
+    assert!(TcpStream::connect(&address).is_ok());
+    assert_eq!(demo.end(Signal::INT), Some(0));
+
+    // What is kept is there still, and free for the next operator.
+    let history = place.run(&["upgrade", "history", "--state", state.to_str().unwrap(), "-o", "json"]).json();
+    assert_eq!(history[0]["version"], "1.5.2");
+    let mut lease = String::new();
+    let path = state.join("objects/coordination.k8s.io/Lease/clearway/clearway-operator.yaml");
+    fs::File::open(path).unwrap().read_to_string(&mut lease).unwrap();
+    assert!(lease.contains("holderIdentity: \"\""), "{lease}");
+    let again = place.run(&["demo", "--once", "--keep", "it's kept"]);
+    assert!(again.code == 3 && again.err.contains("is from an earlier demo: remove it"), "{again:?}");
+}

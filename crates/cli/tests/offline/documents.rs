@@ -1,0 +1,4 @@
+//! Documents whose claims and tables are compared with the code.
+
+mod limits;
+mod security;
