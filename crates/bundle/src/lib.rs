@@ -5,7 +5,8 @@
 //! - [`Comparison::judge`] asks the rules R01 to R46 ([`RULES`]) what changed between two bundles, and whether their
 //!   versions allow it (V3). [`Waivers`] are exceptions with a reason and an end. [`NameLedger`] keeps names that were
 //!   removed (V4), [`compare_channels`] compares the channels of one version (V2), and [`conversion_losses`] says what
-//!   objects lose between API versions (V5). [`guard_policy`] keeps older bundles out of a cluster (V7, V8).
+//!   objects lose between API versions (V5). [`guard_policy`] keeps older bundles out of a cluster,
+//!   [`installed_bundles`] tells what a cluster has, and [`Preflight`] what a new bundle would do to its objects (V7, V8).
 //! - [`Definition::crd`] turns the schema that `schemars` makes of a type into a CRD of one [`Channel`], with the
 //!   annotations of the bundle (V1). What is experimental is marked in the type, with the keyword [`CHANNEL_KEYWORD`], and
 //!   exists in the experimental channel only (V2). Same types, same bytes.
@@ -24,10 +25,12 @@ mod crd_schema;
 mod finding;
 mod generate;
 mod guard;
+mod installed;
 mod judge;
 mod ledger;
 mod model;
 mod patterns;
+mod preflight;
 mod read;
 mod rules;
 mod waivers;
@@ -39,6 +42,7 @@ pub use crd_schema::{CrdSchema, Report};
 pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
 pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
 pub use guard::guard_policy;
+pub use installed::{InstallationProblem, InstalledBundle, ProblemKind, compare_installed, installed_bundles};
 pub use judge::{Comparison, Judgement, Outcome, Step};
 pub use ledger::NameLedger;
 pub use model::{
@@ -46,6 +50,7 @@ pub use model::{
     WebhookConfiguration, Workload,
 };
 pub use patterns::{Inclusion, PatternComparer, Texts};
+pub use preflight::{AffectedObject, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity};
 pub use read::{BundleLimits, BundleReader, codes};
 pub use rules::{ExamplePair, RULES, Rule};
 pub use waivers::Waivers;

@@ -1,4 +1,5 @@
-//! `clearway bundle guard` on a real API server: rollbacks and experimental CRDs over standard ones are refused (V7, V8).
+//! `clearway bundle` on a real API server (V7, V8): `guard` refuses rollbacks and experimental CRDs over standard ones,
+//! `installed` names what does not fit together, and `preflight` names the objects that a new bundle would change.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -99,4 +100,94 @@ async fn a_guarded_bundle_goes_forward_only() {
             }
         }
     }
+}
+
+/// A CRD of a group of its own, with one version for each name and the properties of their `spec`.
+fn thing_crd(group: &str, version: &str, api_versions: &[&str], spec: &Value) -> Value {
+    let versions: Vec<Value> = api_versions
+        .iter()
+        .enumerate()
+        .map(|(place, name)| {
+            json!({"name": name, "served": true, "storage": place == 0, "schema": {"openAPIV3Schema": {
+                "type": "object", "properties": {"spec": {"type": "object", "properties": spec}},
+            }}})
+        })
+        .collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("things.{group}"), "annotations": {
+            format!("{group}/bundle-version"): version, format!("{group}/channel"): "standard",
+        }},
+        "spec": {"group": group, "scope": "Cluster", "names": {"kind": "Thing", "plural": "things"}, "versions": versions},
+    })
+}
+
+/// Runs `clearway bundle` against a cluster, with a bundle on standard input.
+fn bundle(kubeconfig: &std::path::Path, arguments: &[&str], input: &Value) -> (i32, Value) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        .arg("bundle")
+        .args(arguments)
+        .args(["-o", "json", "--kubeconfig"])
+        .arg(kubeconfig)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let data = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output.status.code().unwrap_or(-1), data)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
+    const GROUP: &str = "preflight.example.com";
+    let Some(cluster) = cluster().await else { return };
+    let client = cluster.client().await.unwrap();
+    let kubeconfig = cluster.kubeconfig();
+    let text = json!({"type": "string"});
+    let both = json!({"a": text, "b": text});
+    // First stored in v1beta1, then in v1: the API server remembers both.
+    apply(&client, &thing_crd(GROUP, "v1.0.0", &["v1beta1", "v1"], &both)).await.unwrap();
+    apply(&client, &thing_crd(GROUP, "v1.1.0", &["v1", "v1beta1"], &both)).await.unwrap();
+    for number in 0..3 {
+        let thing = json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": {"name": format!("t{number}")},
+            "spec": {"a": "long text", "b": "x"},
+        });
+        wait_until(Duration::from_mins(2), "the kind is served", async || apply(&client, &thing).await.is_ok())
+            .await
+            .unwrap();
+    }
+    let problems = |data: &Value| -> Vec<String> {
+        let findings = data.as_array().unwrap().iter();
+        findings.map(|finding| finding["problem"].as_str().unwrap().to_owned()).collect()
+    };
+
+    let (code, data) = bundle(kubeconfig, &["preflight", "-"], &thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &both));
+    assert_eq!((code, data), (0, json!([])));
+
+    let next = thing_crd(GROUP, "v1.2.0", &["v1"], &both);
+    let (code, data) = bundle(kubeconfig, &["preflight", "-"], &next);
+    assert_eq!((code, problems(&data)), (1, vec!["orphaned-stored-version".to_owned()]), "{data}");
+    assert_eq!((&data[0]["count"], &data[0]["objects"][0]["name"]), (&3.into(), &"t0".into()), "{data}");
+
+    // A rollback to a bundle without `b` would drop it in silence.
+    let older = thing_crd(GROUP, "v1.0.0", &["v1", "v1beta1"], &json!({"a": text}));
+    let (code, data) = bundle(kubeconfig, &["preflight", "-"], &older);
+    assert_eq!((code, problems(&data)), (1, vec!["rollback".to_owned(), "lost-fields".to_owned()]), "{data}");
+    assert_eq!((&data[1]["count"], &data[1]["objects"][2]["fields"]), (&3.into(), &json!(["spec.b"])), "{data}");
+
+    let strict = json!({"a": {"type": "string", "maxLength": 3}, "b": text});
+    let (code, data) =
+        bundle(kubeconfig, &["preflight", "-"], &thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &strict));
+    assert_eq!((code, problems(&data)), (1, vec!["refused-objects".to_owned()]), "{data}");
+
+    let installed = ["installed", "--annotation-domain", GROUP];
+    let (code, data) = bundle(kubeconfig, &installed, &Value::Null);
+    assert_eq!((code, &data[0]["version"], &data[0]["problems"]), (0, &"v1.1.0".into(), &json!([])), "{data}");
+    assert_eq!(data[0]["crds"][0]["storedVersions"], json!(["v1", "v1beta1"]), "{data}");
+    let expected = thing_crd(GROUP, "v1.1.0", &["v1", "v1beta1"], &json!({"a": text}));
+    let (code, data) = bundle(kubeconfig, &[&installed[..], &["--expect", "-"]].concat(), &expected);
+    assert_eq!((code, &data[0]["problems"][0]["kind"]), (1, &"modified".into()), "{data}");
 }

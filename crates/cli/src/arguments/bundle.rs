@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DataFormat, OfRegistry};
+use super::{ClusterConnection, DataFormat, OfRegistry};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bundle {
@@ -62,6 +62,24 @@ Examples:
 
 Exit code 0: read completely; 2: something could not be read; 3: could not run.")]
     Show(BundleShow),
+    /// List the bundles of a cluster: version and channel of their CRDs, and what does not fit together
+    #[command(after_help = "\
+Examples:
+  clearway bundle installed
+  clearway bundle installed --expect standard-install.yaml
+  clearway bundle installed --context production -o json
+
+Exit code 0: every bundle is whole; 1: partial, mixed, modified or unknown CRDs; 3: could not run.")]
+    Installed(BundleInstalled),
+    /// Check what installing a bundle would do to a cluster and its stored objects, before any write
+    #[command(after_help = "\
+Examples:
+  clearway bundle preflight v1.5.0/standard-install.yaml
+  clearway bundle preflight oci://registry.example.com/gateway-api:v1.5.0 -o json
+
+Exit code 0: nothing speaks against it; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
+not run.")]
+    Preflight(BundlePreflight),
     /// Print the CRDs of Clearway itself, as its types define them
     #[command(after_help = "\
 Examples:
@@ -200,6 +218,36 @@ pub(crate) struct BundleShow {
     pub(crate) bundle: String,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle installed`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleInstalled {
+    /// Bundle that should be installed (same forms as for `bundle show`); missing and modified CRDs are named
+    #[arg(long, value_name = "BUNDLE")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle preflight`.
+#[derive(Debug, Args)]
+pub(crate) struct BundlePreflight {
+    /// Bundle to install: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: String,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     pub(crate) output: DataFormat,

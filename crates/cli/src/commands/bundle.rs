@@ -5,7 +5,9 @@ mod check;
 mod diff;
 mod explain;
 mod guard;
+mod installed;
 mod ledger;
+mod preflight;
 mod show;
 mod source;
 
@@ -22,7 +24,9 @@ pub(crate) fn run(command: &Bundle) -> Result<Exit> {
         Bundle::Diff(options) => diff::run(options),
         Bundle::Explain(options) => explain::run(options),
         Bundle::Guard(options) => guard::run(options),
+        Bundle::Installed(options) => installed::run(options),
         Bundle::Ledger(options) => ledger::run(options),
+        Bundle::Preflight(options) => preflight::run(options),
         Bundle::Show(options) => show::run(options),
     }
 }

@@ -57,5 +57,5 @@ fn text(rule: &Rule) -> String {
 }
 
 fn indented(yaml: &str) -> String {
-    yaml.lines().map(|line| format!("    {line}\n")).collect()
+    yaml.lines().flat_map(|line| ["    ", line, "\n"]).collect()
 }

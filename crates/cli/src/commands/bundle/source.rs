@@ -63,7 +63,8 @@ fn annotation_domain(files: &BundleFiles) -> Option<String> {
     })
 }
 
-fn wait<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+/// Waits for registries and clusters.
+pub(super) fn wait<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start a runtime")?.block_on(work)
 }

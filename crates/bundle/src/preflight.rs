@@ -1,0 +1,301 @@
+//! What installing a bundle would do to a cluster, judged before any write (V7, V8).
+//!
+//! [`Preflight::new`] compares the bundles and plans which objects have to be read; the caller lists them page by page and
+//! hands each to [`Preflight::check_object`]; [`Preflight::finish`] gives the findings. Memory is that of the findings:
+//! objects are counted, and only the first of each CRD are named.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clearway_core::{GroupVersionKind, ObjectName};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::crd_schema::CrdSchema;
+use crate::judge::{Comparison, Step};
+use crate::model::{ApiVersion, Bundle, Crd};
+
+/// Objects that are named for one finding.
+const NAMED: usize = 5;
+/// Fields and messages that are kept for one object.
+const DETAILS: usize = 10;
+
+/// The state of a preflight.
+#[derive(Debug)]
+pub struct Preflight {
+    findings: Vec<PreflightFinding>,
+    checks: BTreeMap<String, ObjectCheck>,
+}
+
+/// Something that speaks against installing the bundle.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreflightFinding {
+    /// Whether the installation has to stop.
+    pub severity: PreflightSeverity,
+    /// What kind of problem it is.
+    pub problem: PreflightProblem,
+    /// The CRD; none for what is about the whole bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crd: Option<String>,
+    /// What would happen, in one sentence.
+    pub message: String,
+    /// How many objects are affected.
+    pub count: usize,
+    /// The first of them, with the fields.
+    pub objects: Vec<AffectedObject>,
+}
+
+/// One object that a new bundle would change or refuse.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct AffectedObject {
+    /// The namespace and name.
+    pub name: String,
+    /// The fields, each with what is wrong with it if it is refused.
+    pub fields: Vec<String>,
+}
+
+/// How much a finding weighs. The graver one sorts first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreflightSeverity {
+    /// Data would be lost, or the API server would refuse the CRD.
+    Blocking,
+    /// Somebody should know.
+    Warning,
+}
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreflightProblem {
+    /// Objects are stored in a version that the new CRD does not have.
+    OrphanedStoredVersion,
+    /// The new bundle is older.
+    Rollback,
+    /// The new bundle is of another channel.
+    ChannelSwitch,
+    /// At least one minor version lies between the two.
+    SkippedMinor,
+    /// Stored objects would lose fields.
+    LostFields,
+    /// Stored objects would not be valid.
+    RefusedObjects,
+    /// Objects could not be checked.
+    NotChecked,
+}
+
+/// How the stored objects of one CRD are checked.
+#[derive(Debug)]
+struct ObjectCheck {
+    kind: GroupVersionKind,
+    old: Option<CrdSchema>,
+    new: CrdSchema,
+    /// Stored versions that the new CRD does not have.
+    orphaned: Vec<String>,
+    lost: Affected,
+    refused: Affected,
+    all: Affected,
+}
+
+#[derive(Debug, Default)]
+struct Affected {
+    count: usize,
+    objects: Vec<AffectedObject>,
+}
+
+impl Preflight {
+    /// Compares what is installed with what is to be.
+    pub fn new(installed: &Bundle, new: &Bundle) -> Self {
+        let mut preflight = Preflight { findings: Vec::new(), checks: BTreeMap::new() };
+        preflight.compare_versions(installed, new);
+        for crd in new.crds.values() {
+            if let Some(present) = installed.crds.get(&crd.name) {
+                preflight.plan(present, crd);
+            }
+        }
+        preflight
+    }
+
+    /// The kinds whose objects are to be listed, in the version to list them in, by the name of their CRD.
+    pub fn wanted(&self) -> Vec<(String, GroupVersionKind)> {
+        self.checks.iter().map(|(name, check)| (name.clone(), check.kind.clone())).collect()
+    }
+
+    /// Checks one stored object of a CRD.
+    pub fn check_object(&mut self, crd: &str, object: &Value) {
+        let Some(check) = self.checks.get_mut(crd) else { return };
+        check.all.count_object(object, Vec::new());
+        let stored = check.new.pruned(object);
+        let mut fields = Vec::new();
+        lost_fields(object, &stored, "", &mut fields);
+        check.lost.add(object, fields);
+        let known: BTreeSet<(String, &str)> = match &check.old {
+            Some(old) => {
+                let violations = old.validate(&old.pruned(object)).violations;
+                violations.into_iter().map(|violation| (violation.path, violation.rule)).collect()
+            }
+            None => BTreeSet::new(),
+        };
+        let violations = check.new.validate(&stored).violations;
+        // What is not valid today either is not made worse by the new bundle.
+        let new = violations.into_iter().filter(|one| !known.contains(&(one.path.clone(), one.rule)));
+        check.refused.add(object, new.map(|violation| format!("{}: {}", violation.path, violation.message)).collect());
+    }
+
+    /// Notes that the objects of a CRD could not be listed.
+    pub fn not_listed(&mut self, crd: &str, why: &str) {
+        self.findings.push(PreflightFinding {
+            severity: PreflightSeverity::Warning,
+            problem: PreflightProblem::NotChecked,
+            crd: Some(crd.to_owned()),
+            message: format!("stored objects could not be listed: {why}"),
+            count: 0,
+            objects: Vec::new(),
+        });
+    }
+
+    /// Everything that was found, the gravest first.
+    pub fn finish(mut self) -> Vec<PreflightFinding> {
+        for (crd, check) in self.checks {
+            let ObjectCheck { orphaned, lost, refused, all, .. } = check;
+            self.findings.extend(orphan_finding(&crd, &orphaned, all));
+            let fields: BTreeSet<&String> = lost.objects.iter().flat_map(|object| &object.fields).collect();
+            let names: Vec<&str> = fields.into_iter().take(NAMED).map(String::as_str).collect();
+            let message = format!("stored objects would lose {}", names.join(", "));
+            self.findings.extend(lost.finding(PreflightProblem::LostFields, &crd, message));
+            let message = "stored objects would not be valid: changes of these fields are refused".to_owned();
+            self.findings.extend(refused.finding(PreflightProblem::RefusedObjects, &crd, message));
+        }
+        self.findings.sort();
+        self.findings
+    }
+
+    fn compare_versions(&mut self, installed: &Bundle, new: &Bundle) {
+        let (from, to) = (installed.version_text(), new.version_text());
+        let step = Comparison::new(installed, new).step();
+        let (severity, problem, message) = match step {
+            Step::Rollback => (
+                PreflightSeverity::Blocking,
+                PreflightProblem::Rollback,
+                format!("{to} is older than {from}: fields of newer versions would be dropped"),
+            ),
+            Step::ToExperimental => (
+                PreflightSeverity::Blocking,
+                PreflightProblem::ChannelSwitch,
+                "experimental CRDs would replace standard ones: experimental fields may be removed in any release"
+                    .to_owned(),
+            ),
+            Step::ToStandard => (
+                PreflightSeverity::Warning,
+                PreflightProblem::ChannelSwitch,
+                "standard CRDs would replace experimental ones: experimental fields would be dropped".to_owned(),
+            ),
+            Step::Update => match skipped_minors(installed, new) {
+                Some(skipped) => (
+                    PreflightSeverity::Warning,
+                    PreflightProblem::SkippedMinor,
+                    format!("{skipped} minor versions lie between {from} and {to}; updates are tested one by one"),
+                ),
+                None => return,
+            },
+        };
+        self.findings.push(PreflightFinding { severity, problem, crd: None, message, count: 0, objects: Vec::new() });
+    }
+
+    /// Objects are listed in a version that both CRDs have: the one that is stored now, or any that is served.
+    fn plan(&mut self, installed: &Crd, new: &Crd) {
+        let orphaned =
+            installed.stored_versions.iter().flatten().filter(|version| !new.versions.contains_key(*version));
+        let orphaned: Vec<String> = orphaned.cloned().collect();
+        let stored = installed.storage_version().into_iter();
+        let mut candidates = stored.chain(installed.versions.values()).filter(|version| version.served);
+        let Some(old) = candidates.find(|version| new.versions.contains_key(&version.name)) else {
+            self.findings.extend(orphan_finding(&new.name, &orphaned, Affected::default()));
+            return self.not_listed(&new.name, "no version is in both CRDs");
+        };
+        let read = |version: &ApiVersion| CrdSchema::read(&version.schema.as_ref()?.to_json()).ok();
+        let Some(schema) = new.versions.get(&old.name).and_then(read) else {
+            self.findings.extend(orphan_finding(&new.name, &orphaned, Affected::default()));
+            return self.not_listed(&new.name, "the schema of the new CRD could not be read");
+        };
+        let kind = GroupVersionKind { group: new.group.clone(), version: old.name.clone(), kind: new.kind.clone() };
+        let (lost, refused, all) = (Affected::default(), Affected::default(), Affected::default());
+        let check = ObjectCheck { kind, old: read(old), new: schema, orphaned, lost, refused, all };
+        self.checks.insert(new.name.clone(), check);
+    }
+}
+
+impl Affected {
+    fn add(&mut self, object: &Value, fields: Vec<String>) {
+        if !fields.is_empty() {
+            self.count_object(object, fields);
+        }
+    }
+
+    fn count_object(&mut self, object: &Value, mut fields: Vec<String>) {
+        self.count = self.count.saturating_add(1);
+        if self.objects.len() < NAMED {
+            fields.truncate(DETAILS);
+            self.objects.push(AffectedObject { name: ObjectName::of(object).to_string(), fields });
+        }
+    }
+
+    fn finding(self, problem: PreflightProblem, crd: &str, message: String) -> Option<PreflightFinding> {
+        (self.count > 0).then(|| PreflightFinding {
+            severity: PreflightSeverity::Blocking,
+            problem,
+            crd: Some(crd.to_owned()),
+            message,
+            count: self.count,
+            objects: self.objects,
+        })
+    }
+}
+
+/// A CRD that would lose a version in which objects are stored. Which objects these are cannot be seen, so all are named.
+fn orphan_finding(crd: &str, orphaned: &[String], all: Affected) -> Option<PreflightFinding> {
+    let message = format!(
+        "objects are stored in {}, which the new CRD does not have; rewrite them in another version, then remove it from status.storedVersions",
+        orphaned.join(", ")
+    );
+    (!orphaned.is_empty()).then(|| PreflightFinding {
+        severity: PreflightSeverity::Blocking,
+        problem: PreflightProblem::OrphanedStoredVersion,
+        crd: Some(crd.to_owned()),
+        message,
+        count: all.count,
+        objects: all.objects,
+    })
+}
+
+/// How many minor versions lie between two releases; none if they follow each other, or have no order.
+fn skipped_minors(installed: &Bundle, new: &Bundle) -> Option<u64> {
+    let old = installed.version.as_ref()?.release()?;
+    let new = new.version.as_ref()?.release()?;
+    let skipped = (old.major() == new.major()).then(|| new.minor().saturating_sub(old.minor()).saturating_sub(1))?;
+    (skipped > 0).then_some(skipped)
+}
+
+/// The fields of an object that are not in what would be stored of it; `[]` stands for any element.
+fn lost_fields(before: &Value, after: &Value, path: &str, lost: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, value) in before {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match after.get(key) {
+                    Some(kept) => lost_fields(value, kept, &path, lost),
+                    // A null says nothing that could be lost.
+                    None if value.is_null() => {}
+                    None if !lost.contains(&path) => lost.push(path),
+                    None => {}
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            for (value, kept) in before.iter().zip(after) {
+                lost_fields(value, kept, &format!("{path}[]"), lost);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,94 @@
+//! What a new bundle would do to stored objects, over small CRDs.
+
+use clearway_bundle::{
+    Bundle, BundleLimits, BundleReader, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity,
+};
+use serde_json::{Value, json};
+
+fn bundle(version: &str, channel: &str, versions: &Value, stored: &[&str]) -> Bundle {
+    let mut reader = BundleReader::new(version, "a.io", BundleLimits::default());
+    reader.add_object(&json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.a.io", "annotations": {"a.io/bundle-version": version, "a.io/channel": channel}},
+        "spec": {"group": "a.io", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"}, "versions": versions},
+        "status": {"storedVersions": stored},
+    }));
+    reader.finish()
+}
+
+fn version(name: &str, storage: bool, spec: &Value) -> Value {
+    json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {
+        "type": "object", "properties": {"spec": {"type": "object", "properties": spec}},
+    }}})
+}
+
+fn thing(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "a.io/v1", "kind": "Thing", "metadata": {"name": name, "namespace": "n"}, "spec": spec})
+}
+
+fn findings(old: &Bundle, new: &Bundle, objects: &[Value]) -> Vec<PreflightFinding> {
+    let mut preflight = Preflight::new(old, new);
+    for object in objects {
+        preflight.check_object("things.a.io", object);
+    }
+    preflight.finish()
+}
+
+#[test]
+fn fields_that_would_be_lost_and_values_that_would_be_refused_are_named() {
+    let text = || json!({"type": "string"});
+    let old = bundle("v1.1.0", "standard", &json!([version("v1", true, &json!({"a": text(), "b": text()}))]), &["v1"]);
+    let new = bundle(
+        "v1.2.0",
+        "standard",
+        &json!([version("v1", true, &json!({"a": {"type": "string", "maxLength": 3}}))]),
+        &[],
+    );
+    assert_eq!(Preflight::new(&old, &new).wanted()[0].1.to_string(), "Thing.a.io (v1)");
+    let objects: Vec<Value> = (0..7)
+        .map(|number| thing(&format!("t{number}"), &json!({"a": "long text", "b": "x"})))
+        .chain([thing("fine", &json!({"a": "abc"}))])
+        .collect();
+    let found = findings(&old, &new, &objects);
+    let gist: Vec<_> = found.iter().map(|one| (one.severity, one.problem, one.count, one.objects.len())).collect();
+    let blocking = PreflightSeverity::Blocking;
+    assert_eq!(
+        gist,
+        [(blocking, PreflightProblem::LostFields, 7, 5), (blocking, PreflightProblem::RefusedObjects, 7, 5)]
+    );
+    assert_eq!((found[0].objects[0].name.as_str(), &found[0].objects[0].fields), ("n/t0", &vec!["spec.b".to_owned()]));
+    assert!(found[1].objects[0].fields[0].starts_with("spec.a: "), "{found:?}");
+}
+
+#[test]
+fn what_is_not_valid_today_is_not_blamed_on_the_new_bundle() {
+    let strict = || json!([version("v1", true, &json!({"a": {"type": "string", "maxLength": 3}}))]);
+    let (old, new) = (bundle("v1.1.0", "standard", &strict(), &["v1"]), bundle("v1.2.0", "standard", &strict(), &[]));
+    assert_eq!(findings(&old, &new, &[thing("t", &json!({"a": "long text"}))]), []);
+}
+
+#[test]
+fn versions_channels_and_stored_versions_are_compared() {
+    let both = || json!([version("v1", true, &json!({})), version("v1beta1", false, &json!({}))]);
+    let one = || json!([version("v1", true, &json!({}))]);
+    let problems = |old: (&str, &str, &[&str]), new: (&str, &str, Value)| -> Vec<PreflightProblem> {
+        let old = bundle(old.0, old.1, &both(), old.2);
+        let new = bundle(new.0, new.1, &new.2, &[]);
+        findings(&old, &new, &[]).iter().map(|finding| finding.problem).collect()
+    };
+    for (old, new, want) in [
+        (("v1.1.0", "standard", &["v1"][..]), ("v1.2.0", "standard", one()), vec![]),
+        (
+            ("v1.1.0", "standard", &["v1", "v1beta1"]),
+            ("v1.2.0", "standard", one()),
+            vec![PreflightProblem::OrphanedStoredVersion],
+        ),
+        (("v1.2.0", "standard", &["v1"]), ("v1.1.0", "standard", one()), vec![PreflightProblem::Rollback]),
+        (("v1.1.0", "standard", &["v1"]), ("v1.1.0", "experimental", one()), vec![PreflightProblem::ChannelSwitch]),
+        (("v1.1.0", "experimental", &["v1"]), ("v1.1.0", "standard", one()), vec![PreflightProblem::ChannelSwitch]),
+        (("v1.1.0", "standard", &["v1"]), ("v1.4.0", "standard", one()), vec![PreflightProblem::SkippedMinor]),
+    ] {
+        let shown = format!("{old:?} {new:?}");
+        assert_eq!(problems(old, new), want, "{shown}");
+    }
+}
