@@ -172,6 +172,15 @@ async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
     assert_eq!((code, problems(&data)), (1, vec!["orphaned-stored-version".to_owned()]), "{data}");
     assert_eq!((&data[0]["count"], &data[0]["objects"][0]["name"]), (&3.into(), &"t0".into()), "{data}");
 
+    // After a migration nothing is stored in the old version; a dry run changes nothing.
+    let crd = format!("things.{GROUP}");
+    let (code, data) = bundle(kubeconfig, &["migrate", &crd, "--dry-run"], &Value::Null);
+    assert_eq!((code, &data[0]["rewritten"], &data[0]["pruned"]), (0, &3.into(), &false.into()), "{data}");
+    let (code, data) = bundle(kubeconfig, &["migrate", &crd], &Value::Null);
+    assert_eq!((code, &data[0]["rewritten"], &data[0]["pruned"]), (0, &3.into(), &true.into()), "{data}");
+    let (code, data) = bundle(kubeconfig, &["preflight", "-"], &next);
+    assert_eq!((code, data), (0, json!([])), "what was refused before passes");
+
     // A rollback to a bundle without `b` would drop it in silence.
     let older = thing_crd(GROUP, "v1.0.0", &["v1", "v1beta1"], &json!({"a": text}));
     let (code, data) = bundle(kubeconfig, &["preflight", "-"], &older);
@@ -186,7 +195,7 @@ async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
     let installed = ["installed", "--annotation-domain", GROUP];
     let (code, data) = bundle(kubeconfig, &installed, &Value::Null);
     assert_eq!((code, &data[0]["version"], &data[0]["problems"]), (0, &"v1.1.0".into(), &json!([])), "{data}");
-    assert_eq!(data[0]["crds"][0]["storedVersions"], json!(["v1", "v1beta1"]), "{data}");
+    assert_eq!(data[0]["crds"][0]["storedVersions"], json!(["v1"]), "{data}");
     let expected = thing_crd(GROUP, "v1.1.0", &["v1", "v1beta1"], &json!({"a": text}));
     let (code, data) = bundle(kubeconfig, &[&installed[..], &["--expect", "-"]].concat(), &expected);
     assert_eq!((code, &data[0]["problems"][0]["kind"]), (1, &"modified".into()), "{data}");

@@ -1,5 +1,6 @@
 //! `clearway bundle` on the command line.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -80,6 +81,18 @@ Examples:
 Exit code 0: nothing speaks against it; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
 not run.")]
     Preflight(BundlePreflight),
+    /// Rewrite stored objects in the storage version of their CRD, then remove older versions from its status
+    #[command(after_help = "\
+Examples:
+  clearway bundle migrate --dry-run
+  clearway bundle migrate referencegrants.gateway.networking.k8s.io
+  clearway bundle migrate --rate 20 -o json
+
+Needs the rights to list and patch the objects, and to patch the status of CRDs. It can be stopped and run again.
+
+Exit code 0: every object is stored in the storage version (with --dry-run: counted); 1: some could not be rewritten; 3:
+could not run.")]
+    Migrate(BundleMigrate),
     /// Print the CRDs of Clearway itself, as its types define them
     #[command(after_help = "\
 Examples:
@@ -246,6 +259,25 @@ pub(crate) struct BundlePreflight {
     pub(crate) bundle: String,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) output: DataFormat,
+}
+
+/// Options of `clearway bundle migrate`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleMigrate {
+    /// CRDs to migrate; without any, all that have more than one stored version
+    #[arg(value_name = "CRD")]
+    pub(crate) crds: Vec<String>,
+    /// Only count the objects that would be rewritten
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Objects to rewrite in a second, at most
+    #[arg(long, value_name = "NUMBER", default_value = "100")]
+    pub(crate) rate: NonZeroU32,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
     /// Output format

@@ -7,6 +7,7 @@ mod explain;
 mod guard;
 mod installed;
 mod ledger;
+mod migrate;
 mod preflight;
 mod show;
 mod source;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: &Bundle) -> Result<Exit> {
         Bundle::Guard(options) => guard::run(options),
         Bundle::Installed(options) => installed::run(options),
         Bundle::Ledger(options) => ledger::run(options),
+        Bundle::Migrate(options) => migrate::run(options),
         Bundle::Preflight(options) => preflight::run(options),
         Bundle::Show(options) => show::run(options),
     }
