@@ -27,7 +27,7 @@ pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// Reports that signals are received, passes the first one on, and ends the process at the second.
 fn receive(started: &mpsc::SyncSender<io::Result<()>>, stop: oneshot::Sender<()>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = crate::runtime::build_on_this_thread()?;
     runtime.block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let _ = started.send(Ok(()));

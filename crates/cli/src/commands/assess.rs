@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
     }
     let evidence = &options.evidence;
     let Planned { plan, id, settings, version, view } =
-        planned(&options.source, &evidence.cluster, given.about()?, evidence.max_age)?;
+        planned(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build);
     if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {

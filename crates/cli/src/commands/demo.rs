@@ -29,6 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
+use crate::runtime;
 use narration::Teller;
 use stage::Stage;
 
@@ -38,19 +39,20 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         write!(anstream::stdout(), "{}", list())?;
         return Ok(Exit::Yes);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime = runtime::with_workers(1)?;
     // From here on a signal is heard, so nothing that is made below stays behind.
     let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
     };
-    let scratch = if options.keep.is_some() {
+    let scratch = if options.output_dir.is_some() {
         None
     } else {
         let made = tempfile::Builder::new().prefix("clearway-demo-").tempdir();
         Some(made.context("cannot make a directory for the demo")?)
     };
-    let directory = scratch.as_ref().map(tempfile::TempDir::path).or(options.keep.as_deref()).unwrap_or(Path::new("."));
+    let directory =
+        scratch.as_ref().map(tempfile::TempDir::path).or(options.output_dir.as_deref()).unwrap_or(Path::new("."));
     let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
     let mut teller = Teller::new(stays);
     let outcome = runtime.block_on(async {
@@ -79,8 +81,8 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
 
 async fn show(stage: &mut Stage, teller: &mut Teller, options: &Demo) -> Result<()> {
     match options.scenario {
-        Scenario::Tour => tour::run(stage, teller, options.keep.as_deref()).await?,
-        Scenario::Story => story::run(stage, teller, options.keep.as_deref()).await?,
+        Scenario::Tour => tour::run(stage, teller, options.output_dir.as_deref()).await?,
+        Scenario::Story => story::run(stage, teller, options.output_dir.as_deref()).await?,
         Scenario::Outage => outage::run(stage, teller).await?,
         Scenario::Publish => publish::run(stage, teller).await?,
         Scenario::Update => update::run(stage, teller).await?,

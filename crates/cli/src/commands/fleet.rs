@@ -134,10 +134,10 @@ fn assembled<const GRAPHS: usize>(
     evidence: &FleetEvidence,
     graphs: [Channels; GRAPHS],
 ) -> Result<Assembled<GRAPHS>> {
-    let settings = Settings { max_age: evidence.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
+    let settings = Settings { max_age: evidence.time.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
     let grounds = graphs.map(|channels| Grounds::new(channels, settings.clone()));
-    let assembled = match evidence.prometheus.client(source.trust.ca_file.clone())? {
-        Some(_) if evidence.as_of == Some(AsOf::Capture) => {
+    let assembled = match evidence.prometheus.client(source.trust.ca.file.clone())? {
+        Some(_) if evidence.time.as_of == Some(AsOf::Capture) => {
             bail!("--as-of snapshot needs --snapshots: a live store was not captured at any time")
         }
         Some(prometheus) => live::assembled(prometheus, evidence, &grounds)?,

@@ -8,15 +8,16 @@ use clearway_operator::install::carry_out::{self, Adoption, Done, InstallError, 
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
 use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_update::api;
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use self::settings::{given_keys, keeps_keys, kept, settings};
-use crate::arguments::{DataFormat, Install, ThisCluster, Uninstall};
+use crate::arguments::{ClusterConnection, DataFormat, Install, Uninstall};
 use crate::exit::Exit;
 use crate::output;
+use crate::runtime;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
@@ -24,7 +25,7 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
     if options.dry_run {
         return dry_run(options, given_keys);
     }
-    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = Place { cluster: &cluster, catalog: &catalog };
     let present = runtime.block_on(carry_out::present(&place, &options.namespace, keeps_keys(options)))?;
     let settings = settings(options, given_keys, present.as_ref())?;
@@ -110,7 +111,7 @@ fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
 pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
     let settings = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Experimental) };
     let manifests = manifests(&settings)?;
-    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = Place { cluster: &cluster, catalog: &catalog };
     let removal = Removal { dry_run: options.dry_run, delete_crds: options.delete_crds };
     let mut log = Vec::new();
@@ -119,12 +120,10 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
     ended(outcome.map_err(Into::into))
 }
 
-fn connect(this: &ThisCluster) -> Result<(Runtime, Cluster, Catalog)> {
-    let connection =
-        Connection { kubeconfig: this.kubeconfig.clone(), context: this.context.clone(), ..Connection::default() };
-    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+fn connect(connection: &ClusterConnection) -> Result<(Runtime, Cluster, Catalog)> {
+    let runtime = runtime::on_this_thread()?;
     let (cluster, catalog) = runtime.block_on(async {
-        let cluster = Cluster::connect(&connection).await?;
+        let cluster = Cluster::connect(&connection.connection()).await?;
         let catalog = cluster.catalog().await?;
         Ok::<_, ClusterError>((cluster, catalog))
     })?;

@@ -29,7 +29,6 @@ use clearway_update::api::Kind;
 use clearway_update::reconciler::{CarryOut, Settings};
 use clearway_update::task::Veto;
 use serde_json::json;
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use self::listeners::{ClusterGuard, Listeners};
@@ -37,6 +36,7 @@ use crate::arguments::{Operator, QueryPace};
 use crate::commands::graph::source::registry;
 use crate::exit::Exit;
 use crate::log;
+use crate::runtime;
 use crate::signals::stop_signal;
 
 /// The name in events and of the lease.
@@ -57,8 +57,7 @@ const BLOCKING_THREADS: usize = 4;
 /// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
     log::start(&options.logging)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     runtime.block_on(async {
         if let Some(directory) = &options.state {
             let state = StateDirectory::open(directory)?;
@@ -129,7 +128,7 @@ async fn connect_all(access: Stores<Connection>) -> Result<Stores<ClusterStore>>
 }
 
 fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
-    let client = options.prometheus.client(options.ca_file.clone())?;
+    let client = options.prometheus.client(options.ca.file.clone())?;
     Ok(client.map(|client| MetricsStore::Prometheus(Arc::new(client))))
 }
 
@@ -155,7 +154,7 @@ where
         evidence: stores.evidence,
         updates: stores.updates,
         metrics: metrics.clone(),
-        http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
+        http: HttpOptions { ca_file: options.ca.file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
         carry_out: carry_out.clone(),
         namespace: options.namespace.clone(),
         clock: clock::now,
@@ -171,7 +170,7 @@ where
         }
         tracing::info!("leading");
         health.leads.store(true, Ordering::Relaxed);
-        let reconcilers = reconcilers()?;
+        let reconcilers = runtime::with_named_workers("reconciler", THREADS, BLOCKING_THREADS)?;
         let stopped = {
             let lead = async {
                 let stores = reconcilers.spawn(connect()).await.context("cannot connect")??;
@@ -203,13 +202,6 @@ where
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     // A computation that never ends would be waited for.
     std::process::exit(0)
-}
-
-/// The threads of one term as the leader.
-fn reconcilers() -> Result<Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(THREADS).max_blocking_threads(BLOCKING_THREADS).thread_name("reconciler");
-    builder.enable_all().build().context("cannot start the threads of the reconcilers")
 }
 
 fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
@@ -246,7 +238,7 @@ fn carries_out(options: &Operator) -> CarryOut {
 
 /// What updates are carried out with.
 fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
-    let access = registry::options(options.ca_file.clone(), &options.registry);
+    let access = registry::options(options.ca.file.clone(), &options.registry);
     let registry = Registry::new(access)?;
     let cache = match &options.cache {
         Some(cache) => {

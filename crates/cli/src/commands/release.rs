@@ -7,15 +7,16 @@ mod verify;
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_core::{Arch, Digest};
 use clearway_release::ReleaseLimits;
 use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError};
 
-use crate::arguments::{OfRegistry, Release, ReleaseSource};
+use crate::arguments::{RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
 use crate::exit::Exit;
+use crate::runtime;
 
 /// Runs a command.
 pub(crate) fn run(command: &Release) -> Result<Exit> {
@@ -61,13 +62,12 @@ impl Named {
     }
 }
 
-fn registry(options: &OfRegistry) -> Result<Registry> {
-    let access = registries::options(options.ca_file.clone(), &options.access);
+fn registry(options: &RegistryConnection) -> Result<Registry> {
+    let access = registries::options(options.ca.file.clone(), &options.access);
     Ok(Registry::new(access)?)
 }
 
 /// Waits for work with registries.
 fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    Ok(runtime.context("cannot start a runtime")?.block_on(work))
+    Ok(runtime::with_workers(1)?.block_on(work))
 }

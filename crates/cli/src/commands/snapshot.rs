@@ -14,6 +14,7 @@ use crate::commands::assess::cluster::{CLUSTER, Connected};
 use crate::commands::assess::{Planned, planned};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
+use crate::runtime;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
@@ -29,7 +30,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         bail!("{} is there already; name a new directory", options.output_dir.display());
     }
     let connected = Connected::open(&access.connection)?;
-    let prometheus = access.prometheus.client(options.source.trust.ca_file.clone())?;
+    let prometheus = access.prometheus.client(options.source.trust.ca.file.clone())?;
     if prometheus.is_none() && connected.is_none() {
         bail!(
             "there is nothing to collect from: no cluster is configured (--kubeconfig, KUBECONFIG, ~/.kube/config or a \
@@ -100,8 +101,7 @@ fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store
         Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
         None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
     };
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     let progress = std::sync::Mutex::new(LiveLine::new());
     let shown = |done: usize, of: usize| {
         if let Ok(mut line) = progress.lock() {

@@ -10,7 +10,7 @@ mod wait;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_conditions::Object;
 use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_sources::files;
@@ -18,21 +18,16 @@ use clearway_yaml::{Keep, ReadEvent, codes, read_fields};
 
 use crate::arguments::{Selection, Status};
 use crate::exit::Exit;
+use crate::runtime::block_on;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Status) -> Result<Exit> {
     match command {
-        Status::Show(options) => block_on(show::run(options)),
-        Status::Lint(options) => block_on(lint::run(options)),
-        Status::Wait(options) => block_on(wait::run(options)),
-        Status::Explain { code, output } => explain::run(code.as_deref(), *output),
+        Status::Show(options) => block_on(show::run(options))?,
+        Status::Lint(options) => block_on(lint::run(options))?,
+        Status::Wait(options) => block_on(wait::run(options))?,
+        Status::Explain { code, output } => explain::run(code.as_deref(), output.format),
     }
-}
-
-fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    runtime.block_on(work)
 }
 
 /// Whether a file that is named twice is read twice.

@@ -40,12 +40,12 @@ mod status_summary;
 mod store;
 mod updates;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_sources::store::Store;
-use tokio::runtime::Builder;
 
 use crate::arguments::{Upgrade, UpgradeCommand, UpgradePlan, UpgradeRequest};
 use crate::exit::Exit;
+use crate::runtime;
 use object::{Found, Subject};
 use request::{accept, channel};
 use show::{history, list, plan, status};
@@ -62,13 +62,12 @@ pub(crate) fn run(options: &Upgrade) -> Result<Exit> {
         );
     }
     let subject = Subject::of(&options.access);
-    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    let next = runtime.block_on(async {
+    let next = runtime::block_on(async {
         match store::open(&options.access).await? {
             UpgradeStore::Cluster(store) => act(&*store, &subject, options).await,
             UpgradeStore::Directory(store) => act(&store, &subject, options).await,
         }
-    })?;
+    })??;
     match next {
         Next::End(exit) => Ok(exit),
         Next::Plan(plan, found) => plan::run(plan, &subject, &found, options.access.format),

@@ -9,7 +9,7 @@ use super::{Answer, Place};
 /// The sample product and the metrics of a cluster that runs it.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     place
 }
 

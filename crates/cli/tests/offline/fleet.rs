@@ -26,7 +26,7 @@ fn snapshot(place: &Place, name: &str, cluster: &Value, lines: &[&str]) {
 /// The sample product, and a fleet of five clusters with one snapshot that is none.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     let at = |version: &str| json!({"id": format!("id-{version}"), "version": version, "channel": "stable-1.5"});
     let fast = ["cluster_version 1", "etcd_disk_wal_fsync_p99_seconds 0.01"];
     snapshot(&place, "fleet/a-fine", &at("1.4.2"), &fast);

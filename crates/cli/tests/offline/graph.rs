@@ -142,10 +142,10 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
 #[test]
 fn risks_are_declared_once_and_written_out_again_with_the_same_answers() {
     let place = graph_data();
-    let there = run(&place, "graph convert --to risks --graph data --output-dir declared");
+    let there = run(&place, "graph convert -o risks --graph data --output-dir declared");
     assert_eq!((there.code, there.out.as_str()), (0, "1 files become 1; every answer stays the same, byte for byte\n"));
     assert!(!place.path().join("declared/blocked-edges/1.1.0-SlowDisks.yaml").exists());
-    let back = run(&place, "graph convert --to blocks --graph declared --output-dir again");
+    let back = run(&place, "graph convert -o blocks --graph declared --output-dir again");
     assert_eq!(back.code, 0, "{back:?}");
     let build = |graph: &str| run(&place, &format!("graph build --graph {graph} --channel stable")).out;
     assert_eq!(build("declared"), build("data"));
@@ -185,7 +185,7 @@ fn versions_that_only_a_risk_leads_out_of_are_listed() {
 fn a_channel_is_drawn_in_three_languages() {
     let place = graph_data();
     for (format, opening) in [("svg", "<svg "), ("dot", "digraph "), ("mermaid", "flowchart ")] {
-        let drawn = run(&place, &format!("graph render stable --graph data --format {format}"));
+        let drawn = run(&place, &format!("graph render stable --graph data -o {format}"));
         assert_eq!((drawn.code, drawn.err.as_str()), (0, ""), "{format}");
         assert!(drawn.out.contains(opening) && drawn.out.contains("SlowDisks"), "{format}: {}", drawn.out);
     }

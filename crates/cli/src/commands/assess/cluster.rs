@@ -5,9 +5,10 @@ use clearway_core::{Arch, Version};
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_sources::store::ClusterStore;
 use serde_json::Value;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::arguments::ClusterConnection;
+use crate::runtime;
 
 /// What a live cluster goes by in proofs and snapshots.
 pub(crate) const CLUSTER: &str = "the cluster";
@@ -37,7 +38,7 @@ impl Connected {
         if !connection.is_configured() {
             return Ok(None);
         }
-        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let runtime = runtime::on_this_thread()?;
         let (cluster, catalog) = runtime.block_on(async {
             let cluster = Cluster::connect(&connection).await?;
             let catalog = cluster.catalog().await?;

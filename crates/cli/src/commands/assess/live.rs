@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_advice::Plan;
 use clearway_advice::evidence::{Record, Recorded};
 use clearway_advice::rounds::Round;
@@ -12,6 +12,7 @@ use clearway_sources::prometheus::Prometheus;
 use clearway_sources::rounds;
 
 use crate::output::LiveLine;
+use crate::runtime;
 
 /// Queries that are asked at one time: advice is no reason to burden a cluster's monitoring.
 pub(crate) const AT_ONCE: usize = 4;
@@ -30,8 +31,7 @@ pub(super) fn ask(
         None => plan.questions().iter().map(|question| question.text().to_owned()).collect(),
     };
     let round = Round { queries, parallel: AT_ONCE };
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     let (mut progress, mut records) = (LiveLine::new(), BTreeMap::new());
     // Without a time it is asked as of the moment it answers: a sample of this second is not in the future for it.
     let observe = |query: String| async move { prometheus.observe(&query, at, clock::now).await };

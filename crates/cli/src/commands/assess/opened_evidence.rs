@@ -17,14 +17,14 @@ use clearway_sources::kubernetes::ClusterError;
 use super::cluster::{About, CLUSTER, Connected};
 use super::live;
 use super::snapshot_evidence::{self, SnapshotEvidence};
-use crate::arguments::{AsOf, EvidenceSource, Trust};
+use crate::arguments::{AsOf, EvidenceSource, ServiceTrust};
 use crate::commands::promql::series;
 use crate::output;
 
 /// Where the evidence is.
 pub(crate) struct OpenedEvidence<'o> {
     options: &'o EvidenceSource,
-    trust: &'o Trust,
+    trust: &'o ServiceTrust,
     kept: Option<SnapshotEvidence>,
     connected: Option<Connected>,
     /// Why the cluster cannot be reached, where the rest can be assessed without it.
@@ -33,19 +33,19 @@ pub(crate) struct OpenedEvidence<'o> {
 
 impl<'o> OpenedEvidence<'o> {
     /// Opens what the options name, and finds the cluster as `kubectl` does unless a file takes its place.
-    pub(crate) fn open(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+    pub(crate) fn open(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
         let is_file = options.snapshot.is_some() || options.series.is_some();
         OpenedEvidence::connected(options, trust, !is_file || options.cluster.connection.is_named())
     }
 
     /// Opens what the options name, and nothing else.
-    pub(crate) fn named(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+    pub(crate) fn named(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
         OpenedEvidence::connected(options, trust, options.cluster.connection.is_named())
     }
 
-    fn connected(options: &'o EvidenceSource, trust: &'o Trust, needs_cluster: bool) -> Result<Self> {
+    fn connected(options: &'o EvidenceSource, trust: &'o ServiceTrust, needs_cluster: bool) -> Result<Self> {
         let access = &options.cluster;
-        if options.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
+        if options.time.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
             bail!("--as-of snapshot needs --snapshot or --series: a live cluster was not captured at any time");
         }
         let kept =
@@ -105,8 +105,8 @@ impl<'o> OpenedEvidence<'o> {
         }
         let objects = self.objects(plan);
         let store_id = id.filter(|_| access.shared_store);
-        if let Some(prometheus) = access.prometheus.client(self.trust.ca_file.clone())? {
-            let at = AsOf::named(options.as_of);
+        if let Some(prometheus) = access.prometheus.client(self.trust.ca.file.clone())? {
+            let at = AsOf::named(options.time.as_of);
             let evidence = Recorded { objects, ..live::ask(plan, &prometheus, at, id, store_id)? };
             return Ok(work(&evidence, at.unwrap_or_else(clock::now)));
         }
@@ -125,7 +125,7 @@ impl<'o> OpenedEvidence<'o> {
 
     /// The time that evidence of a time is judged at. Where that makes it too old, it is said how to replay it.
     fn time(&self, captured: Timestamp, now: Timestamp) -> Timestamp {
-        let (as_of, max_age) = (self.options.as_of, self.options.max_age);
+        let (as_of, max_age) = (self.options.time.as_of, self.options.time.max_age);
         let time = AsOf::time(as_of, captured, now);
         if as_of.is_none() && time.since(captured) > max_age {
             output::print_note!(
@@ -212,7 +212,7 @@ struct Metrics {
 
 impl Metrics {
     fn read(options: &EvidenceSource) -> Result<Self> {
-        let now = AsOf::named(options.as_of).unwrap_or_else(clock::now);
+        let now = AsOf::named(options.time.as_of).unwrap_or_else(clock::now);
         let Some(path) = &options.series else {
             return Ok(Metrics { series: None, taken_at: now, name: String::new() });
         };

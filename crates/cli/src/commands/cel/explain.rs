@@ -18,7 +18,7 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
         let all = environment.function_names();
         let help: Vec<FunctionHelp> = all.iter().filter_map(|name| environment.explain_function(name)).collect();
         let data: Vec<Value> = help.iter().map(data).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             let row = |help: &FunctionHelp| vec![help.name.clone(), help.description.to_owned()];
             output::table(&["FUNCTION", "WHAT IT DOES"], help.iter().map(row))
         })?;
@@ -30,7 +30,7 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
         output::print_note!("this environment has no function `{}`{hint}", output::printable(name));
         return Ok(Exit::No);
     };
-    output::print_data(options.output, &data(&help), || {
+    output::print_data(options.output.format, &data(&help), || {
         let mut text = format!("{}\n\n", help.description);
         for signature in &help.signatures {
             let _ = writeln!(text, "  {signature}");

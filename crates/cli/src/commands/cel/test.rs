@@ -22,14 +22,14 @@ pub(super) fn run(options: &CelTest) -> Result<Exit> {
         let report = conformance::run(&text).map_err(|error| anyhow!("{name}: {error}"))?;
         reports.push((name, report));
     }
-    if let Some(file) = &options.junit {
+    if let Some(file) = &options.report.junit {
         let suites = reports.iter().map(|(name, report)| (name.as_str(), cases(report)));
         fs::write(file, junit::write(suites)).with_context(|| format!("{} cannot be written", file.display()))?;
     }
-    output::print_data(options.output, &data(&reports), || table(&reports))?;
+    output::print_data(options.output.format, &data(&reports), || table(&reports))?;
     let count = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum::<usize>();
     let failed = count(|report| report.failed.len());
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         let (passed, unsupported) = (count(|report| report.passed), count(|report| report.unsupported.len()));
         output::print_note!("{passed} passed, {failed} failed, {unsupported} not supported");
     }

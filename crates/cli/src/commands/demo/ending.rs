@@ -25,7 +25,7 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
     let status = stage.until("the first status", |_| true).await?;
     teller.heading("What to try next")?;
     let place = quoted(&stage.state.root().display().to_string());
-    if teller.stays || options.keep.is_some() {
+    if teller.stays || options.output_dir.is_some() {
         let (base, channel, version) = (&stage.base, stage.channel, &status.desired.version);
         if teller.stays {
             teller.lines("In a second terminal:\n")?;
@@ -50,13 +50,13 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, options: &Demo) 
         let [graph_data, metrics] = [stage.directory.join("graph-data"), stage.state.metrics()];
         teller.lines("\nOr change a file here, and it is seen:\n")?;
         teller.lines(&format!("  {}\n  {}\n", graph_data.display(), metrics.display()))?;
-        let left = if options.keep.is_some() { "" } else { "; nothing is left behind" };
+        let left = if options.output_dir.is_some() { "" } else { "; nothing is left behind" };
         teller.prose(&format!("Ctrl-C ends the demo{left}."))?;
         teller.lines("")?;
         return stage.follow(teller).await;
     }
-    if options.keep.is_none() {
-        teller.lines("  clearway demo --keep DIR   the same as files, to work on")?;
+    if options.output_dir.is_none() {
+        teller.lines("  clearway demo --output-dir DIR   the same as files, to work on")?;
     }
     teller.lines("  clearway demo --list       other scenarios\n")?;
     teller.prose("At a terminal, without --once, the service and the cluster stay until Ctrl-C.")

@@ -73,9 +73,9 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
         writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  {} --why", PLATFORM.command(Some(directory)))?;
-        writeln!(out, "  clearway serve --graph-data {shown}/graph-data")?;
+        writeln!(out, "  clearway serve --graph {shown}/graph-data")?;
     }
-    teller.heading("And to clusters?   (clearway serve --graph-data DIR)")?;
+    teller.heading("And to clusters?   (clearway serve --graph DIR)")?;
     service::ask(stage, teller).await?;
     teller.heading("And in a cluster, all the time?   (clearway operator)")?;
     introduce(stage, teller).await?;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
 };
@@ -25,6 +25,7 @@ use super::members::{self, Members};
 use crate::arguments::{AsOf, FleetEvidence};
 use crate::commands::assess::live::AT_ONCE;
 use crate::output::LiveLine;
+use crate::runtime;
 
 /// Clusters that a question is asked for at most once it has failed for all of them: their names stand in the query.
 const PIECE: usize = 128;
@@ -37,8 +38,7 @@ pub(super) fn assembled<const GRAPHS: usize>(
     options: &FleetEvidence,
     grounds: &[Grounds; GRAPHS],
 ) -> Result<Assembled<GRAPHS>> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     let Members { clusters, refused } = runtime.block_on(members::of(&prometheus, options))?;
     let mut known: Vec<[Known; GRAPHS]> = Vec::with_capacity(clusters.len());
     let mut questions: BTreeMap<String, Question> = BTreeMap::new();
@@ -54,7 +54,7 @@ pub(super) fn assembled<const GRAPHS: usize>(
         known.push(<[Known; GRAPHS]>::try_from(under).unwrap_or_else(|_| unreachable!("there is one for each graph")));
     }
     let ids: Vec<&str> = clusters.iter().map(|member| member.name.as_str()).collect();
-    let store = Store { prometheus, label: &options.cluster_label, at: AsOf::named(options.as_of) };
+    let store = Store { prometheus, label: &options.cluster_label, at: AsOf::named(options.time.as_of) };
     let answers = runtime.block_on(store.ask_all(&questions, &ids));
     let now = store.at.unwrap_or_else(clock::now);
     let standings = known.into_iter().zip(&ids).map(|(known, id)| {

@@ -51,8 +51,10 @@ pub(super) async fn of(prometheus: &Prometheus, options: &FleetEvidence) -> Resu
             .with_context(|| format!("{name} is no list of clusters: {{id, version, channel, arch}} each"))?
     } else {
         let query = options.clusters_query.clone().unwrap_or_else(|| query(label));
-        let answer =
-            prometheus.instant(&query, AsOf::named(options.as_of)).await.context("the clusters cannot be listed")?;
+        let answer = prometheus
+            .instant(&query, AsOf::named(options.time.as_of))
+            .await
+            .context("the clusters cannot be listed")?;
         let Value::Vector(samples) = answer.value else {
             bail!("the query that lists the clusters gives no instant vector: {query}");
         };

@@ -66,7 +66,7 @@ pub(super) fn assembled<const GRAPHS: usize>(
             stale.len(),
             paths.len(),
             humanize(*oldest),
-            humanize(options.max_age),
+            humanize(options.time.max_age),
         );
     }
     Ok(assembled)
@@ -167,9 +167,9 @@ fn one<const GRAPHS: usize>(
         channel: options.channel.clone().or(about.channel),
         arch: options.arch.arch.clone().or(about.arch),
     };
-    let time = AsOf::time(options.as_of, kept.taken_at(), now);
+    let time = AsOf::time(options.time.as_of, kept.taken_at(), now);
     let age = time.since(kept.taken_at());
-    let stale = Some(age).filter(|age| options.as_of.is_none() && *age > options.max_age);
+    let stale = Some(age).filter(|age| options.time.as_of.is_none() && *age > options.time.max_age);
     let mut standings = Vec::with_capacity(GRAPHS);
     for ground in grounds {
         standings.push(match ground.prepared(&member)? {

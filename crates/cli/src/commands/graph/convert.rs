@@ -11,7 +11,7 @@ use clearway_graph::convert::{Conversion, compile, declare};
 use clearway_graph::{Inputs, Revision, load, wire};
 
 use super::source;
-use crate::arguments::{ConvertTo, GraphConvert};
+use crate::arguments::{GraphConvert, RiskFormat};
 use crate::exit::Exit;
 
 /// Runs the command.
@@ -20,12 +20,12 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
                an archive of it, or a service that hands it out";
     let inputs = source::files(&options.source, why)?;
     let revision = super::revision(&inputs)?;
-    let mut conversion = match options.to {
-        ConvertTo::Risks if options.keep => {
-            bail!("--keep is for --to blocks: a risk that stands in both is declared twice")
+    let mut conversion = match options.format {
+        RiskFormat::Risks if options.keep => {
+            bail!("--keep needs `-o blocks`: with `-o risks` every risk would be declared twice")
         }
-        ConvertTo::Risks => declare(&revision)?,
-        ConvertTo::Blocks => compile(&revision)?,
+        RiskFormat::Risks => declare(&revision)?,
+        RiskFormat::Blocks => compile(&revision)?,
     };
     let replaced = conversion.replaced.len();
     if options.keep {

@@ -20,7 +20,7 @@ use rule_texts::TextReader;
 /// Runs the command. Exit code 0: clean; 1: warnings or errors; 3: the graph-data is refused.
 pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     if let Some(code) = &options.explain {
-        return explain(code, options.output);
+        return explain(code, options.output.format);
     }
     let texts = TextReader::with(options.queries.fence()?);
     let checked = Checked::of(source::files_or_answer(&options.source, None, None)?, &texts);
@@ -35,7 +35,7 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
         None => Vec::new(),
     };
     let known: BTreeSet<_> = known.iter().map(identity).collect();
-    let mut findings = Findings::new(options.output, if checked.is_answer { "answer" } else { "file" });
+    let mut findings = Findings::new(options.output.format, if checked.is_answer { "answer" } else { "file" });
     findings.checked = checked.number;
     findings.begin(&codes::sarif_rules())?;
     for finding in checked.found.iter().filter(|finding| !known.contains(&identity(finding))) {

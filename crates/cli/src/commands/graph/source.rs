@@ -9,14 +9,15 @@ pub(crate) mod registry;
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_core::{Address, Arch, Diagnostic, Limits};
 use clearway_graph::{Graph, Inputs, Revision, wire};
 use clearway_sources::graph_data::{self, Content};
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service, ServiceError};
 
-use crate::arguments::{GraphSource, Registries, Trust};
+use crate::arguments::{GraphSource, Registries, ServiceTrust};
+use crate::runtime::block_on;
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
@@ -117,13 +118,13 @@ pub(crate) fn refuse_registries(registries: &Registries) -> Result<()> {
 }
 
 /// The service at an address; nothing is sent yet.
-pub(super) fn connect(address: &Address, trust: &Trust) -> Result<Service> {
+pub(super) fn connect(address: &Address, trust: &ServiceTrust) -> Result<Service> {
     Ok(Service::new(address, &http_options(trust))?)
 }
 
-fn http_options(trust: &Trust) -> HttpOptions {
+fn http_options(trust: &ServiceTrust) -> HttpOptions {
     HttpOptions {
-        ca_file: trust.ca_file.clone(),
+        ca_file: trust.ca.file.clone(),
         redirect_hosts: trust.allow_redirects_to.clone(),
         ..HttpOptions::default()
     }
@@ -140,7 +141,7 @@ pub(super) fn arch_of(service: &Service, arch: Option<&Arch>) -> Result<Arch> {
 
 /// The answer of a service for a channel. An empty one is refused: it would read as "no updates".
 pub(super) fn answer(service: &Service, channel: &str, arch: &Arch) -> Result<Answered> {
-    let Answer::Body { bytes, .. } = wait(service.answer(channel, arch, None))?? else {
+    let Answer::Body { bytes, .. } = block_on(service.answer(channel, arch, None))?? else {
         bail!("{}: the service says that nothing changed, although nothing was known", service.base());
     };
     let name = format!("{}?channel={channel}&arch={arch}", service.graph_address());
@@ -167,7 +168,7 @@ pub(super) fn data_of(service: &Service) -> Result<Inputs> {
 }
 
 fn fetched(service: &Service) -> Result<Inputs> {
-    Ok(wait(service.graph_data(&Limits::for_graph_data()))??)
+    Ok(block_on(service.graph_data(&Limits::for_graph_data()))??)
 }
 
 fn without_releases(inputs: &Inputs) -> bool {
@@ -177,13 +178,6 @@ fn without_releases(inputs: &Inputs) -> bool {
 /// Whether a service has no graph-data to hand on.
 fn is_missing(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ServiceError::Refused { status: 404, .. }))
-}
-
-/// Waits for one exchange.
-pub(super) fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    Ok(runtime.block_on(work))
 }
 
 /// What a source that is no service holds, with the releases of the repositories that are named beside it.
@@ -275,7 +269,12 @@ pub(crate) fn view_for(
 }
 
 /// One channel of the upstream of a `ClusterVersion`, whose address is taken as it is written, as the operator takes it.
-pub(crate) fn view_of_upstream(upstream: &Address, trust: &Trust, channel: &str, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn view_of_upstream(
+    upstream: &Address,
+    trust: &ServiceTrust,
+    channel: &str,
+    arch: Option<&Arch>,
+) -> Result<View> {
     of_service(&Service::as_written(upstream, &http_options(trust))?, channel, arch)
 }
 

@@ -38,7 +38,7 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
     for note in &answer.notes {
         output::print_note!("{}", note.describe(query.text()));
     }
-    output::print_data(options.output, &data(&answer, time, &query), || table(&answer, &query))?;
+    output::print_data(options.output.format, &data(&answer, time, &query), || table(&answer, &query))?;
     Ok(Exit::Yes)
 }
 

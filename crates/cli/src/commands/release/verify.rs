@@ -18,7 +18,7 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
     }
     let named = Named::new(&options.source)?;
     let (selection, limits) = (Selection::default(), ReleaseLimits::default());
-    let mut findings = Findings::new(options.output, "object");
+    let mut findings = Findings::new(options.output.format, "object");
     let fetched = match wait(named.fetch(options.digest.as_ref()))? {
         Ok(fetched) => fetched,
         // What is wrong with the release itself is an answer.

@@ -114,7 +114,7 @@ fn explain(options: &RiskExplain, given: &OpenedEvidence<'_>, found: Found) -> R
     let Found { risk, declared, carried } = found;
     let count = risk.rules().len();
     let fence = options.evidence.cluster.queries.fence()?;
-    let settings = Settings { max_age: options.evidence.max_age, fence, ..Settings::default() };
+    let settings = Settings { max_age: options.evidence.time.max_age, fence, ..Settings::default() };
     let rules = risk.rules().iter().enumerate().map(|(at, one)| rule::explained(one, at + 1 == count, &settings));
     let proof = if given.is_any() {
         let plan = super::alone(&risk, &settings)?;

@@ -78,7 +78,7 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
 }
 
 fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
-    if let Some(path) = &options.junit {
+    if let Some(path) = &options.report.junit {
         let mut suites: BTreeMap<&str, Vec<junit::Case>> = BTreeMap::new();
         for test in tested {
             let result = match (&test.why, test.skipped) {

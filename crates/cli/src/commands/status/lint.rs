@@ -29,7 +29,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
         super::require_named(selection)?;
     }
     let policy = policy(options)?;
-    let mut findings = Findings::new(options.output, "object");
+    let mut findings = Findings::new(options.output.format, "object");
     findings.told = options.watch.map(|_| BTreeSet::new());
     findings.begin(&lint::sarif_rules())?;
     for expired in policy.suppressions.expired(policy.now) {
@@ -81,7 +81,7 @@ fn not_seen(message: String) -> Diagnostic {
 }
 
 fn policy(options: &Lint) -> Result<Policy> {
-    let mut policy = Policy::new(options.now.unwrap_or_else(clock::now));
+    let mut policy = Policy::new(options.time.now.unwrap_or_else(clock::now));
     policy.profile = options.profile.0;
     if let Some(path) = &options.suppressions {
         let name = path.display().to_string();

@@ -26,7 +26,7 @@ pub(crate) const HEAD: [&str; 6] = ["HEALTH", "SINCE", "REASON", "BASIS", "OBJEC
 /// Runs the command.
 pub(super) async fn run(options: &Show) -> Result<Exit> {
     super::require_named(&options.selection)?;
-    let now = options.now.unwrap_or_else(clock::now);
+    let now = options.time.now.unwrap_or_else(clock::now);
     let (family, problems) = if options.selection.files.is_empty() {
         (from_cluster(options, now).await?, Vec::new())
     } else {
@@ -37,19 +37,19 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
     if options.tree {
         let trees = forest(judged);
         let data: Vec<Value> = trees.iter().map(tree_data).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             output::table(&HEAD, trees.iter().flat_map(|tree| tree_rows(tree, now)))
         })?;
     } else {
         let data: Vec<Value> = judged.iter().map(|object| data(&object.id, &object.value)).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             output::table(&HEAD, judged.iter().map(|object| row(object.id.to_string(), &object.value, now)))
         })?;
     }
     for problem in &problems {
         output::print_diagnostic(problem);
     }
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         output::print_note!("{tally}");
     }
     let unread = problems.iter().any(|problem| problem.severity == Severity::Error);

@@ -69,7 +69,7 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     }
     drop(sender);
     let schemas = live.schemas(&groups).await;
-    let display = Display::new(options.output);
+    let display = Display::new(options.output.format);
     let watcher = Watcher {
         live,
         schemas,
@@ -333,7 +333,7 @@ impl Display {
 fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
     let now = clock::now();
     let report = outcome.report();
-    match options.output {
+    match options.output.format {
         // The end of a stream of events is one more event.
         DataFormat::Json => output::print_event(&json!({"event": "end", "time": now, "result": outcome}))?,
         format => output::print_data(format, outcome, || {
@@ -341,7 +341,7 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
             output::table(&show::HEAD, rows)
         })?,
     }
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         let tally: Tally = report.iter().map(|object| object.verdict.state).collect();
         output::print_note!("{tally}");
     }

@@ -19,7 +19,7 @@ const SNAPSHOT: [&str; 2] = ["--snapshot", "kept/cluster"];
 /// The sample product, and a snapshot of a cluster that runs it, taken in May 2026.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     place
 }
 

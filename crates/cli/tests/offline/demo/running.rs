@@ -91,7 +91,7 @@ fn a_demo_that_stays_ends_when_it_is_told_to() {
 #[test]
 fn a_second_terminal_works_on_it() {
     let place = Place::new();
-    let mut demo = Running::start(&place, &["outage", "--keep", "it's kept"]);
+    let mut demo = Running::start(&place, &["outage", "--output-dir", "it's kept"]);
     demo.line_with("In a second terminal:");
     demo.line_with("Ctrl-C ends the demo");
     let from = demo.seen.iter().position(|line| line == "In a second terminal:").unwrap();
@@ -130,6 +130,6 @@ fn a_second_terminal_works_on_it() {
     let path = state.join("objects/coordination.k8s.io/Lease/clearway/clearway-operator.yaml");
     fs::File::open(path).unwrap().read_to_string(&mut lease).unwrap();
     assert!(lease.contains("holderIdentity: \"\""), "{lease}");
-    let again = place.run(&["demo", "--once", "--keep", "it's kept"]);
+    let again = place.run(&["demo", "--once", "--output-dir", "it's kept"]);
     assert!(again.code == 3 && again.err.contains("is from an earlier demo: remove it"), "{again:?}");
 }

@@ -10,8 +10,9 @@ use clearway_sources::oci::{
     self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
 };
 
-use crate::arguments::{Registries, RegistryAccess, Trust};
+use crate::arguments::{Registries, RegistryAccess, ServiceTrust};
 use crate::output::LiveLine;
+use crate::runtime::block_on;
 
 /// How registries are spoken to.
 pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> RegistryOptions {
@@ -24,15 +25,15 @@ pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> Regi
 }
 
 /// The graph-data of an image or artifact.
-pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
+pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &ServiceTrust) -> Result<Inputs> {
     let image: Image = name.parse()?;
     let registry = connect(registries, trust)?;
     let limits = Limits::for_graph_data();
-    Ok(super::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+    Ok(block_on(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
 }
 
 /// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.
-pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &Trust) -> Result<()> {
+pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &ServiceTrust) -> Result<()> {
     if registries.registry.is_empty() {
         return Ok(());
     }
@@ -45,7 +46,7 @@ pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: 
                 line.set(&format!("read {done} of {of} tags and images of {repository}"));
             }
         };
-        let scraped = super::wait(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
+        let scraped = block_on(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
         if scraped.releases == 0 {
             bail!("there is no release in {repository}");
         }
@@ -60,8 +61,8 @@ pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: 
     Ok(())
 }
 
-fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
-    Ok(Registry::new(options(trust.ca_file.clone(), &registries.access))?)
+fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
+    Ok(Registry::new(options(trust.ca.file.clone(), &registries.access))?)
 }
 
 fn tell(repository: &Repository, left: &LeftOut) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clearway_conditions::Condition;
 use clearway_core::{Timestamp, humanize};
 use clearway_sources::clock;
@@ -26,10 +26,13 @@ pub(crate) async fn run<S: Store>(
     format: DataFormat,
 ) -> Result<Exit> {
     if options.following.watch {
+        if options.time.now.is_some() {
+            bail!("--now cannot be used with --watch");
+        }
         return follow::run(store, subject, &options.following, None, format).await;
     }
     let found = subject.fetch(store).await?;
-    let (now, standing) = (options.now.unwrap_or_else(clock::now), judge(&found, subject));
+    let (now, standing) = (options.time.now.unwrap_or_else(clock::now), judge(&found, subject));
     let mut data = json!({
         "object": subject,
         "state": standing.state,
