@@ -1,4 +1,4 @@
-//! What the exit codes mean, for every command.
+//! Exit codes, the same for every command.
 
 use std::io;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! How a command that keeps running is told to stop: SIGTERM or Ctrl-C. A second signal ends it at once.
+//! Stop signals (SIGTERM, Ctrl-C) of long-running commands. A second signal exits immediately.
 
 use std::io;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
             let _ = started.send(Err(error));
         }
     })?;
-    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that receives signals has ended")))?;
+    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the signal thread stopped")))?;
     Ok(async move {
         // Without a sender there is nothing left that could be stopped in order.
         let _ = stopped.await;

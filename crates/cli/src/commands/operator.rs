@@ -1,4 +1,4 @@
-//! `clearway operator`: from the command line to controllers at work, and to their end.
+//! `clearway operator`: starts the controllers, and stops them on a signal.
 
 mod listeners;
 
@@ -180,7 +180,7 @@ where
             tokio::select! {
                 ended = lead => {
                     if let Err(error) = ended {
-                        tracing::error!("the reconcilers ended: {error:#}");
+                        tracing::error!("the reconcilers stopped: {error:#}");
                     }
                     false
                 }
@@ -196,7 +196,7 @@ where
             break;
         }
     }
-    tracing::info!("stopping; another signal ends the process at once");
+    tracing::info!("stopping; another signal exits immediately");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
@@ -241,9 +241,8 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     let access = registry::options(options.ca.file.clone(), &options.registry);
     let registry = Registry::new(access)?;
     let cache = match &options.cache {
-        Some(cache) => {
-            Cache::directory(cache.clone()).with_context(|| format!("cannot keep anything in {}", cache.display()))?
-        }
+        Some(cache) => Cache::directory(cache.clone())
+            .with_context(|| format!("cannot use the cache directory {}", cache.display()))?,
         None => Cache::none(),
     };
     let mut keys = Vec::new();
@@ -252,8 +251,8 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     }
     if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
         tracing::warn!(
-            "UNSIGNED RELEASES ARE APPLIED: no --release-key is given, so whoever controls the update service or a \
-             registry decides what runs in this cluster; name the public keys of your releases with --release-key FILE"
+            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so whoever controls the update service or a \
+             registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
         );
     }
     Ok(carry_out::Settings {
@@ -274,8 +273,7 @@ fn machine() -> Result<Arch> {
         "powerpc64" => "ppc64le",
         other => other,
     };
-    name.parse()
-        .with_context(|| format!("releases do not exist for this machine's architecture {name}; name one with --arch"))
+    name.parse().with_context(|| format!("unsupported architecture {name}; pass --arch"))
 }
 
 /// A number from 0 to 1 that differs between machines and starts: the fraction of the second it is.
@@ -308,7 +306,7 @@ impl Health {
 impl Probed for Health {
     fn not_live(&self) -> Option<String> {
         let (what, since) = self.heartbeat.hanging(Instant::now())?;
-        Some(format!("{what} has not ended for {}", humanize(since)))
+        Some(format!("{what} has been running for {}", humanize(since)))
     }
 
     fn not_ready(&self) -> Option<String> {

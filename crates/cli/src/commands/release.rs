@@ -1,4 +1,4 @@
-//! `clearway release`: what a release is made of, whether it is good, and how one is made.
+//! `clearway release`: pack, show, verify and render releases.
 
 mod pack;
 mod render;
@@ -29,14 +29,14 @@ pub(crate) fn run(command: &Release) -> Result<Exit> {
 }
 
 /// A release that is named on the command line, and the way to it.
-struct Named {
+struct NamedRelease {
     reference: Reference,
     registry: Registry,
     cache: Cache,
     arch: Option<Arch>,
 }
 
-impl Named {
+impl NamedRelease {
     fn new(source: &ReleaseSource) -> Result<Self> {
         // A directory that is there is meant, even if its name could be one of an image.
         let reference = match Path::new(&source.release) {
@@ -50,7 +50,7 @@ impl Named {
             Some(path) => Cache::directory(path)?,
             None => Cache::none(),
         };
-        Ok(Named { reference, registry: registry(&source.registry)?, cache, arch: source.arch.clone() })
+        Ok(NamedRelease { reference, registry: registry(&source.registry)?, cache, arch: source.arch.clone() })
     }
 
     fn registries(&self) -> Registries<'_> {

@@ -1,4 +1,4 @@
-//! `clearway serve`: from the command line to a service at work, and to its end.
+//! `clearway serve`: starts the update service, and stops it on a signal.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -39,15 +39,15 @@ async fn serve(options: &Serve) -> Result<Exit> {
     loop {
         tokio::select! {
             _ = hang_up.recv() => {
-                tracing::info!("SIGHUP: looking at the graph-data");
+                tracing::info!("SIGHUP: reading the graph");
                 running.look();
             }
             () = &mut stop => break,
         }
     }
-    tracing::info!("stopping; requests that were begun have {:?} to end", options.drain);
+    tracing::info!("stopping; current requests have {:?} to complete", options.drain);
     if !running.drain(options.drain).await {
-        tracing::warn!("stopped with requests under way");
+        tracing::warn!("stopped before all requests completed");
     }
     Ok(Exit::Yes)
 }
@@ -109,7 +109,7 @@ fn feed(graph: &GraphName, options: &Serve) -> Result<Feed> {
     let registry = registry::options(options.trust.ca.file.clone(), &options.registries.access);
     let cache = match &options.cache {
         Some(cache) => Cache::directory(cache.join("registry"))
-            .with_context(|| format!("cannot keep anything in {}", cache.display()))?,
+            .with_context(|| format!("cannot use the cache directory {}", cache.display()))?,
         None => Cache::none(),
     };
     Ok(Feed::new(graph_data, Some(Registry::new(registry)?), repositories, cache))

@@ -1,9 +1,9 @@
-//! `clearway status`: the conditions and the health of any objects.
+//! `clearway status`: the conditions and the health of objects.
 
 mod explain;
-pub(crate) mod family;
 mod lint;
-mod live;
+mod live_objects;
+pub(crate) mod related_objects;
 pub(crate) mod show;
 mod wait;
 
@@ -42,7 +42,7 @@ enum Repeats {
 /// Refuses a command line that names no objects, before a cluster is asked for.
 fn require_named(selection: &Selection) -> Result<()> {
     if selection.files.is_empty() && selection.targets.is_empty() {
-        bail!("no objects named: give a KIND, KIND/NAME, or files with -f; see --help");
+        bail!("no objects selected: pass a KIND, KIND/NAME, or files with -f; see --help");
     }
     Ok(())
 }
@@ -100,19 +100,19 @@ fn read_files(
 
 fn not_read(error: &files::FilesError) -> Diagnostic {
     let help = match error {
-        files::FilesError::Io { .. } => "correct the name or the permissions; the other files are still read",
-        files::FilesError::Refused { .. } => "put a regular file there; the other files are still read",
-        files::FilesError::Empty { .. } => "name a file of any name itself; the other files are still read",
-        files::FilesError::TooDeep { .. } => "name the directories below it one by one",
+        files::FilesError::Io { .. } => "correct the name or the permissions; the other files were read",
+        files::FilesError::Refused { .. } => "only regular files are supported; the other files were read",
+        files::FilesError::Empty { .. } => "pass the path of the file itself to read it; the other files were read",
+        files::FilesError::TooDeep { .. } => "pass its subdirectories one by one",
     };
     Diagnostic::new(codes::UNREADABLE, Severity::Error, error.to_string()).at(in_file(error.path())).with_help(help)
 }
 
 /// A yes about nothing would be a lie: whatever should have written the objects may have failed.
 fn nothing_in(path: &Path) -> Diagnostic {
-    Diagnostic::new(codes::EMPTY, Severity::Error, "there is no object in it")
+    Diagnostic::new(codes::EMPTY, Severity::Error, "it contains no objects")
         .at(in_file(path))
-        .with_help("see whether the command that should have written the objects failed")
+        .with_help("check whether the command that wrote the objects failed")
 }
 
 fn in_file(path: &Path) -> Place {

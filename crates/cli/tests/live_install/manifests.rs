@@ -101,7 +101,7 @@ fn applying_updates_takes_a_decision_about_signatures() {
 
     let wrong = run(Path::new(NOWHERE), "install --dry-run --deny-metrics (");
     assert_eq!(wrong.code, 3);
-    assert!(wrong.err.contains("--deny-metrics is no regular expression"), "{}", wrong.err);
+    assert!(wrong.err.contains("--deny-metrics is not a regular expression"), "{}", wrong.err);
 
     let private = directory.path().join("private.pem");
     let block = KEY.replace("PUBLIC", "PRIVATE");

@@ -31,10 +31,10 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     let run = lab.run("status wait deploy/web --timeout 6s").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--timeout"]);
     let run = lab.run("status wait deploy/web --timeout 5m --no-progress 3s").await;
-    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--no-progress"]);
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["timed out", "--no-progress"]);
 
     let run = lab.run("status wait deploy/web --timeout 5m --per-object 2s").await;
-    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--per-object"]);
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["timed out", "--per-object"]);
 
     // Who waited all along sees the roll-back end well.
     let mut waiting = lab.start("status wait deploy/web --timeout 5m --settle 1s");

@@ -145,7 +145,7 @@ fn what_it_cannot_start_with_is_said_in_one_line() {
         (&["--upstream", "https://example.com", "--mirror", "c/AMD"], "`c/AMD` is no channel"),
         (&["--upstream", "https://example.com", "--mirror", "a/../b/amd64"], "a/../b/amd64"),
         (&["--graph", "data", "--cache", "file"], "file"),
-        (&["--graph", "data", "--log", "="], "filter for the log"),
+        (&["--graph", "data", "--log", "="], "is not a log filter"),
         (&[], "--graph"),
         (&["--graph", "data", "--mirror", "c"], "--upstream"),
     ] {

@@ -1,4 +1,4 @@
-//! What names a graph on the command line: a path, the URL of a service, an image, or a git revision.
+//! The name of a graph: a path, the URL of a service, an image, or a git revision.
 
 use std::ffi::OsString;
 use std::fmt;

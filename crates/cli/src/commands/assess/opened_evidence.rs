@@ -1,4 +1,4 @@
-//! The evidence that was named on the command line: a snapshot, a live cluster and its Prometheus, or metrics in a file.
+//! The evidence that the command line names: a snapshot, a live cluster and its Prometheus, or metrics in a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::kubernetes::ClusterError;
 
-use super::cluster::{About, CLUSTER, Connected};
-use super::live;
+use super::cluster::{CLUSTER, ClusterClient, ClusterInfo};
+use super::prometheus_evidence;
 use super::snapshot_evidence::{self, SnapshotEvidence};
 use crate::arguments::{AsOf, EvidenceSource, ServiceTrust};
 use crate::commands::promql::series;
@@ -26,7 +26,7 @@ pub(crate) struct OpenedEvidence<'o> {
     options: &'o EvidenceSource,
     trust: &'o ServiceTrust,
     kept: Option<SnapshotEvidence>,
-    connected: Option<Connected>,
+    connected: Option<ClusterClient>,
     /// Why the cluster cannot be reached, where the rest can be assessed without it.
     unreachable_cluster: Option<String>,
 }
@@ -46,13 +46,13 @@ impl<'o> OpenedEvidence<'o> {
     fn connected(options: &'o EvidenceSource, trust: &'o ServiceTrust, needs_cluster: bool) -> Result<Self> {
         let access = &options.cluster;
         if options.time.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
-            bail!("--as-of snapshot needs --snapshot or --series: a live cluster was not captured at any time");
+            bail!("--as-of snapshot needs --snapshot or --series");
         }
         let kept =
             options.snapshot.as_deref().map(|path| snapshot_evidence::read(path, access.shared_store)).transpose()?;
         let mut given = OpenedEvidence { options, trust, kept, connected: None, unreachable_cluster: None };
         if needs_cluster {
-            match Connected::open(&access.connection) {
+            match ClusterClient::open(&access.connection) {
                 Ok(connected) => given.connected = connected,
                 // Without the cluster only its objects are not known, if its version was named.
                 Err(error) if access.version.is_some() && is_unreachable(&error) => {
@@ -83,16 +83,16 @@ impl<'o> OpenedEvidence<'o> {
     }
 
     /// What the cluster says about itself.
-    pub(crate) fn about(&self) -> Result<About> {
+    pub(crate) fn about(&self) -> Result<ClusterInfo> {
         match (&self.kept, &self.connected) {
             (Some(kept), _) => Ok(kept.about()),
             (None, Some(connected)) => connected.about(),
-            (None, None) => Ok(About::default()),
+            (None, None) => Ok(ClusterInfo::default()),
         }
     }
 
     /// Finds out what a plan has to know, and works with it; the time is that of the assessment.
-    pub(crate) fn judge<T>(
+    pub(crate) fn evaluate<T>(
         &self,
         plan: &Plan,
         id: Option<&str>,
@@ -107,7 +107,8 @@ impl<'o> OpenedEvidence<'o> {
         let store_id = id.filter(|_| access.shared_store);
         if let Some(prometheus) = access.prometheus.client(self.trust.ca.file.clone())? {
             let at = AsOf::named(options.time.as_of);
-            let evidence = Recorded { objects, ..live::ask(plan, &prometheus, at, id, store_id)? };
+            let evidence =
+                Recorded { objects, ..prometheus_evidence::run_queries(plan, &prometheus, at, id, store_id)? };
             return Ok(work(&evidence, at.unwrap_or_else(clock::now)));
         }
         let metrics = Metrics::read(options)?;
@@ -129,7 +130,7 @@ impl<'o> OpenedEvidence<'o> {
         let time = AsOf::time(as_of, captured, now);
         if as_of.is_none() && time.since(captured) > max_age {
             output::print_note!(
-                "the evidence is {} old, and at most {} is believed (--max-age); --as-of snapshot judges it as of {captured}",
+                "the evidence is {} old, more than --max-age {}; --as-of snapshot evaluates it at {captured}",
                 humanize(time.since(captured)),
                 humanize(max_age),
             );
@@ -195,7 +196,7 @@ impl Evidence for FileAndCluster<'_> {
 }
 
 /// What the objects of a live cluster say.
-fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAnswer>> {
+fn look(plan: &Plan, connected: &ClusterClient) -> BTreeMap<String, Record<ObjectAnswer>> {
     let questions = plan.object_questions();
     let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
     let (store, limits) = (connected.store(), ObjectLimits::default());

@@ -1,4 +1,4 @@
-//! `clearway cel check`: what is wrong with an expression before anybody evaluates it.
+//! `clearway cel check`: syntax, types and cost of an expression.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn run(options: &CelCheck) -> Result<Exit> {
             if scope.kind == CelEnvironment::Crd {
                 match program.check_estimate(scope.values) {
                     Ok(cost) if options.output.format == FindingFormat::Table => {
-                        output::print_note!("costs at most {cost}, of all its runs over one object");
+                        output::print_note!("maximum cost for one object: {cost}");
                     }
                     Ok(_) => {}
                     Err(error) => findings.add(&error.diagnostic(&text))?,

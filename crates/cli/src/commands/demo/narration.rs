@@ -1,5 +1,5 @@
-//! How the demo speaks: short lines that fit a small terminal, with the time since its start while somebody watches, and
-//! commands that are run as they are printed.
+//! Output of the demo: short lines that fit a small terminal, with the time since its start, and commands that are run
+//! exactly as they are printed.
 
 use std::io::{Stdout, Write as _};
 use std::path::Path;
@@ -17,16 +17,16 @@ use crate::commands::upgrade;
 const WIDTH: usize = 60;
 
 /// Speaks.
-pub(super) struct Teller {
+pub(super) struct Narrator {
     pub(super) out: anstream::AutoStream<Stdout>,
     start: Instant,
     /// Whether the demo goes on until somebody ends it.
     pub(super) stays: bool,
 }
 
-impl Teller {
+impl Narrator {
     pub(super) fn new(stays: bool) -> Self {
-        Teller { out: anstream::stdout(), start: Instant::now(), stays }
+        Narrator { out: anstream::stdout(), start: Instant::now(), stays }
     }
 
     pub(super) fn heading(&mut self, text: &str) -> Result<()> {
@@ -60,10 +60,10 @@ impl Teller {
         let state = state.display().to_string();
         let words: Vec<&str> = [&["clearway", "upgrade", "--state", &state], words].concat();
         let Command::Upgrade(options) = Arguments::try_parse_from(words)?.command else {
-            bail!("`clearway upgrade` is another command by now");
+            bail!("`clearway upgrade` is not the upgrade command");
         };
         // It waits by itself, which must not be done on a thread of this runtime.
-        tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command has ended early")??;
+        tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command stopped early")??;
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
     let removed = match (&view.revision, &view.arch) {
         _ if !options.blocked => Vec::new(),
         (Some(revision), Some(arch)) => revision.removed(&view.name, arch),
-        _ => bail!("an answer does not list removed updates: leave out --blocked, or name graph-data with --graph"),
+        _ => bail!("an answer does not contain blocked updates: omit --blocked, or pass graph-data with --graph"),
     };
     let drawing = render(
         &view.graph,

@@ -1,4 +1,4 @@
-//! `clearway promql check`: what is wrong with a query before anybody evaluates it.
+//! `clearway promql check`: syntax, types, limits and result shape of a query.
 
 use std::path::Path;
 

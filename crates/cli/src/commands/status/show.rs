@@ -10,8 +10,8 @@ use clearway_sources::clock;
 use serde_json::{Value, json};
 
 use super::Repeats;
-use super::family::{Family, Schemas};
-use super::live::{Fetched, Live};
+use super::live_objects::{Fetched, LiveObjects};
+use super::related_objects::{RelatedObjects, Schemas};
 use crate::arguments::{DataFormat, Show};
 use crate::exit::Exit;
 use crate::output;
@@ -61,8 +61,8 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
     })
 }
 
-fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>)> {
-    let mut family = Family::new(now, Schemas::new());
+fn from_files(options: &Show, now: Timestamp) -> Result<(RelatedObjects, Vec<Diagnostic>)> {
+    let mut family = RelatedObjects::new(now, Schemas::new());
     let problems = std::cell::RefCell::new(Vec::new());
     super::read_files(
         &options.selection,
@@ -81,11 +81,11 @@ fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>
     Ok((family, problems.into_inner()))
 }
 
-async fn from_cluster(options: &Show, now: Timestamp) -> Result<Family> {
+async fn from_cluster(options: &Show, now: Timestamp) -> Result<RelatedObjects> {
     let selection = &options.selection;
-    let live = Live::open(selection).await?;
+    let live = LiveObjects::open(selection).await?;
     let groups = live.groups(selection)?;
-    let mut family = Family::new(now, live.schemas(&groups).await);
+    let mut family = RelatedObjects::new(now, live.schemas(&groups).await);
     let mut known = BTreeSet::new();
     live.fetch(&groups, selection.selector.as_deref(), |fetched| {
         match fetched {

@@ -58,7 +58,7 @@ fn a_snapshot_is_judged_now_and_replayed_as_of_its_capture() {
         // Days, and hours in case there are any.
         assert!(words[3].contains('d') && words[3] != "0s", "{line}");
     }
-    assert!(now.err.contains("--as-of snapshot judges it as of 2026-05-04T09:00:00Z"), "{now:?}");
+    assert!(now.err.contains("--as-of snapshot evaluates it at 2026-05-04T09:00:00Z"), "{now:?}");
     let why = assess(&place, &[&SNAPSHOT[..], &["--to", "1.5.0"]].concat());
     assert!(why.code == 2 && why.out.contains(" old; at most 2h is believed."), "{why:?}");
 

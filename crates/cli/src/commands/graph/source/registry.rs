@@ -48,13 +48,13 @@ pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: 
         };
         let scraped = block_on(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
         if scraped.releases == 0 {
-            bail!("there is no release in {repository}");
+            bail!("no releases found in {repository}");
         }
         if let Ok(mut line) = line.lock() {
             line.clear();
         }
         for left in &scraped.left_out {
-            tell(&repository, left);
+            print_ignored(&repository, left);
         }
         inputs.insert(scraped.path, scraped.file);
     }
@@ -65,9 +65,9 @@ fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
     Ok(Registry::new(options(trust.ca.file.clone(), &registries.access))?)
 }
 
-fn tell(repository: &Repository, left: &LeftOut) {
+fn print_ignored(repository: &Repository, left: &LeftOut) {
     // Meant to be there, but not to be releases.
     if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
-        crate::output::print_note!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
+        crate::output::print_note!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }

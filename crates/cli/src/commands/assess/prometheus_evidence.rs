@@ -1,4 +1,4 @@
-//! Evidence from a Prometheus: every distinct query of the graph's rules is asked once, a few at a time.
+//! Evidence from a Prometheus: every distinct query of the graph's rules is run once, a few at a time.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) const AT_ONCE: usize = 4;
 
 /// Asks whatever the plan has to know, as of a time or of the moment of each answer. A store that does not answer is not
 /// asked everything. `store_id` is the cluster's id in a store of many clusters.
-pub(super) fn ask(
+pub(super) fn run_queries(
     plan: &Plan,
     prometheus: &Prometheus,
     at: Option<Timestamp>,
@@ -37,7 +37,7 @@ pub(super) fn ask(
     let observe = |query: String| async move { prometheus.observe(&query, at, clock::now).await };
     let ran = rounds::ask(&round, observe, |query, result| {
         records.insert(query, result.map_or_else(Record::Failed, Record::Answered));
-        progress.set(&format!("asked {} of {} queries", records.len(), round.queries.len()));
+        progress.set(&format!("ran {} of {} queries", records.len(), round.queries.len()));
     });
     runtime.block_on(ran);
     let (cluster_id, store_id) = (cluster_id.map(str::to_owned), store_id.map(str::to_owned));

@@ -1,4 +1,4 @@
-//! Series that a query finds something in, made from its selectors.
+//! Series generated from the selectors of a query, so that the query matches them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,14 +46,14 @@ pub(super) fn series<'q>(
     let mut builder = Builder::new(Capacity::default());
     for (labels, times) in samples {
         for (label, text) in labels {
-            builder.label(&label, &text).context("a series cannot be made")?;
+            builder.label(&label, &text).context("cannot generate a series")?;
         }
-        let id = builder.series().context("a series cannot be made")?;
+        let id = builder.series().context("cannot generate a series")?;
         for time in times {
-            builder.sample(id, time, value).context("a series cannot be made")?;
+            builder.sample(id, time, value).context("cannot generate a series")?;
         }
     }
-    Ok(Some(builder.finish().context("a series cannot be made")?))
+    Ok(Some(builder.finish().context("cannot generate a series")?))
 }
 
 fn times(window: &Window) -> impl Iterator<Item = i64> {
