@@ -1,4 +1,4 @@
-//! Test results in JUnit format.
+//! Test results in `JUnit` format.
 
 use std::fmt::Write as _;
 

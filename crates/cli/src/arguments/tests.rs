@@ -35,9 +35,12 @@ fn commands() -> Vec<(String, Command)> {
     all
 }
 
+/// The value names of a flag, and the part of its help that names the thing.
+type Meaning = (Vec<String>, String);
+
 /// What a flag means: its value, and the part of its help that names the thing. What follows a colon, semicolon or bracket
 /// is detail, such as the default of one command.
-fn meaning(arg: &Arg) -> (Vec<String>, String) {
+fn meaning(arg: &Arg) -> Meaning {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let name = help.split([':', ';', '[', '(']).next().unwrap_or_default().trim().to_owned();
     let values = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string);
@@ -52,7 +55,7 @@ fn the_definition_is_sound() {
 
 #[test]
 fn one_flag_has_one_meaning() {
-    let mut meanings: BTreeMap<String, BTreeMap<(Vec<String>, String), Vec<String>>> = BTreeMap::new();
+    let mut meanings: BTreeMap<String, BTreeMap<Meaning, Vec<String>>> = BTreeMap::new();
     let mut used = BTreeSet::new();
     for (name, command) in commands() {
         for arg in command.get_arguments() {

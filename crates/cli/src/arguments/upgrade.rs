@@ -87,7 +87,7 @@ Examples:
 
 The graph is read from the ClusterVersion's upstream. Whether a risk applies is known only for the next update, from the
 status of the ClusterVersion; `clearway assess --to V` evaluates the risks of every update.
-Exit code 0: there is a recommended path; 1: there is none; 2: unknown; 3: could not run.")]
+Exit code 0: there is a recommended path; 1: no path is recommended; 2: unknown; 3: could not run.")]
     Plan(Box<UpgradePlan>),
 }
 

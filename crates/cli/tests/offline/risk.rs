@@ -112,10 +112,7 @@ fn what_is_no_test_is_named() {
         ("risk: Bad\ncases:\n- {name: n, expect: perhaps}\n", "is not a risk test"),
         ("risk: Bad\ncases:\n- {name: n, expects: match}\n", "is not a risk test"),
         ("risk: Bad\ncases:\n- {name: n, series: 'bad{', expect: match}\n", "the series of `n`"),
-        (
-            "risk: Bad\ncases:\n- {name: n, objects: [{file: nope.yaml}], expect: match}\n",
-            "cannot read risk-tests/nope.yaml",
-        ),
+        ("risk: Bad\ncases:\n- {name: n, objects: [{file: nope.yaml}], expect: match}\n", "cannot read nope.yaml"),
         ("risk: Bad\ncases:\n- {name: n, objects: [{kind: Node}], expect: match}\n", "no apiVersion or kind"),
         ("risk: Bad\ncases:\n- {name: n, snapshot: nope, expect: match}\n", "the snapshot of `n`"),
         (

@@ -108,7 +108,7 @@ fn a_refusal_of_exactly_this_request_is_shown_at_once() {
     let message = "Preconditions failed for payload loaded version=\"1.6.0\" image=\"example.com/r@1.6.0\": Precondition \"ClusterVersionUpgradeable\" failed";
     let refused =
         json!({"type": "ReleaseAccepted", "status": "False", "reason": "PreconditionChecks", "message": message});
-    let taken_up = "Cluster: the operator has not observed the latest spec yet; ";
+    let not_observed = "Cluster: the operator has not observed the latest spec yet; ";
     for (wanted, state, headline) in [
         (
             json!({"version": "1.6.0"}),
@@ -121,7 +121,7 @@ fn a_refusal_of_exactly_this_request_is_shown_at_once() {
             "Cluster: 1.6.0 is requested, but not accepted (PreconditionChecks)".to_owned(),
         ),
         // What was asked for before was refused; of this nothing is known yet.
-        (json!({"version": "1.6.1"}), State::Updating, format!("{taken_up}1.6.1 is asked for")),
+        (json!({"version": "1.6.1"}), State::Updating, format!("{not_observed}1.6.1 is requested")),
     ] {
         let mut stale = object(&wanted, &done, std::slice::from_ref(&refused));
         stale["metadata"]["generation"] = 3.into();
