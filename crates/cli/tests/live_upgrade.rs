@@ -235,7 +235,7 @@ async fn risks_are_accepted_only_where_the_definition_keeps_them() {
     let mut empty = yaml(STANDARD);
     empty["metadata"]["annotations"]["clearway.dev/channel"] = "experimental".into();
     lab.define(&empty).await;
-    lab.run(&accept).await.is(3, "did not keep spec.acceptedRisks");
+    lab.run(&accept).await.is(3, "does not have the field spec.acceptedRisks");
     assert_eq!(lab.stored().await["spec"], before["spec"]);
 
     lab.define(&yaml(EXPERIMENTAL)).await;

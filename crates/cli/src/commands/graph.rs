@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
     }
 }
 
-/// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
+/// Loads graph-data and prints its diagnostics on standard error. An error if the graph-data is refused.
 pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
     revision_and_findings(inputs).map(|(revision, _)| revision)
 }
@@ -49,7 +49,7 @@ pub(crate) fn revision_and_findings(inputs: &Inputs) -> Result<(Revision, Vec<Di
     }
 }
 
-/// Tells errors on standard error, and how many there are.
+/// Prints errors on standard error, and the number of errors and warnings.
 fn print_diagnostics(whose: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
         output::print_diagnostic(diagnostic);

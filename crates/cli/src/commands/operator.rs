@@ -51,7 +51,7 @@ const THREADS: usize = 2;
 /// Threads for what computes for long: reading answers, evaluating rules.
 const BLOCKING_THREADS: usize = 4;
 
-/// Works until it is told to stop.
+/// Runs until a stop signal.
 ///
 /// Two runtimes share the work: one thread renews the lease and waits for signals, and never computes; objects are
 /// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.

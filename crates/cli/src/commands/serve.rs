@@ -16,7 +16,7 @@ use crate::commands::graph::source::registry;
 use crate::exit::Exit;
 use crate::{log, runtime, signals};
 
-/// Serves until it is told to stop.
+/// Serves until a stop signal.
 pub(crate) fn run(options: &Serve) -> Result<Exit> {
     log::start(&options.logging)?;
     // This one only reads sources; requests have threads of their own.

@@ -108,7 +108,7 @@ fn applying_updates_takes_a_decision_about_signatures() {
     std::fs::write(&private, format!("{KEY}{block}")).unwrap();
     let refused = with_keys(Path::new(NOWHERE), &[&private]);
     assert_eq!(refused.code, 3);
-    assert!(refused.err.contains("holds a private key"), "{}", refused.err);
+    assert!(refused.err.contains("contains a private key"), "{}", refused.err);
     let none = directory.path().join("none.pem");
     std::fs::write(&none, "hello").unwrap();
     let refused = with_keys(Path::new(NOWHERE), &[&none]);

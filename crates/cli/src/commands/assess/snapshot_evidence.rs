@@ -37,7 +37,7 @@ pub(crate) struct WithNeeds<'k> {
     needs: &'k BTreeMap<String, Needs>,
 }
 
-/// Reads a snapshot, and tells on standard error what is odd about it.
+/// Reads a snapshot, and prints its diagnostics on standard error.
 pub(crate) fn read(path: &Path, shared_store: bool) -> Result<SnapshotEvidence> {
     let opened = open(path, shared_store).with_context(|| format!("cannot read {}", path.display()));
     let (kept, diagnostics) = opened?;

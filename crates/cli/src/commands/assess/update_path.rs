@@ -13,7 +13,7 @@ use crate::commands::graph::{explain, source::View};
 use crate::exit::Exit;
 use crate::output;
 
-/// What a way rests on, told before it is shown.
+/// The basis of a path, printed before it.
 const TODAY: &str =
     "Only the first update starts from the cluster as it is; later ones are evaluated with today's evidence.";
 
@@ -94,7 +94,7 @@ pub(super) fn found(view: &View, from: &Version, to: &Version, format: DataForma
     Ok(Err(Exit::No))
 }
 
-/// Whether somebody wrote something about an update: it is listed, or taken away.
+/// Whether a file refers to an update: it is listed, or removed.
 fn is_told(direct: &Explanation<'_>) -> bool {
     !matches!(direct.verdict, Verdict::NotListed)
         || direct.said.iter().any(|said| matches!(said, Statement::Blocked(_)))

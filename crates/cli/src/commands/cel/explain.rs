@@ -40,7 +40,7 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
     Ok(Exit::Yes)
 }
 
-/// Whether somebody who wrote one name may have meant the other.
+/// Whether one name may be a misspelling of the other.
 fn is_near(known: &str, written: &str) -> bool {
     let (known, written) = (known.to_ascii_lowercase(), written.to_ascii_lowercase());
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();

@@ -20,7 +20,7 @@ const WIDTH: usize = 60;
 pub(super) struct Narrator {
     pub(super) out: anstream::AutoStream<Stdout>,
     start: Instant,
-    /// Whether the demo goes on until somebody ends it.
+    /// Whether the demo runs until a signal.
     pub(super) stays: bool,
 }
 
@@ -38,7 +38,7 @@ impl Narrator {
         Ok(write!(self.out, "{}", wrapped("", "", &escape(text)))?)
     }
 
-    /// Something that happened. The times are left out where nobody watches: they differ each time.
+    /// Prints an event. The time is printed only at a terminal, because it differs each time.
     pub(super) fn say(&mut self, text: &str) -> Result<()> {
         let stamp =
             if self.stays { format!("{:>5.1}s  ", self.start.elapsed().as_secs_f64()) } else { "• ".to_owned() };
@@ -51,7 +51,7 @@ impl Narrator {
         Ok(writeln!(self.out, "{}", escape(text))?)
     }
 
-    /// Runs `clearway upgrade` on a state directory, as somebody with `CLEARWAY_STATE` in the environment does.
+    /// Runs `clearway upgrade` on a state directory, as with `CLEARWAY_STATE` in the environment.
     pub(super) async fn upgrade(&mut self, state: &Path, words: &[&str]) -> Result<()> {
         let shown: Vec<String> = ["clearway", "upgrade"].iter().chain(words).map(|word| quoted(word)).collect();
         let style = anstyle::Style::new().bold();

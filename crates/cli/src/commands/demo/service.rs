@@ -9,7 +9,7 @@ use clearway_sources::service::{Answer, Service};
 use super::narration::Narrator;
 use super::stage::Stage;
 
-/// Asks over the network, and tells which other questions are worth asking.
+/// Sends requests to the service, and prints others to try.
 pub(super) async fn show(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let (base, channel) = (&stage.base, stage.channel);
     let service = Service::new(&Address::from(base.as_str()), &HttpOptions::default())?;

@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 use super::product::{Product, Releases};
 use super::write_files;
 
-/// Where the service is by default: the demo takes another port if somebody has this one.
+/// The default address of the service; another port is used if this one is taken.
 const USUAL: &str = "127.0.0.1:8080";
 /// Who leads, in the lease.
 const NAME: &str = "clearway-operator";

@@ -66,7 +66,7 @@ impl Stage {
         let wait = async {
             loop {
                 let status = self.next_status().await.context("the operator stopped")?;
-                // Steps that led here were told before.
+                // Earlier steps were printed before.
                 while let Ok(played) = self.played.try_recv() {
                     narrator.say(&format!("{}: {}", played.key, played.said))?;
                 }

@@ -132,7 +132,7 @@ impl Store<'_> {
 
     /// Finds out for which clusters a question fails.
     async fn ask_pieces(&self, grouped: &Grouped, ids: &[&str], asked: &mut QueryResult) {
-        // The names of the clusters make it longer than any query that somebody wrote.
+        // The names of the clusters make it longer than any query of a publisher.
         let limits =
             Limits { bytes: 4 << 20, pattern_bytes: 16 << 20, pattern_positions: 4 << 20, ..Limits::default() };
         let mut pieces: Vec<&[&str]> = ids.chunks(PIECE).collect();

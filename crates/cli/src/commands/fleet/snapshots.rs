@@ -117,7 +117,7 @@ fn each<T: Send>(paths: &[PathBuf], threads: usize, work: impl Fn(&Path) -> Resu
             let Some(path) = paths.get(at) else { return made };
             let result = work(path);
             if result.is_err() {
-                // The graph's source fails for everybody alike: nobody takes another one.
+                // The graph's source fails for every snapshot, so no thread starts another one.
                 next.store(paths.len(), Ordering::Relaxed);
             }
             made.push((at, result));
@@ -152,7 +152,7 @@ fn one<const GRAPHS: usize>(
         remarks,
         stale: None,
     };
-    // A pipe that nobody writes to would be waited for.
+    // Opening a pipe without a writer would block.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(refused("neither a directory nor a file".to_owned(), Vec::new()));
     }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 pub(super) fn run(options: &GraphRender) -> Result<Exit> {
     let (channel, arch) = (options.channel.as_deref(), options.arch.arch.as_ref());
     let view = match source::service(&options.source)? {
-        // Only the files know what nobody is offered.
+        // Blocked updates are only in graph-data.
         Some(service) if options.blocked => {
             let arch = source::arch_of(&service, arch)?;
             source::of_files(&source::data_of(&service)?, channel.or(service.channel()), Some(&arch))?

@@ -65,7 +65,7 @@ impl ServiceAnswer {
         Ok(ServiceAnswer { name: name.to_owned(), channel: channel.map(str::to_owned), graph, diagnostics })
     }
 
-    /// Tells on standard error what is wrong with it.
+    /// Prints its diagnostics on standard error.
     pub(super) fn with_printed_diagnostics(self) -> Self {
         super::print_diagnostics("the answer has", &self.diagnostics);
         self

@@ -10,7 +10,7 @@ use crate::arguments::GraphStranded;
 use crate::exit::Exit;
 use crate::output;
 
-/// Runs the command. Exit code 0: nobody is stranded; 1: somebody is.
+/// Runs the command. Exit code 0: no version is stranded; 1: some are.
 pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     let supported = Supported { oldest: options.oldest.clone(), newest: options.newest.clone() };
     let found: Vec<(String, Stranded)> = graphs(options)?

@@ -67,7 +67,7 @@ pub(super) fn given_keys(options: &Install) -> Result<ReleaseKeys> {
     Ok(release_keys)
 }
 
-/// Applying releases that nobody signed takes a decision, and keys without applying are a mistake.
+/// Applying unsigned releases needs an explicit flag, and keys without applying updates are a mistake.
 fn check_signatures(options: &Install, before: &Settings, settings: &Settings) -> Result<()> {
     if !settings.apply_updates && replaces_keys(options) {
         bail!("--release-key and --allow-unsigned-releases need --apply-updates");

@@ -4,9 +4,9 @@
 //! risk: SlowDisks                # the name of a risk
 //! cases:
 //! - name: a cluster with a slow disk
-//!   series: |                    # metrics as text exposition; without them there is nobody to ask
+//!   series: |                    # metrics as text exposition; without them there is no metrics store
 //!     disk_seconds{disk="a"} 2
-//!   objects:                     # all there is of the kinds that rules look at; without them nobody looked
+//!   objects:                     # all objects of the kinds that rules read; without them they are unknown
 //!   - {apiVersion: v1, kind: ConfigMap, metadata: {name: disks, namespace: kube-system}, data: {mode: slow}}
 //!   - file: nodes.yaml           # or from a file of YAML or JSON, relative to this one
 //!   conditions:                  # the same in short: objects with one condition about their present generation

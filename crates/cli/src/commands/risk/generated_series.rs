@@ -18,7 +18,7 @@ const SAMPLES: i64 = 500;
 /// Texts that are tried for a pattern, and how long they get.
 const CHOICES: usize = 24;
 const LENGTH: usize = 1_024;
-/// The label that tells series of one selector apart.
+/// The label that distinguishes series of one selector.
 const CASE: &str = "clearway_case";
 
 /// For every selector of the queries as many series as there are names, all of one value at all times that count.

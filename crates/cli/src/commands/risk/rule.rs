@@ -30,7 +30,7 @@ pub(super) struct RuleText {
     /// When it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) no_match: Option<String>,
-    /// What nobody can tell anything from.
+    /// The results that are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unknown: Option<String>,
     /// What happens then.
@@ -93,7 +93,7 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
     Ok(text)
 }
 
-/// What keeps a rule from being evaluated, if something does: what becomes of it where nothing is known tells.
+/// Why a rule can never be evaluated, if so; found by evaluating it without evidence.
 fn evaluation_error(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
     let alone = Risk::new("Alone", "", "", vec![rule.clone()]).into();
     let nothing = Snapshot::empty(Timestamp::EPOCH, "");
@@ -199,7 +199,7 @@ fn selected(parameters: &Map<String, Value>, text: &mut RuleText) -> &'static st
     if is_all(parameters) { "every selected object" } else { "at least one selected object" }
 }
 
-/// What it means that there is nothing to look at, beside what else cannot be told.
+/// The meaning of missing objects, and the other unknown results.
 fn absent(parameters: &Map<String, Value>, what: &str, else_: &str, text: &mut RuleText) {
     match word(parameters, "whenAbsent") {
         Some("Match") => text.matches = text.matches.take().map(|said| format!("{said}; or {what}")),

@@ -117,7 +117,7 @@ fn print_results(options: &RiskTest, tested: &[TestResults]) -> Result<()> {
     })
 }
 
-/// A case that somebody wrote.
+/// A case from a file.
 fn written(
     risk: &Arc<Risk>,
     file: &str,

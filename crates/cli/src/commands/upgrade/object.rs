@@ -82,7 +82,7 @@ impl Subject {
         ObjectReference::cluster_scoped(GroupVersionKind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
     }
 
-    /// The object as it is now. What of it cannot be read is told on standard error.
+    /// The object as it is stored. Fields that are invalid are printed on standard error.
     pub(super) async fn fetch(&self, store: &impl Store) -> Result<FetchedObject> {
         let raw = match store.get(&self.key()).await {
             Ok(Some(raw)) => raw,

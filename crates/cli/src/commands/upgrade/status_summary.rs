@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// Whether somebody should look.
+    /// Whether an administrator should act.
     pub(super) fn is_bad(self) -> bool {
         matches!(self, State::Failing | State::Stopped)
     }

@@ -32,7 +32,7 @@ pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &ServiceTru
     Ok(block_on(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
 }
 
-/// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.
+/// Adds the releases of the named repositories, and prints ignored tags on standard error.
 pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &ServiceTrust) -> Result<()> {
     if registries.registry.is_empty() {
         return Ok(());

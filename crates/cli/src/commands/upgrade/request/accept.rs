@@ -16,7 +16,7 @@ use crate::output::{self, printable};
 
 /// The annotation of a CRD that says which channel it is of.
 const CHANNEL: &str = "clearway.dev/channel";
-/// How often it is tried anew if somebody else changes the object at the same time.
+/// Number of attempts if another client changes the object at the same time.
 const TRIES: usize = 20;
 /// The longest name and reason that the CRD takes.
 const LONGEST: (usize, usize) = (256, 4096);
@@ -47,7 +47,7 @@ pub(crate) async fn run<S: Store>(
         if after == before {
             return show(&found.object.spec, subject, Some("unchanged"), now, format);
         }
-        // A list is replaced whole; with this a change that somebody else made meanwhile is not lost.
+        // The whole list is replaced; the resource version prevents losing a concurrent change.
         let version = &found.raw["metadata"]["resourceVersion"];
         let list = if after.is_empty() { Value::Null } else { after.clone().into() };
         let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"acceptedRisks": list}});

@@ -1,7 +1,7 @@
 //! The target of a request, and whether it is allowed: a function of the object and the command line.
 //!
 //! In order (U23): what is there already, the recommended updates, those that are not, what was named explicitly. The words
-//! are those of `oc adm upgrade`. Beyond it: False and Unknown are told apart (exit code 1 and 2), an update that is stuck
+//! are those of `oc adm upgrade`. Beyond it: False and Unknown are distinguished (exit code 1 and 2), an update that is stuck
 //! may be asked for again, a version may be taken from the history, and a refusal says which option is next.
 
 use clearway_conditions::Status as Word;
@@ -284,7 +284,7 @@ fn not_retrieved(status: &Status) -> Option<(&str, &str)> {
     }
 }
 
-/// The release for several architectures of the present version. Only the operator can tell where it is.
+/// The multi-architecture release of the current version. Only the operator knows its image.
 fn multi_arch(status: &Status, allowed: AllowFlags, noun: &str) -> Result<Choice, Refusal> {
     let version = &status.desired.version;
     if version.is_empty() {

@@ -192,7 +192,7 @@ fn text(found: &FetchedObject, subject: &Subject, updates: &[KnownUpdate<'_>], a
     if blocks.is_empty() { String::new() } else { blocks.join("\n\n") + "\n" }
 }
 
-/// What is there, as far as the history can tell where nothing else says it.
+/// The current version, from the history if the status has no other.
 fn completed(found: &FetchedObject, subject: &Subject) -> Option<String> {
     let newest = found.status.history.first().filter(|newest| newest.state == UpdateState::Completed)?;
     Some(format!("{} version is {}", subject.noun(), printable(&newest.version)))
