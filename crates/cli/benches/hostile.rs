@@ -216,7 +216,7 @@ impl Service {
     fn start(graph_data: &Path) -> Outcome<Self> {
         let mut child = Command::new(program())
             .args(["serve", "--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1h"])
-            .arg("--graph-data")
+            .arg("--graph")
             .arg(graph_data)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -160,7 +160,7 @@ impl Service {
     fn start(graph_data: &Path) -> Outcome<Self> {
         let (port, status_port) = (free_port()?, free_port()?);
         let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
-            .args(["serve", "--log", "error", "--graph-data"])
+            .args(["serve", "--log", "error", "--graph"])
             .arg(graph_data)
             .args(["--listen", &format!("127.0.0.1:{port}"), "--status-listen", &format!("127.0.0.1:{status_port}")])
             .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! What the exit codes mean, for every command.
+//! Exit codes, the same for every command.
 
 use std::io;
 use std::process::ExitCode;
@@ -27,11 +27,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Turns what a command came to into an exit code; an error becomes one line on standard error.
+/// The exit code of a command's result; an error is printed as one line on standard error.
 pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
-        // The reader of a pipe went away (`| head`): there is nobody left to tell, and the answer was not given.
+        // The reader of a pipe closed it (`| head`): the output is incomplete, and there is no one to report to.
         Err(error) if is_broken_pipe(&error) => Exit::Unknown.into(),
         Err(error) => {
             crate::output::print_note!("error: {error:#}");

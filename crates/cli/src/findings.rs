@@ -1,4 +1,4 @@
-//! Findings as they are made: written one by one in any format, counted, and turned into an exit code.
+//! Output of findings in every format, their count, and the exit code.
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write as _};
@@ -124,9 +124,9 @@ impl Findings {
             output::print_note!("{} not shown", count(self.dropped, "finding"));
         }
         if self.unread > 0 {
-            output::print_note!("{} could not be read, so the answer is not complete", count(self.unread, "part"));
+            output::print_note!("{} could not be read, so the result is incomplete", count(self.unread, "part"));
         } else if self.checked == 0 {
-            output::print_note!("there was nothing to check");
+            output::print_note!("nothing to check");
         }
         Ok(match (self.unread, self.errors + self.warnings) {
             (0, 0) => Exit::Yes,

@@ -1,4 +1,4 @@
-//! Results of tests in the form that continuous integration reads.
+//! Test results in `JUnit` format.
 
 use std::fmt::Write as _;
 

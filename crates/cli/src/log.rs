@@ -1,4 +1,4 @@
-//! The log of commands that keep running, on standard error.
+//! The log of long-running commands, on standard error.
 
 use std::io::{self, Write};
 
@@ -10,11 +10,10 @@ use crate::arguments::{LogFormat, Logging};
 
 /// Writes the log from now on.
 pub(crate) fn start(options: &Logging) -> Result<()> {
-    let filter =
-        EnvFilter::try_new(&options.log).with_context(|| format!("`{}` is no filter for the log", options.log))?;
+    let filter = EnvFilter::try_new(&options.log).with_context(|| format!("`{}` is not a log filter", options.log))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(|| Escaped)
+        .with_writer(|| EscapedStderr)
         .with_target(false)
         // Styles could not be told from those that foreign text brings along.
         .with_ansi(false);
@@ -27,9 +26,9 @@ pub(crate) fn start(options: &Logging) -> Result<()> {
 }
 
 /// Standard error, on which foreign text can neither drive a terminal nor begin a record. The subscriber writes whole records.
-struct Escaped;
+struct EscapedStderr;
 
-impl Write for Escaped {
+impl Write for EscapedStderr {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         // In a log that is JSON all controls are escaped already, and what is left stands in strings.

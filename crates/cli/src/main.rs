@@ -12,6 +12,7 @@ mod findings;
 mod junit;
 mod log;
 mod output;
+mod runtime;
 mod signals;
 
 use std::process::ExitCode;

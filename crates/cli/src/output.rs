@@ -1,4 +1,4 @@
-//! Writing for people and for programs: colour and live lines only on a terminal.
+//! Output for terminals and programs: colour and live lines only on a terminal.
 //!
 //! Everything a command prints goes through here, and through [`terminal_text`]: texts of strangers cannot drive the
 //! terminal or rewrite what stands on it. Styles are added by diagnostics and headings only, behind that.

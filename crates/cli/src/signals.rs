@@ -1,4 +1,4 @@
-//! How a command that keeps running is told to stop: SIGTERM or Ctrl-C. A second signal ends it at once.
+//! Stop signals (SIGTERM, Ctrl-C) of long-running commands. A second signal exits immediately.
 
 use std::io;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
             let _ = started.send(Err(error));
         }
     })?;
-    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that receives signals has ended")))?;
+    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the signal thread stopped")))?;
     Ok(async move {
         // Without a sender there is nothing left that could be stopped in order.
         let _ = stopped.await;
@@ -27,7 +27,7 @@ pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// Reports that signals are received, passes the first one on, and ends the process at the second.
 fn receive(started: &mpsc::SyncSender<io::Result<()>>, stop: oneshot::Sender<()>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = crate::runtime::build_on_this_thread()?;
     runtime.block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let _ = started.send(Ok(()));

@@ -190,7 +190,7 @@ async fn serve(directory: &Path) -> (Program, String) {
     let data = Path::new(ROOT).join("examples/story/graph-data");
     let log = File::create(directory.join("serve.log")).unwrap();
     let service = Command::new(env!("CARGO_BIN_EXE_clearway"))
-        .args(["serve", "--listen", &listen, "--status-listen", &status_listen, "--graph-data"])
+        .args(["serve", "--listen", &listen, "--status-listen", &status_listen, "--graph"])
         .arg(data)
         .stderr(Stdio::from(log))
         .spawn()

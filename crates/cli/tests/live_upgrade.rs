@@ -146,19 +146,19 @@ async fn the_story_is_told_from_a_cluster() {
             "image": "quay.io/openshift-release-dev/ocp-release@sha256:999a6a4bd731075e389ae601b373194c6cb2c7b4dadd1ad06ef607e86476b129",
         })
     );
-    lab.run(&["status"]).await.is(2, "the operator has not taken up the latest spec yet; 4.7.4 is asked for");
+    lab.run(&["status"]).await.is(2, "the operator has not observed the latest spec yet; 4.7.4 is requested");
     let generation = stored["metadata"]["generation"].clone();
     lab.run(&["--to", "4.7.4", "--allow-not-recommended"]).await.is(0, "Requested update to 4.7.4 again\n");
     let again = lab.stored().await;
     assert_eq!(again["metadata"]["generation"], generation);
     assert_ne!(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"], "the operator hears of it");
     lab.run(&["--clear"]).await.is(0, "Cancelled requested upgrade to 4.7.4\n");
-    lab.run(&["channel", "fast-4.7"]).await.is(0, "the channel is fast-4.7");
+    lab.run(&["channel", "fast-4.7"]).await.is(0, "set the channel to fast-4.7");
     assert_eq!(lab.stored().await["spec"]["channel"], "fast-4.7");
     lab.run(&["history"]).await.is(0, "4.6.20   Completed");
-    lab.run(&["--component", "mesh"]).await.is(3, "there is no ComponentVersion (clearway.dev/v1alpha1) here");
+    lab.run(&["--component", "mesh"]).await.is(3, "ComponentVersion (clearway.dev/v1alpha1) not found");
     lab.versions().delete("version", &kube::api::DeleteParams::default()).await.unwrap();
-    lab.run(&[]).await.is(3, "there is no ClusterVersion `version` here");
+    lab.run(&[]).await.is(3, "ClusterVersion `version` not found");
     lab.cluster.apiserver().kill();
     lab.run(&[]).await.is(3, "cannot reach the API server");
 }
@@ -207,11 +207,11 @@ async fn writers_of_the_status_do_not_matter() {
         (first, said)
     });
     let (first, said) = said.await.unwrap();
-    assert!(first.contains("not taken up the latest spec yet; 4.6.42 is asked for"), "{first}");
+    assert!(first.contains("not observed the latest spec yet; 4.6.42 is requested"), "{first}");
     lab.cluster.apiserver().kill();
     let said = tokio::task::spawn_blocking(move || {
         let lines = said.lines().map_while(Result::ok);
-        let away = lines.take(100).any(|line| line.contains("cannot look at the moment: "));
+        let away = lines.take(100).any(|line| line.contains("cannot read the object, trying again: "));
         watch.kill().unwrap();
         watch.wait().unwrap();
         away
@@ -225,17 +225,17 @@ async fn risks_are_accepted_only_where_the_definition_keeps_them() {
     let Some(lab) = Lab::open(&foreign()).await else { return };
     let accept = ["accept", "ExampleReason", "--reason", "known", "--until", "30d"];
     let before = lab.stored().await;
-    lab.run(&accept).await.is(3, "is not Clearway's, and has no spec.acceptedRisks");
+    lab.run(&accept).await.is(3, "does not belong to Clearway and does not support spec.acceptedRisks");
     lab.define(&yaml(STANDARD)).await;
     let refused = lab.run(&accept).await;
     refused.is(3, "is of the standard channel; use --allow-not-recommended");
     assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
-    lab.run(&["accept"]).await.is(0, "No risks are accepted.");
+    lab.run(&["accept"]).await.is(0, "There are no accepted risks.");
     // One that claims more than it keeps.
     let mut empty = yaml(STANDARD);
     empty["metadata"]["annotations"]["clearway.dev/channel"] = "experimental".into();
     lab.define(&empty).await;
-    lab.run(&accept).await.is(3, "did not keep spec.acceptedRisks");
+    lab.run(&accept).await.is(3, "does not have the field spec.acceptedRisks");
     assert_eq!(lab.stored().await["spec"], before["spec"]);
 
     lab.define(&yaml(EXPERIMENTAL)).await;
@@ -260,7 +260,7 @@ async fn risks_are_accepted_only_where_the_definition_keeps_them() {
         )
         .await;
     run(&user, &["accept"]).await.is(0, "RISK");
-    run(&user, &accept).await.is(3, "cannot find out whether this cluster stores accepted risks");
+    run(&user, &accept).await.is(3, "cannot determine whether this cluster supports accepted risks");
     run(&user, &["--to", "4.6.43"]).await.is(3, "unable to upgrade: not allowed to patch");
     assert_eq!(lab.stored().await["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"]);
 }

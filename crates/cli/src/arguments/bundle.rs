@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ClusterConnection, DataFormat, OfRegistry};
+use super::{ClusterConnection, DataOutput, RegistryConnection};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bundle {
@@ -110,7 +110,7 @@ pub(crate) struct BundleReading {
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) annotation_domain: Option<String>,
     #[command(flatten)]
-    pub(crate) registry: OfRegistry,
+    pub(crate) registry: RegistryConnection,
 }
 
 /// Version level that is allowed.
@@ -184,9 +184,8 @@ pub(crate) struct BundleDiff {
     pub(crate) pair: BundlePair,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle explain`.
@@ -195,9 +194,8 @@ pub(crate) struct BundleExplain {
     /// Rule, such as R12; without one, all rules are listed
     #[arg(value_name = "RULE")]
     pub(crate) rule: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle guard`.
@@ -231,9 +229,8 @@ pub(crate) struct BundleShow {
     pub(crate) bundle: String,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle installed`.
@@ -246,9 +243,8 @@ pub(crate) struct BundleInstalled {
     pub(crate) reading: BundleReading,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle preflight`.
@@ -261,9 +257,8 @@ pub(crate) struct BundlePreflight {
     pub(crate) reading: BundleReading,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle migrate`.
@@ -280,9 +275,8 @@ pub(crate) struct BundleMigrate {
     pub(crate) rate: NonZeroU32,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Options of `clearway bundle build`.

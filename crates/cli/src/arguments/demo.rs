@@ -1,4 +1,4 @@
-//! `clearway demo` on the command line.
+//! Arguments of `clearway demo`.
 
 use std::path::PathBuf;
 
@@ -8,44 +8,44 @@ pub(crate) const DEMO_EXAMPLES: &str = "\
 Examples:
   clearway demo
   clearway demo story
-  clearway demo outage --once       to its end, for a script
-  clearway demo --keep samples      the same as files, to try the commands on
+  clearway demo outage --once             run to the end, for a script
+  clearway demo --output-dir samples      also keep the files, to try the commands on
   clearway demo --list
 
-At a terminal the demo goes on until Ctrl-C, so that commands in a second terminal have something to
-work on; it prints them. Intervals are shorter than in a cluster, and rollouts are simulated.";
+At a terminal the demo runs until Ctrl-C and prints commands to try in a second terminal. Intervals are
+shorter than in a cluster, and rollouts are simulated.";
 
-/// Options of `clearway demo`.
+/// Arguments of `clearway demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// What is shown
+    /// Scenario
     #[arg(default_value = "tour")]
     pub(crate) scenario: Scenario,
-    /// List what there is to be shown
-    #[arg(long, conflicts_with_all = ["scenario", "keep", "once", "stay"])]
+    /// List the scenarios
+    #[arg(long, conflicts_with_all = ["scenario", "output_dir", "once", "stay"])]
     pub(crate) list: bool,
-    /// Keep everything in this directory: the samples, and the state of the cluster
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// Stop after the last step instead of serving on; the default without a terminal
+    /// Output directory: keep the samples and the state of the simulated cluster there
+    #[arg(long, alias = "keep", value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+    /// Exit after the last step; the default without a terminal
     #[arg(long)]
     pub(crate) once: bool,
-    /// Serve until Ctrl-C, also without a terminal
+    /// Run until Ctrl-C; the default at a terminal
     #[arg(long, conflicts_with = "once")]
     pub(crate) stay: bool,
 }
 
-/// What there is to be shown.
+/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
-    /// Everything there is: objects, a graph, updates of a cluster, the service, the operator
+    /// All features: object health, a graph, updates of a cluster, the update service, the operator
     Tour,
-    /// One cluster on vSphere, with three risks on its way from 4.6.23 to 4.7.4
+    /// A cluster on vSphere, with three risks between 4.6.23 and 4.7.4
     Story,
-    /// The metrics go away and come back: advice turns unknown, and recovers
+    /// Metrics are lost and restored: recommendations become Unknown, then recover
     Outage,
-    /// A risk is published: an update is recommended no longer
+    /// A risk is published: an update is no longer recommended
     Publish,
-    /// Two updates are carried out and recorded
+    /// Two updates are applied and recorded in the history
     Update,
 }

@@ -1,18 +1,15 @@
-//! `clearway fleet` on the command line.
+//! Arguments of `clearway fleet`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::assess::parse_as_of;
-use super::{AsData, AsOf, GraphName, GraphSource, OfArch, PrometheusAccess, QueryLimits, parse_duration};
+use super::{ArchOption, DataOutput, EvidenceTime, GraphName, GraphSource, PrometheusAccess, QueryLimits};
 
-/// What can be asked about many clusters.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fleet {
-    /// Show the update status of clusters: what is recommended to each, and how many each risk applies to
+    /// Show the recommended updates of each cluster, and the number of clusters per risk
     #[command(
         disable_version_flag = true,
         after_help = "\
@@ -21,18 +18,17 @@ Examples:
   clearway fleet assess --graph https://updates.example.com/api/upgrades_info --snapshots a b.tar.gz -o json
   clearway fleet assess --graph graph-data --channel stable-1.5 --prometheus https://thanos.example.com
 
-Snapshots are judged at the current time; --as-of snapshot judges each as of the time it was taken. --prometheus is a
-store with the metrics of many clusters: each distinct rule is asked once, for all of them.
-A cluster is `recommended` (an update is), `newest` (its channel holds no later version), `unknown` (no update is
-recommended, one might be), `stranded` (none is) or `absent` (its version or channel is not in the graph).
-A version is stranded if only a risk leads on from it; see `clearway graph stranded`.
+Snapshots are evaluated at the current time; --as-of snapshot evaluates each at the time it was taken. --prometheus is a
+store with the metrics of many clusters: each distinct rule is queried once for all of them.
+The state of a cluster is `recommended` (it has a recommended update), `newest` (its channel has no later version),
+`unknown` (no update is recommended, but some are Unknown), `stranded` (no update is recommended) or `absent` (its version
+or channel is not in the graph). `clearway graph stranded` lists stranded versions.
 
-Exit code 0: every cluster is recommended an update or at the newest version; 1: some cluster is stranded or absent;
-2: none is, but some are unknown or their evidence could not be used, or the store could not be reached for some of it;
-3: could not run."
+Exit code 0: every cluster is `recommended` or `newest`; 1: some cluster is `stranded` or `absent`; 2: none is, but some are
+`unknown`, or some evidence is invalid or unreachable; 3: could not run."
     )]
     Assess(Box<FleetAssess>),
-    /// Show what a proposed graph does to clusters, beside the one that is published
+    /// Compare the effect of a proposed graph and the published graph on clusters
     #[command(
         disable_version_flag = true,
         after_help = "\
@@ -41,68 +37,62 @@ Examples:
   clearway fleet diff --graph proposed/ --against https://updates.example.com/api/upgrades_info --snapshots snapshots/
   clearway fleet diff --graph graph-data --against main --channel stable-1.5 --prometheus https://thanos.example.com -o json
 
---graph is the proposed graph, --against the published one; everything is said of going from the published to the
-proposed one. An update is newly blocked if it was recommended and is not recommended or not offered any more, newly
-unknown if it was recommended and is unknown now, newly recommended if it is now and was not. A cluster is newly stranded
-if it has no way on any more.
+--graph is the proposed graph, --against the published graph. An update is newly blocked if it was recommended and is not
+recommended or not offered any more, newly unknown if it was recommended and is Unknown now, and newly recommended if it is
+recommended now and was not. A cluster is newly stranded if it has no recommended update any more.
 
 Exit code 0: nothing gets worse; 1: some cluster is newly blocked or stranded; 2: none is, but some update is newly
-unknown or some evidence could not be used, or the store could not be reached for some of it; 3: could not run."
+unknown, or some evidence is invalid or unreachable; 3: could not run."
     )]
     Diff(Box<FleetDiff>),
 }
 
-/// Which clusters are meant, and what is known of them.
+/// Clusters and evidence about them.
 #[derive(Debug, Args)]
 pub(crate) struct FleetEvidence {
-    /// Snapshots: directories of `clearway snapshot collect`, archives of them, or directories that hold several
+    /// Snapshots: directories of `clearway snapshot collect`, archives of them, or directories with several of either
     #[arg(long, value_name = "DIR|FILE", num_args = 1.., required_unless_present = "prometheus", conflicts_with = "prometheus")]
     pub(crate) snapshots: Vec<PathBuf>,
-    /// The series of the snapshots carry their cluster's id: it takes the place of `_id=""` in queries
+    /// The metrics store holds many clusters: replace `_id=""` in queries by the cluster id
     #[arg(long, requires = "snapshots")]
     pub(crate) shared_store: bool,
-    /// How many snapshots are read at one time [default: one per processor]
+    /// Number of snapshots to read in parallel [default: one per processor]
     #[arg(long, value_name = "NUMBER", requires = "snapshots")]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) prometheus: PrometheusAccess,
-    /// The label that tells the clusters of the store apart; on every series, and nowhere else in queries than as `_id=""`
+    /// Label with the cluster id, on every series of the store; queries use it only as `_id=""`
     #[arg(long, value_name = "LABEL", default_value = "_id", value_parser = label)]
     pub(crate) cluster_label: String,
-    /// The query that lists the clusters: one series for each, whose labels say `version`, and `channel` and `arch` if they
-    /// are known [default: the current version and the channel by `cluster_version` and
-    /// `cluster_version_available_updates`]
+    /// Query that lists the clusters: one series per cluster, with the label `version` and optionally `channel` and `arch`
+    /// [default: a query of `cluster_version` and `cluster_version_available_updates`]
     #[arg(long, value_name = "PROMQL", requires = "prometheus", conflicts_with = "clusters")]
     pub(crate) clusters_query: Option<String>,
-    /// A file that lists the clusters instead: YAML or JSON, a list of {id, version, channel, arch}
+    /// File that lists the clusters: YAML or JSON, a list of {id, version, channel, arch}
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub(crate) clusters: Option<PathBuf>,
-    /// The channel of all clusters [default: what each says]
+    /// Channel [default: that of each cluster]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
-    pub(crate) arch: OfArch,
-    /// How old evidence may be; what is older is Unknown
-    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration)]
-    pub(crate) max_age: Duration,
-    /// Judge the evidence as of this time (RFC 3339), or `snapshot`: the time when each snapshot was taken [default: now]
-    #[arg(long, value_name = "TIME|snapshot", value_parser = parse_as_of)]
-    pub(crate) as_of: Option<AsOf>,
+    pub(crate) arch: ArchOption,
+    #[command(flatten)]
+    pub(crate) time: EvidenceTime,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }
 
-/// Reads the name of a label that tells clusters apart.
+/// Reads the name of a label.
 fn label(text: &str) -> Result<String, String> {
     let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let starts = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     if starts && letters(text) && text != "__name__" {
         return Ok(text.to_owned());
     }
-    Err(format!("`{text}` is no label that tells clusters apart, such as _id or cluster"))
+    Err(format!("`{text}` is not a label name such as _id or cluster"))
 }
 
-/// Options of `clearway fleet assess`.
+/// Arguments of `clearway fleet assess`.
 #[derive(Debug, Args)]
 pub(crate) struct FleetAssess {
     #[command(flatten)]
@@ -110,19 +100,19 @@ pub(crate) struct FleetAssess {
     #[command(flatten)]
     pub(crate) evidence: FleetEvidence,
     #[command(flatten)]
-    pub(crate) output: AsData,
+    pub(crate) output: DataOutput,
 }
 
-/// Options of `clearway fleet diff`.
+/// Arguments of `clearway fleet diff`.
 #[derive(Debug, Args)]
 pub(crate) struct FleetDiff {
     #[command(flatten)]
     pub(crate) source: GraphSource,
-    /// The graph that is published today: whatever --graph takes, or a git revision of the directory that it names
+    /// Published graph: the same forms as --graph, or a git revision of the directory in --graph
     #[arg(long, value_name = "GRAPH|REV")]
     pub(crate) against: GraphName,
     #[command(flatten)]
     pub(crate) evidence: FleetEvidence,
     #[command(flatten)]
-    pub(crate) output: AsData,
+    pub(crate) output: DataOutput,
 }

@@ -1,14 +1,14 @@
-//! `clearway risk` on the command line.
+//! Arguments of `clearway risk`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{AsData, EvidenceSource, GraphSource, QueryLimits};
+use super::{DataOutput, EvidenceSource, GraphSource, QueryLimits, TestReport};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Risk {
-    /// Explain a risk: where it stands, which updates it is on, what its rules ask; with evidence, whether it applies
+    /// Explain a risk: its files, updates and rules, and with evidence whether it applies
     #[command(
         disable_version_flag = true,
         after_help = "\
@@ -18,7 +18,7 @@ Examples:
   clearway risk explain ProxyTimeouts --graph graph-data --snapshot snapshot
   clearway risk explain ProxyTimeouts --graph graph-data --prometheus http://localhost:9090
 
-Exit code 0: explained, and with evidence: it does not apply; 1: it applies; 2: that is not known; 3: could not run."
+Exit code 0: explained, and with evidence: it does not apply; 1: it applies; 2: unknown; 3: could not run."
     )]
     Explain(Box<RiskExplain>),
     /// Run the unit tests of the risks of a graph-data directory
@@ -30,62 +30,61 @@ Example of a file below risk-tests/ in the directory:
     series: |
       cluster_proxy_enabled{type=\"https\"} 1
     expect: match             # or: no match, unknown
-    reason: gave 1            # a part of what the proof says
+    reason: gave 1            # a part of the text of the proof
   - name: a cluster with a broken node, in March
-    objects:                  # or `file: nodes.yaml`; all there is of the kinds that rules look at
+    objects:                  # or `file: nodes.yaml`; all objects of the kinds that rules read
     - {apiVersion: v1, kind: ConfigMap, metadata: {name: proxy, namespace: kube-system}, data: {mode: none}}
-    conditions:               # objects in short
+    conditions:               # short form of objects
     - {apiVersion: v1, kind: Node, name: n1, type: Ready, status: \"False\"}
     clusterId: 7c9e6679
     now: 2026-03-01T12:00:00Z
     expect: no match
-  - name: a cluster that was seen
-    snapshot: seen            # what `clearway snapshot collect` wrote
+  - name: a snapshot of a cluster
+    snapshot: cluster-1       # a directory of `clearway snapshot collect`
     expect: unknown
 
 Examples:
   clearway risk test graph-data
   clearway risk test graph-data --junit results.xml
 
-Beside what is written, every risk is tried with evidence that is broken, which must not be taken for `does not apply`:
-queries with a metrics store that is away, without their metrics, with two of each, and with the value 2; rules about
-objects with an API server that is away, without the objects, without their fields, and with conditions that are of an
-earlier generation or Unknown; staged rollouts before their start, and without the cluster's id.
+In addition, every risk is tested with broken evidence, for which `does not apply` is a failure: for queries an unreachable
+metrics store, missing metrics, duplicate series, and the value 2; for rules about objects an unreachable API server,
+missing objects, missing fields, and conditions with an old generation or status Unknown; for staged rollouts a time before
+their start, and an unknown cluster id.
 
 Exit code 0: all passed; 1: at least one failed; 3: could not run.")]
     Test(Box<RiskTest>),
 }
 
-/// Options of `clearway risk explain`.
+/// Arguments of `clearway risk explain`.
 #[derive(Debug, Args)]
 pub(crate) struct RiskExplain {
-    /// The name of the risk
+    /// Name of the risk
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
     pub(crate) evidence: EvidenceSource,
     #[command(flatten)]
-    pub(crate) output: AsData,
+    pub(crate) output: DataOutput,
 }
 
-/// Options of `clearway risk test`.
+/// Arguments of `clearway risk test`.
 #[derive(Debug, Args)]
 pub(crate) struct RiskTest {
-    /// The graph-data directory [default: that of --graph]
+    /// Graph-data directory [default: that of --graph]
     #[arg(value_name = "DIR", conflicts_with = "graph")]
     pub(crate) directory: Option<PathBuf>,
-    /// The same
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    /// Graph: a graph-data directory
+    #[arg(long, value_name = "GRAPH", default_value = ".")]
     pub(crate) graph: PathBuf,
-    /// Only the tests that stand in files
+    /// Run only the tests in files, and none with broken evidence
     #[arg(long)]
     pub(crate) only_written: bool,
-    /// Write the results in `JUnit`'s form here
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: AsData,
+    pub(crate) report: TestReport,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }

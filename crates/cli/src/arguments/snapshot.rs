@@ -1,15 +1,15 @@
-//! `clearway snapshot` on the command line.
+//! Arguments of `clearway snapshot`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use clearway_core::Version;
 
-use super::{AsData, ClusterAccess, GraphSource};
+use super::{ClusterAccess, DataOutput, GraphSource};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Snapshot {
-    /// Take from a cluster what the graph's rules need to know, and nothing else
+    /// Collect the metrics and objects that the graph's rules read, and nothing else
     #[command(
         disable_version_flag = true,
         after_help = "\
@@ -18,31 +18,31 @@ Examples:
   clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --output-dir snapshot
   clearway assess --graph graph-data --snapshot snapshot
 
-The cluster is found as kubectl finds it.
+The cluster is that of the kubeconfig, as for kubectl.
 
-Secrets and tokens are never taken, and of ConfigMaps only those that a rule names, without what looks like a secret in
-them; --redact also replaces names of objects and namespaces by hashes.
-Exit code 0: everything was taken; 2: something is left out, and the snapshot says what; 3: could not run."
+Secrets and tokens are never collected. ConfigMaps are collected only if a rule names them, without values that look like
+secrets; --redact also replaces the names of objects and namespaces by hashes.
+Exit code 0: complete; 2: something is missing, and the snapshot lists it; 3: could not run."
     )]
     Collect(Box<SnapshotCollect>),
-    /// Show what a snapshot holds, and what was left out
+    /// Show the content of a snapshot, and what could not be collected
     #[command(after_help = "\
 Example:
   clearway snapshot show snapshot")]
     Show(SnapshotShow),
 }
 
-/// Options of `clearway snapshot collect`.
+/// Arguments of `clearway snapshot collect`.
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotCollect {
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
     pub(crate) cluster: ClusterAccess,
-    /// The directory to write, which must not be there yet
+    /// Output directory; it must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: PathBuf,
-    /// Also what the ways to this version need to know, if it is several updates away
+    /// Target version: also collect evidence for the paths to it, if it is several updates away
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Option<Version>,
     /// Replace names by hashes
@@ -50,12 +50,12 @@ pub(crate) struct SnapshotCollect {
     pub(crate) redact: bool,
 }
 
-/// Options of `clearway snapshot show`.
+/// Arguments of `clearway snapshot show`.
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotShow {
-    /// A directory, or an archive of one
+    /// Snapshot: a directory, or an archive of one
     #[arg(value_name = "DIR|FILE")]
     pub(crate) snapshot: PathBuf,
     #[command(flatten)]
-    pub(crate) output: AsData,
+    pub(crate) output: DataOutput,
 }

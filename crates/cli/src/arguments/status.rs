@@ -1,17 +1,16 @@
-//! `clearway status` on the command line.
+//! Arguments of `clearway status`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use clearway_conditions::lint::Profile;
-use clearway_core::Timestamp;
 
-use super::{ClusterConnection, DataFormat, FindingFormat, parse_bytes, parse_duration};
+use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, parse_bytes, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Status {
-    /// Show the health of objects: one line each, with the reason, since when, and on what basis
+    /// Show the health of objects, with the reason, the time and the basis
     #[command(after_help = "\
 Examples:
   clearway status show deploy -n shop             the Deployments of a namespace
@@ -19,138 +18,132 @@ Examples:
   clearway status show -f dump.yaml               objects in a file
   kubectl get pods -A -o json | clearway status show -f -
 
-Exit code 0: all current; 1: at least one failed; 2: none failed, but not all are current; 3: could not look.")]
+Exit code 0: all current; 1: at least one failed; 2: none failed, but not all are current; 3: could not run.")]
     Show(Show),
-    /// Check status conditions against the rules SC001 to SC025
+    /// Lint status conditions with the rules SC001 to SC025
     #[command(after_help = "\
 Examples:
-  clearway status lint -f objects/                every manifest below a directory
+  clearway status lint -f objects/                all manifests in a directory
   clearway status lint httproute -n shop          live objects
   clearway status lint --all                      every object of the cluster
   clearway status lint --history -f 1.yaml -f 2.yaml -f 3.yaml
-  clearway status lint deploy web --watch 2m      follow an object and check how its status changes
+  clearway status lint deploy web --watch 2m      watch an object and check how its status changes
   clearway status lint -f . -o sarif > findings.sarif
 
-What is known and accepted is listed in a file for --suppressions, each with a reason and an end:
+A file for --suppressions lists accepted findings, each with a reason and an expiry date:
   - {rule: SC018, kind: Widget.example.com, type: Syncing, until: 2027-06-30, reason: renamed in v2}
 
-Exit code 0: clean (there may be notes); 1: warnings or errors; 3: something could not be read, so nothing is proven.")]
+Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: some input is unreadable.")]
     Lint(Lint),
-    /// Wait until objects are current, failed, or a clock runs out
+    /// Wait until objects are current or failed, or a time limit passes
     #[command(after_help = "\
 Examples:
   clearway status wait deploy/web -n shop --timeout 5m
   clearway status wait -f release.yaml --no-progress 2m
   clearway status wait deploy/web job/migrate -o json
 
-Exit code 0: all current; 1: at least one failed; 2: a clock ran out first; 3: could not observe.")]
+Exit code 0: all current; 1: at least one failed; 2: a time limit passed; 3: could not run.")]
     Wait(Wait),
-    /// Explain a rule, or list all of them
+    /// Explain a lint rule, or list all rules
     #[command(after_help = "Example:\n  clearway status explain SC011")]
     Explain {
-        /// The rule
+        /// Rule, such as SC011
         code: Option<String>,
-        /// How to print it
-        #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-        output: DataFormat,
+        #[command(flatten)]
+        output: DataOutput,
     },
 }
 
-/// Which objects a command is about.
+/// The objects of a command.
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
-    /// Live objects: KIND, KIND NAME... or KIND/NAME...; a kind goes by its plural, singular or short name
+    /// Live objects: KIND, KIND NAME... or KIND/NAME..., with the plural, singular or short name of the kind
     #[arg(value_name = "KIND[/NAME]", conflicts_with = "files")]
     pub(crate) targets: Vec<String>,
-    /// Read objects from a file, from every .yaml, .yml and .json below a directory, or from standard input (-)
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable
     #[arg(short = 'f', long = "file", value_name = "FILE|DIR|-")]
     pub(crate) files: Vec<PathBuf>,
-    /// The namespace of live objects
-    #[arg(short, long, value_name = "NS", conflicts_with = "files")]
+    /// Namespace: that of live objects
+    #[arg(short, long, value_name = "NAME", conflicts_with = "files")]
     pub(crate) namespace: Option<String>,
-    /// Live objects of all namespaces
+    /// Live objects in all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["files", "namespace"])]
     pub(crate) all_namespaces: bool,
-    /// Only live objects with these labels
+    /// Label selector for live objects
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files")]
     pub(crate) selector: Option<String>,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
-    /// Refuse files above this size
+    /// Maximum size of a file
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_bytes)]
     pub(crate) max_file_size: u64,
 }
 
-/// Options of `clearway status show`.
+/// Arguments of `clearway status show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Show owners with what they own below them; of live objects, also what was not named
+    /// Show objects below their owners; for live objects, all objects that they own
     #[arg(long)]
     pub(crate) tree: bool,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
-    /// Judge as of this time, for objects that were stored earlier (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+    #[command(flatten)]
+    pub(crate) time: ReferenceTime,
 }
 
-/// Options of `clearway status lint`.
+/// Arguments of `clearway status lint`.
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Every object of every kind in the cluster
+    /// Lint every object in the cluster
     #[arg(long, conflicts_with_all = ["targets", "files"])]
     pub(crate) all: bool,
-    /// Whose conventions apply: metav1, knative, gateway, kstatus, openshift, native, or auto (by API group)
+    /// Conventions to apply: metav1, knative, gateway, kstatus, openshift, native, or auto (by API group)
     #[arg(long, value_name = "PROFILE", default_value = "auto", value_parser = parse_profile)]
     pub(crate) profile: ProfileChoice,
-    /// The files are snapshots of the same objects, in order: check how they changed as well
+    /// The files are successive states of the same objects: check their changes, too
     #[arg(long, requires = "files", conflicts_with_all = ["targets", "all"])]
     pub(crate) history: bool,
-    /// Follow live objects for this long and check how they change, such as 90s or 5m
+    /// Watch live objects for this long and check their changes, such as 90s or 5m
     #[arg(long, value_name = "DURATION", conflicts_with = "files", value_parser = parse_duration)]
     pub(crate) watch: Option<Duration>,
-    /// Findings to pass over, each with a reason and an end
+    /// File with accepted findings
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: FindingFormat,
-    /// Judge as of this time, for objects that were stored earlier (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) time: ReferenceTime,
 }
 
-/// Options of `clearway status wait`.
+/// Arguments of `clearway status wait`.
 #[derive(Debug, Args)]
 pub(crate) struct Wait {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Give up after this long
+    /// Time limit
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
-    /// Give up when one object is not current this long after the start
+    /// Time limit for each object to become current
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) per_object: Option<Duration>,
-    /// Give up when nothing changed for this long
+    /// Time limit without any change
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) no_progress: Option<Duration>,
-    /// Believe "current" only after it held for this long
+    /// How long an object must stay current before it counts as current
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     pub(crate) settle: Duration,
-    /// Believe a failure that may heal by itself, such as a crash loop, only after it held for this long [default: 2m]
+    /// How long a recoverable failure must last before it counts as a failure (such as a crash loop) [default: 2m]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) patience: Option<Duration>,
-    /// Stop at the first failure instead of hearing the others out
+    /// Exit at the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// How to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// A profile, or the one that fits each object.

@@ -1,4 +1,4 @@
-//! `clearway upgrade` on the command line.
+//! Arguments of `clearway upgrade`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,26 +6,29 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
-use super::{ClusterConnection, DataFormat, GraphName, OfArch, QueryLimits, Registries, Trust, parse_duration};
+use super::{
+    ArchOption, ClusterConnection, DataFormat, GraphName, QueryLimits, ReferenceTime, Registries, ServiceTrust,
+    parse_duration,
+};
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
-  clearway upgrade                                    what there is, and what is recommended
-  clearway upgrade --include-not-recommended          the others as well, and why they are not
-  clearway upgrade --to 4.6.43 --watch                ask for an update and follow it
+  clearway upgrade                                    list the recommended updates
+  clearway upgrade --include-not-recommended          list the other updates, too, with the reasons
+  clearway upgrade --to 4.6.43 --watch                request an update and watch it
   clearway upgrade --to 4.7.4 --allow-not-recommended
   clearway upgrade --to-image registry.example.com/release@sha256:2b8e... --allow-explicit-upgrade
-  clearway upgrade --to 4.6.41 --allow-explicit-upgrade    roll back to the release before the present one
-  clearway upgrade --to-multi-arch                    change to the release for several architectures
-  clearway upgrade --clear                            take a request back
-  clearway upgrade --state demo                       a state directory in place of a cluster
-  clearway upgrade --component mesh                   an add-on in place of the platform
+  clearway upgrade --to 4.6.41 --allow-explicit-upgrade    roll back to the previous release
+  clearway upgrade --to-multi-arch                    change to the multi-architecture release
+  clearway upgrade --clear                            cancel a request
+  clearway upgrade --state demo                       use a state directory instead of a cluster
+  clearway upgrade --component mesh                   update an add-on
 
-Exit code 0: shown, asked for, or there already; 1: not asked for, because it is not recommended or
-something speaks against it; 2: not known (what is recommended, or whether this is); 3: could not run.
-With --watch 0: completed; 1: failed; 2: not yet.";
+Exit code 0: listed, requested, or already at this version; 1: not requested: not recommended, or
+blocked by a condition; 2: recommendations are unknown; 3: could not run.
+With --watch 0: completed; 1: failed; 2: not completed yet.";
 
-/// Options of `clearway upgrade`.
+/// Arguments of `clearway upgrade`.
 #[derive(Debug, Args)]
 pub(crate) struct Upgrade {
     #[command(subcommand)]
@@ -38,146 +41,145 @@ pub(crate) struct Upgrade {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UpgradeCommand {
-    /// Show the channel that updates are taken from, or set it
+    /// Show or set the update channel
     #[command(after_help = "\
 Examples:
-  clearway upgrade channel                            the channel, and those that have the present version
+  clearway upgrade channel                            the current channel, and those with the current version
   clearway upgrade channel stable-4.7
   clearway upgrade channel my-own --allow-explicit-channel
-  clearway upgrade channel \"\" --allow-explicit-channel    clear it: no updates are looked for any more
+  clearway upgrade channel \"\" --allow-explicit-channel    clear it: no more updates are retrieved
 
-Exit code 0: shown or set; 1: not set, because it is not one of the available channels; 3: could not run.")]
+Exit code 0: shown or set; 1: not set: not one of the available channels; 3: could not run.")]
     Channel(UpgradeChannel),
-    /// Accept risks by name, so that updates with them are recommended; or list what is accepted
+    /// Accept risks by name, so that they no longer block updates; or list accepted risks
     #[command(after_help = "\
 Examples:
-  clearway upgrade accept                             what is accepted
+  clearway upgrade accept                             list accepted risks
   clearway upgrade accept ProxyTimeouts --reason 'no proxy since May' --until 30d
   clearway upgrade accept ProxyTimeouts,SlowNodes --reason 'known here' --until 2027-01-01T00:00:00Z
-  clearway upgrade accept ProxyTimeouts-              not any more
+  clearway upgrade accept ProxyTimeouts-              no longer accept it
 
-It is kept in spec.acceptedRisks, which the experimental channel of Clearway's CRDs has.
-Exit code 0: shown or changed; 3: could not run, or this cluster cannot keep it.")]
+Accepted risks are stored in spec.acceptedRisks, a field of the experimental channel of Clearway's CRDs.
+Exit code 0: shown or changed; 3: could not run, or the CRD does not have this field.")]
     Accept(UpgradeAccept),
-    /// Tell what is happening now, how it is going, and what to do
+    /// Show the state of the current update, and what to do
     #[command(after_help = "\
 Examples:
   clearway upgrade status
-  clearway upgrade status --watch --timeout 1h        follow it to its end
+  clearway upgrade status --watch --timeout 1h        watch until the update ends
   clearway upgrade status -o json
 
-Exit code 0: at rest and well; 1: something keeps it from going on; 2: on its way, or not known; 3: could not look.")]
+Exit code 0: up to date, no problems; 1: failing or stopped; 2: updating, or unknown; 3: could not run.")]
     Status(UpgradeStatus),
-    /// List the updates there were
+    /// List past updates
     #[command(after_help = "\
 Examples:
   clearway upgrade history
-  clearway upgrade history --details                  with the risks that were accepted
+  clearway upgrade history --details                  with the accepted risks
   clearway upgrade history -o json")]
     History(UpgradeHistory),
-    /// Show the way to a version over several updates, with the risks of each
+    /// Show the update path to a version, with the risks of each update
     #[command(after_help = "\
 Examples:
   clearway upgrade plan --to 4.8.12
   clearway upgrade plan --to 4.8.12 --channel stable-4.8
   clearway upgrade plan --to 1.5.2 --graph graph-data
 
-The graph is that of the ClusterVersion's upstream. Whether a risk applies is taken from what the ClusterVersion says about
-the next update; `clearway assess --to V` evaluates the risks of every hop.
-Exit code 0: there is a way that is recommended; 1: there is no such way; 2: that is not known; 3: could not look.")]
+The graph is read from the ClusterVersion's upstream. Whether a risk applies is known only for the next update, from the
+status of the ClusterVersion; `clearway assess --to V` evaluates the risks of every update.
+Exit code 0: there is a recommended path; 1: no path is recommended; 2: unknown; 3: could not run.")]
     Plan(Box<UpgradePlan>),
 }
 
-/// Which object is meant, where it is, and how to print.
+/// The object, the store that has it, and the output format.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeAccess {
-    /// Work on the add-on with this name (`ComponentVersion`), in place of the platform (`ClusterVersion`)
+    /// Add-on (`ComponentVersion`) to update [default: the cluster (`ClusterVersion`)]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) component: Option<String>,
-    /// Work on this state directory, in place of a cluster
+    /// State directory: used instead of a cluster
     #[arg(long, value_name = "DIR", env = "CLEARWAY_STATE", global = true)]
     pub(crate) state: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", value_name = "FORMAT", default_value = "table", global = true)]
     pub(crate) format: DataFormat,
 }
 
-/// What is asked for; nothing is a list.
+/// The request; without a target the updates are listed.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are the flags that `oc adm upgrade` has")]
 pub(crate) struct UpgradeRequest {
-    /// Updates that are not recommended as well, or where that is not known
+    /// List updates that are not recommended or Unknown, too
     #[arg(long, conflicts_with_all = ["target", "clear"])]
     pub(crate) include_not_recommended: bool,
-    /// Update to this version
+    /// Target version: request an update to it
     #[arg(long, value_name = "VERSION", group = "target")]
     pub(crate) to: Option<Version>,
-    /// Update to the newest version that is recommended
+    /// Request an update to the newest recommended version
     #[arg(long, group = "target")]
     pub(crate) to_latest: bool,
-    /// Update to this release image, by digest
+    /// Request an update to this release image, by digest
     #[arg(long, value_name = "PULLSPEC", group = "target")]
     pub(crate) to_image: Option<String>,
-    /// Change to the multi-architecture release of the present version
+    /// Request the multi-architecture release of the current version
     #[arg(long, group = "target")]
     pub(crate) to_multi_arch: bool,
-    /// Take a requested update back
+    /// Cancel the requested update
     #[arg(long, conflicts_with_all = ["target", "watch"])]
     pub(crate) clear: bool,
-    /// Take a target although it is not recommended, or although that is not known; it is recorded in the history
+    /// Allow a target that is not recommended or Unknown; recorded in the history
     #[arg(long, requires = "target")]
     pub(crate) allow_not_recommended: bool,
-    /// Take an image that is not among the known updates, or a version from the history
+    /// Allow an image that is not a known update, or a version from the history
     #[arg(long, requires = "target")]
     pub(crate) allow_explicit_upgrade: bool,
-    /// Ask although another update is being carried out, fails, or the object is invalid
+    /// Request the update even if another one is in progress or failing, or the object is invalid
     #[arg(long, requires = "target")]
     pub(crate) allow_upgrade_with_warnings: bool,
-    /// Waive the operator's own checks of the release, its signature and that it is no downgrade among them; it is recorded
-    /// in the history
+    /// Skip the operator's checks of the release (signature, downgrade, preconditions); recorded in the history
     #[arg(long, requires = "target")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) following: Following,
 }
 
-/// How long an update is followed.
+/// Whether and how long an update is watched.
 #[derive(Debug, Args)]
 pub(crate) struct Following {
-    /// Follow the update, with progress, until it is completed or has failed
+    /// Watch the update and show its progress until it completes or fails
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Stop following after this long; the update goes on
+    /// Time limit; the update continues
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration, requires = "watch")]
     pub(crate) timeout: Duration,
-    /// Believe a failure, which may heal by itself, only after it held for this long
+    /// How long a recoverable failure must last before it counts as a failure
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, requires = "watch")]
     pub(crate) patience: Duration,
 }
 
-/// Options of `clearway upgrade channel`.
+/// Arguments of `clearway upgrade channel`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeChannel {
-    /// The channel; an empty text clears it
+    /// Channel; an empty string clears it
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Take a channel that is not one of the available ones
+    /// Allow a channel that is not one of the available channels
     #[arg(long, requires = "name")]
     pub(crate) allow_explicit_channel: bool,
 }
 
-/// Options of `clearway upgrade accept`.
+/// Arguments of `clearway upgrade accept`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeAccept {
-    /// The names of risks, with commas between them; a minus behind a name takes it back
+    /// Names of risks, separated by commas; a minus after a name removes it
     #[arg(value_name = "RISK[-]", value_delimiter = ',')]
     pub(crate) risks: Vec<String>,
-    /// Why they are accepted
+    /// Reason for accepting them
     #[arg(long, value_name = "TEXT", requires = "risks")]
     pub(crate) reason: Option<String>,
-    /// When that ends: a time (RFC 3339), or how long from now, such as 30d
+    /// Expiry: a time (RFC 3339), or a duration from now, such as 30d
     #[arg(long, value_name = "TIME|DURATION", requires = "reason", value_parser = parse_end)]
     pub(crate) until: Option<End>,
 }
@@ -198,42 +200,41 @@ fn parse_end(text: &str) -> Result<End, String> {
         .ok_or_else(|| format!("`{text}` is neither a time such as 2027-01-01T00:00:00Z nor a duration such as 30d"))
 }
 
-/// Options of `clearway upgrade status`.
+/// Arguments of `clearway upgrade status`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeStatus {
     #[command(flatten)]
     pub(crate) following: Following,
-    /// Tell ages as of this time, for an object that was stored earlier (RFC 3339)
-    #[arg(long, value_name = "TIME", conflicts_with = "watch")]
-    pub(crate) now: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) time: ReferenceTime,
 }
 
-/// Options of `clearway upgrade history`.
+/// Arguments of `clearway upgrade history`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeHistory {
-    /// With the risks that were accepted
+    /// Show the accepted risks
     #[arg(long)]
     pub(crate) details: bool,
 }
 
-/// Options of `clearway upgrade plan`.
+/// Arguments of `clearway upgrade plan`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradePlan {
-    /// The version to arrive at
+    /// Target version
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Version,
-    /// The channel [default: that of the object]
+    /// Channel [default: that of the object]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
-    /// The graph: whatever --graph of `clearway graph` takes [default: the upstream of the object]
+    /// Graph: the same forms as for `clearway graph` [default: the upstream of the object]
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<GraphName>,
     #[command(flatten)]
-    pub(crate) trust: Trust,
+    pub(crate) trust: ServiceTrust,
     #[command(flatten)]
     pub(crate) registries: Registries,
     #[command(flatten)]
-    pub(crate) arch: OfArch,
+    pub(crate) arch: ArchOption,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }

@@ -1,10 +1,10 @@
-//! `clearway assess`: which updates are safe for a cluster, and why.
+//! `clearway assess`: which updates are recommended for a cluster, and why.
 
 pub(crate) mod cluster;
-pub(crate) mod live;
 pub(crate) mod opened_evidence;
+pub(crate) mod prometheus_evidence;
 pub(crate) mod snapshot_evidence;
-mod way;
+mod update_path;
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::arguments::{Assess, ClusterAccess, GraphSource};
 use crate::commands::graph::source::{self, View};
 use crate::exit::Exit;
 use crate::output;
-use cluster::About;
+use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
-use way::Ways;
+use update_path::UpdatePaths;
 
 /// The columns of the list.
 pub(crate) const HEAD: [&str; 5] = ["VERSION", "RECOMMENDED", "REASON", "AGE", "RISKS"];
 
 /// What there is to find out about a cluster.
-pub(crate) struct Planned {
+pub(crate) struct AssessmentPlan {
     pub(crate) plan: Plan,
     /// The cluster's id.
     pub(crate) id: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Planned {
     view: View,
 }
 
-impl Planned {
+impl AssessmentPlan {
     /// The same with what the ways to a version need to know.
     pub(crate) fn toward(mut self, target: &Version) -> Result<Self> {
         let found = paths(&self.view.graph, &self.version, target).map_err(|why| anyhow!("{why}"))?;
@@ -50,22 +50,23 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
         given = given.showing_values();
     }
     let evidence = &options.evidence;
-    let Planned { plan, id, settings, version, view } =
-        planned(&options.source, &evidence.cluster, given.about()?, evidence.max_age)?;
+    let AssessmentPlan { plan, id, settings, version, view } =
+        plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build);
     if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
-        let found = match way::found(&view, &version, to, format)? {
+        let found = match update_path::found(&view, &version, to, format)? {
             Ok(found) => found,
             Err(exit) => return Ok(exit),
         };
         let plan = plan.with_path(&found.shortest).with_path(&found.fewest_risks.path);
-        let ways = given.judge(&plan, id.as_deref(), |evidence, now| Ways::assess(&found, evidence, now, &settings))?;
-        let ways = ways.context("the way has no updates")?;
+        let ways = given
+            .evaluate(&plan, id.as_deref(), |evidence, now| UpdatePaths::assess(&found, evidence, now, &settings))?;
+        let ways = ways.context("the path has no updates")?;
         given.report_unreachable(ways.risks());
-        return ways.tell(format);
+        return ways.print(format);
     }
-    let assessment = given.judge(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
+    let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
     if let Some(update) = to.and_then(|to| assessment.update(&to)) {
         given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
         output::print_data(format, update, || render::update(update))?;
@@ -77,9 +78,14 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
 }
 
 /// What there is to find out about a cluster, and its id: by what was named, and else by what the cluster says.
-pub(crate) fn planned(graph: &GraphSource, access: &ClusterAccess, about: About, max_age: Duration) -> Result<Planned> {
+pub(crate) fn plan_assessment(
+    graph: &GraphSource,
+    access: &ClusterAccess,
+    about: ClusterInfo,
+    max_age: Duration,
+) -> Result<AssessmentPlan> {
     let version = access.version.clone().or(about.version);
-    let version = version.context("which version does the cluster run? name it with --version")?.without_build();
+    let version = version.context("the version of the cluster is unknown; pass --version")?.without_build();
     let channel = access.channel.clone().or(about.channel);
     let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
     let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
@@ -91,9 +97,9 @@ pub(crate) fn planned(graph: &GraphSource, access: &ClusterAccess, about: About,
     }
     let id = access.cluster_id.clone().or(about.id);
     if access.shared_store && id.is_none() {
-        bail!("--shared-store needs to know whose metrics are meant: name the cluster with --cluster-id");
+        bail!("--shared-store needs the cluster id; pass --cluster-id");
     }
-    Ok(Planned { plan, id, settings, version, view })
+    Ok(AssessmentPlan { plan, id, settings, version, view })
 }
 
 /// Shows every update. `is_incomplete`: a source of evidence that is needed could not be reached.

@@ -1,4 +1,4 @@
-//! `clearway cel`: expressions checked, evaluated, tested and explained.
+//! `clearway cel`: check, evaluate, test and explain expressions.
 
 mod check;
 mod eval;

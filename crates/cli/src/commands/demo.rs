@@ -1,11 +1,11 @@
-//! `clearway demo`: what the product does, on samples that are part of the program.
+//! `clearway demo`: scenarios on samples that are part of the program.
 //!
 //! Nothing is recorded. The update service serves a sample product; an embedded cluster, a directory, asks it; and the
 //! operator works on that as it does in a cluster: [`stage`]. A scenario is a file of its own: [`tour`], [`story`],
 //! [`outage`], [`publish`] and [`update`]; [`product`] and [`platform`] are what they have in common. What is judged of
 //! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
-mod ending;
+mod hints;
 mod narration;
 mod outage;
 mod platform;
@@ -13,10 +13,10 @@ mod product;
 mod publish;
 mod service;
 mod stage;
+mod status_wait;
 mod story;
 mod tour;
 mod update;
-mod watching;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -29,7 +29,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
-use narration::Teller;
+use crate::runtime;
+use narration::Narrator;
 use stage::Stage;
 
 /// Runs the demo.
@@ -38,21 +39,22 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         write!(anstream::stdout(), "{}", list())?;
         return Ok(Exit::Yes);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime = runtime::with_workers(1)?;
     // From here on a signal is heard, so nothing that is made below stays behind.
     let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
     };
-    let scratch = if options.keep.is_some() {
+    let scratch = if options.output_dir.is_some() {
         None
     } else {
         let made = tempfile::Builder::new().prefix("clearway-demo-").tempdir();
-        Some(made.context("cannot make a directory for the demo")?)
+        Some(made.context("cannot create a directory for the demo")?)
     };
-    let directory = scratch.as_ref().map(tempfile::TempDir::path).or(options.keep.as_deref()).unwrap_or(Path::new("."));
+    let directory =
+        scratch.as_ref().map(tempfile::TempDir::path).or(options.output_dir.as_deref()).unwrap_or(Path::new("."));
     let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
-    let mut teller = Teller::new(stays);
+    let mut narrator = Narrator::new(stays);
     let outcome = runtime.block_on(async {
         let setting = match options.scenario {
             Scenario::Tour => platform::setting(""),
@@ -61,9 +63,9 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         };
         let mut stage = Stage::open(directory, setting).await?;
         let outcome = tokio::select! {
-            outcome = show(&mut stage, &mut teller, options) => outcome,
-            _ = interrupt.recv() => teller.lines("\nThe demo has ended."),
-            _ = terminate.recv() => teller.lines("\nThe demo has ended."),
+            outcome = show(&mut stage, &mut narrator, options) => outcome,
+            _ = interrupt.recv() => narrator.lines("\nThe demo has stopped."),
+            _ = terminate.recv() => narrator.lines("\nThe demo has stopped."),
         };
         stage.close().await;
         outcome
@@ -77,15 +79,15 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     outcome.map(|()| Exit::Yes)
 }
 
-async fn show(stage: &mut Stage, teller: &mut Teller, options: &Demo) -> Result<()> {
+async fn show(stage: &mut Stage, narrator: &mut Narrator, options: &Demo) -> Result<()> {
     match options.scenario {
-        Scenario::Tour => tour::run(stage, teller, options.keep.as_deref()).await?,
-        Scenario::Story => story::run(stage, teller, options.keep.as_deref()).await?,
-        Scenario::Outage => outage::run(stage, teller).await?,
-        Scenario::Publish => publish::run(stage, teller).await?,
-        Scenario::Update => update::run(stage, teller).await?,
+        Scenario::Tour => tour::run(stage, narrator, options.output_dir.as_deref()).await?,
+        Scenario::Story => story::run(stage, narrator, options.output_dir.as_deref()).await?,
+        Scenario::Outage => outage::run(stage, narrator).await?,
+        Scenario::Publish => publish::run(stage, narrator).await?,
+        Scenario::Update => update::run(stage, narrator).await?,
     }
-    ending::run(stage, teller, options).await
+    hints::run(stage, narrator, options).await
 }
 
 /// Every scenario with what its help says.
@@ -94,7 +96,7 @@ fn list() -> String {
         let help = scenario.get_help().map(ToString::to_string).unwrap_or_default();
         vec![scenario.get_name().to_owned(), help]
     });
-    output::table(&["SCENARIO", "WHAT IS SHOWN"], rows)
+    output::table(&["SCENARIO", "DESCRIPTION"], rows)
 }
 
 /// Writes files by their names below a directory.
@@ -102,7 +104,7 @@ fn write_files(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
     for (name, text) in files {
         let path = directory.join(name);
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         }
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -1,8 +1,8 @@
-//! `clearway fleet`: how many clusters stand under a graph, and what a change of the graph does to them.
+//! `clearway fleet`: the update status of many clusters, and the effect of a graph change.
 
-mod grounds;
-mod live;
-mod members;
+mod cluster_list;
+mod prepared_graph;
+mod prometheus;
 mod show;
 mod snapshots;
 
@@ -17,7 +17,7 @@ use crate::arguments::{AsOf, Fleet, FleetAssess, FleetDiff, FleetEvidence, Graph
 use crate::commands::graph::source::channels::Channels;
 use crate::exit::Exit;
 use crate::output;
-use grounds::Grounds;
+use prepared_graph::PreparedGraph;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Fleet) -> Result<Exit> {
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &Fleet) -> Result<Exit> {
 
 /// The clusters with how they stand under each of some graphs, and the evidence that could not be used.
 #[derive(Default)]
-struct Assembled<const GRAPHS: usize> {
+struct FleetAssessments<const GRAPHS: usize> {
     clusters: Vec<(Member, [ClusterAssessment; GRAPHS])>,
     refused: Vec<Refused>,
     /// Why the store could not be asked something, if it could not be reached.
@@ -38,7 +38,7 @@ struct Assembled<const GRAPHS: usize> {
 
 /// A graph as it is named in the output.
 #[derive(Serialize)]
-struct Named {
+struct GraphLabel {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<String>,
@@ -47,18 +47,19 @@ struct Named {
 fn assess(options: &FleetAssess) -> Result<Exit> {
     #[derive(Serialize)]
     struct Data<'p> {
-        graph: Named,
+        graph: GraphLabel,
         #[serde(flatten)]
         picture: &'p Picture,
     }
     let graph = Channels::open(&options.source)?;
-    let named = named(&graph);
-    let Assembled { clusters, refused, unreachable } = assembled(&options.source, &options.evidence, [graph])?;
+    let named = label_graph(&graph);
+    let FleetAssessments { clusters, refused, unreachable } =
+        assess_clusters(&options.source, &options.evidence, [graph])?;
     let clusters = clusters.into_iter().map(|(member, [standing])| (member, standing)).collect();
     let picture = Picture::of(clusters, refused);
     let data = Data { graph: named, picture: &picture };
     output::print_data(options.output.format, &data, || show::picture(&picture))?;
-    tell(&picture.refused);
+    print_refused(&picture.refused);
     let summary = picture.summary;
     output::print_note!(
         "{} clusters: {} recommended, {} newest, {} unknown, {} stranded, {} absent; {} refused",
@@ -84,22 +85,22 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
 fn diff(options: &FleetDiff) -> Result<Exit> {
     #[derive(Serialize)]
     struct Data<'c> {
-        published: Named,
-        proposed: Named,
+        published: GraphLabel,
+        proposed: GraphLabel,
         #[serde(flatten)]
         change: &'c Change,
     }
     let proposed = Channels::open(&options.source)?;
     let published = Channels::beside(&options.source, &options.against)?;
-    let names = (named(&published), named(&proposed));
-    let Assembled { clusters, refused, unreachable } =
-        assembled(&options.source, &options.evidence, [published, proposed])?;
+    let names = (label_graph(&published), label_graph(&proposed));
+    let FleetAssessments { clusters, refused, unreachable } =
+        assess_clusters(&options.source, &options.evidence, [published, proposed])?;
     let clusters = clusters.into_iter().map(|(member, [published, proposed])| (member, published, proposed));
     let change = Change::of(clusters.collect(), refused);
     let head = format!("From {} (published) to {} (proposed)\n", names.0.name, names.1.name);
     let data = Data { published: names.0, proposed: names.1, change: &change };
     output::print_data(options.output.format, &data, || head + &show::change(&change))?;
-    tell(&change.refused);
+    print_refused(&change.refused);
     let summary = change.summary;
     output::print_note!(
         "{} clusters, {} change: {} newly blocked, {} newly unknown, {} newly recommended, {} newly stranded, {} freed; \
@@ -124,37 +125,37 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
     })
 }
 
-fn named(channels: &Channels) -> Named {
-    Named { name: channels.name.clone(), revision: channels.revision() }
+fn label_graph(channels: &Channels) -> GraphLabel {
+    GraphLabel { name: channels.name.clone(), revision: channels.revision() }
 }
 
 /// Assesses every cluster under every graph.
-fn assembled<const GRAPHS: usize>(
+fn assess_clusters<const GRAPHS: usize>(
     source: &GraphSource,
     evidence: &FleetEvidence,
     graphs: [Channels; GRAPHS],
-) -> Result<Assembled<GRAPHS>> {
-    let settings = Settings { max_age: evidence.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
-    let grounds = graphs.map(|channels| Grounds::new(channels, settings.clone()));
-    let assembled = match evidence.prometheus.client(source.trust.ca_file.clone())? {
-        Some(_) if evidence.as_of == Some(AsOf::Capture) => {
-            bail!("--as-of snapshot needs --snapshots: a live store was not captured at any time")
+) -> Result<FleetAssessments<GRAPHS>> {
+    let settings = Settings { max_age: evidence.time.max_age, fence: evidence.queries.fence()?, ..Settings::default() };
+    let grounds = graphs.map(|channels| PreparedGraph::new(channels, settings.clone()));
+    let assembled = match evidence.prometheus.client(source.trust.ca.file.clone())? {
+        Some(_) if evidence.time.as_of == Some(AsOf::Capture) => {
+            bail!("--as-of snapshot needs --snapshots")
         }
-        Some(prometheus) => live::assembled(prometheus, evidence, &grounds)?,
-        None => snapshots::assembled(evidence, &grounds)?,
+        Some(prometheus) => prometheus::assess_clusters(prometheus, evidence, &grounds)?,
+        None => snapshots::assess_clusters(evidence, &grounds)?,
     };
     for why in &assembled.unreachable {
         output::print_note!("{}", output::printable(why));
     }
     if assembled.clusters.is_empty() {
-        tell(&assembled.refused);
-        bail!("nothing is known of any cluster");
+        print_refused(&assembled.refused);
+        bail!("no cluster could be assessed");
     }
     Ok(assembled)
 }
 
 /// Names on standard error what could not be used.
-fn tell(refused: &[Refused]) {
+fn print_refused(refused: &[Refused]) {
     for one in refused {
         output::print_note!("{}: {}", output::printable(&one.name), output::printable(&one.why));
     }

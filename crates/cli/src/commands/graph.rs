@@ -1,4 +1,4 @@
-//! `clearway graph`: the update graph of graph-data: built, shown, explained, checked, compared, walked, drawn, converted.
+//! `clearway graph`: commands about update graphs.
 
 mod build;
 mod convert;
@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
     }
 }
 
-/// Loads graph-data, tells on standard error what is wrong with it, and stops if that refuses the whole.
+/// Loads graph-data and prints its diagnostics on standard error. An error if the graph-data is refused.
 pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
     revision_and_findings(inputs).map(|(revision, _)| revision)
 }
@@ -42,15 +42,15 @@ pub(crate) fn revision(inputs: &Inputs) -> Result<Revision> {
 /// The same, with what is wrong with it.
 pub(crate) fn revision_and_findings(inputs: &Inputs) -> Result<(Revision, Vec<Diagnostic>)> {
     let outcome = load(inputs, &Limits::default());
-    tell("the files have", &outcome.diagnostics);
+    print_diagnostics("the files have", &outcome.diagnostics);
     match outcome.revision {
         Some(revision) => Ok((revision, outcome.diagnostics)),
-        None => bail!("the graph-data is refused as a whole; the errors above say why"),
+        None => bail!("the graph-data is refused; see the errors above"),
     }
 }
 
-/// Tells errors on standard error, and how many there are.
-fn tell(whose: &str, diagnostics: &[Diagnostic]) {
+/// Prints errors on standard error, and the number of errors and warnings.
+fn print_diagnostics(whose: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
         output::print_diagnostic(diagnostic);
     }
@@ -62,14 +62,14 @@ fn tell(whose: &str, diagnostics: &[Diagnostic]) {
 }
 
 /// Refuses a channel or architecture that no file knows: an empty answer would read as "no updates".
-pub(crate) fn known(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
+pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
     if !channels.contains(&channel) {
-        bail!("there is no channel `{channel}`; there are {}", listing(&channels));
+        bail!("channel `{channel}` not found; the channels are {}", listing(&channels));
     }
     if !revision.arches().contains(arch) {
         let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
-        bail!("there are no releases for `{arch}`; there are some for {}", listing(&arches));
+        bail!("no releases for `{arch}`, only for {}", listing(&arches));
     }
     Ok(())
 }

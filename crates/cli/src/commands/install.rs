@@ -1,4 +1,4 @@
-//! `clearway install` and `clearway uninstall`: the operator in a cluster, and out of it.
+//! `clearway install` and `clearway uninstall`: the objects of the operator in a cluster.
 
 mod settings;
 
@@ -8,15 +8,16 @@ use clearway_operator::install::carry_out::{self, Adoption, Done, InstallError, 
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
 use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
-use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Connection};
+use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_update::api;
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
-use self::settings::{given_keys, keeps_keys, kept, settings};
-use crate::arguments::{DataFormat, Install, ThisCluster, Uninstall};
+use self::settings::{given_keys, keeps_keys, kept_settings, settings};
+use crate::arguments::{ClusterConnection, DataFormat, Install, Uninstall};
 use crate::exit::Exit;
 use crate::output;
+use crate::runtime;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
@@ -24,16 +25,16 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
     if options.dry_run {
         return dry_run(options, given_keys);
     }
-    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = Place { cluster: &cluster, catalog: &catalog };
     let present = runtime.block_on(carry_out::present(&place, &options.namespace, keeps_keys(options)))?;
     let settings = settings(options, given_keys, present.as_ref())?;
     let manifests = manifests(&settings)?;
     print_notes(options, &settings);
-    let kept = kept(options, present.as_ref(), &settings);
+    let kept = kept_settings(options, present.as_ref(), &settings);
     if !kept.is_empty() {
         let options = kept.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
-        output::print_note!("note: kept from the present installation: {options}; --unset NAME drops one");
+        output::print_note!("note: unchanged settings of the installed operator: {options}; --unset NAME resets one");
     }
     let channel = settings.channel;
     let how = Options {
@@ -56,7 +57,7 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
         "settings": {"kept": kept, "changed": changes},
     });
     report(&log, &changes, &about, options.diff, options.output.format)?;
-    ended(outcome.map_err(Into::into))
+    exit_code(outcome.map_err(Into::into))
 }
 
 /// Prints the manifests of what is asked for, without a cluster.
@@ -64,7 +65,7 @@ fn dry_run(options: &Install, given_keys: ReleaseKeys) -> Result<Exit> {
     let settings = settings(options, given_keys, None)?;
     print_notes(options, &settings);
     if options.adopt.is_some() {
-        output::print_note!("note: what --adopt writes is a status, which manifests cannot hold; it is not printed");
+        output::print_note!("note: --adopt writes a status, which is not part of the printed manifests");
     }
     print_manifests(&manifests(&settings)?, options.output.format)?;
     Ok(Exit::Yes)
@@ -110,21 +111,19 @@ fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
 pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
     let settings = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Experimental) };
     let manifests = manifests(&settings)?;
-    let (runtime, cluster, catalog) = connect(&options.cluster)?;
+    let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = Place { cluster: &cluster, catalog: &catalog };
     let removal = Removal { dry_run: options.dry_run, delete_crds: options.delete_crds };
     let mut log = Vec::new();
     let outcome = runtime.block_on(carry_out::uninstall(&place, &manifests, removal, &mut log));
     report(&log, &[], &json!({}), options.dry_run, options.output.format)?;
-    ended(outcome.map_err(Into::into))
+    exit_code(outcome.map_err(Into::into))
 }
 
-fn connect(this: &ThisCluster) -> Result<(Runtime, Cluster, Catalog)> {
-    let connection =
-        Connection { kubeconfig: this.kubeconfig.clone(), context: this.context.clone(), ..Connection::default() };
-    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+fn connect(connection: &ClusterConnection) -> Result<(Runtime, Cluster, Catalog)> {
+    let runtime = runtime::on_this_thread()?;
     let (cluster, catalog) = runtime.block_on(async {
-        let cluster = Cluster::connect(&connection).await?;
+        let cluster = Cluster::connect(&connection.connection()).await?;
         let catalog = cluster.catalog().await?;
         Ok::<_, ClusterError>((cluster, catalog))
     })?;
@@ -133,7 +132,7 @@ fn connect(this: &ThisCluster) -> Result<(Runtime, Cluster, Catalog)> {
 
 fn random_id() -> Result<String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).context("the system gives no random bytes for the cluster's id")?;
+    getrandom::fill(&mut bytes).context("cannot read random bytes for the cluster id")?;
     Ok(uuid_v4(bytes))
 }
 
@@ -161,7 +160,7 @@ fn report(log: &[Done], changes: &[Change], about: &Value, dry_run: bool, format
 }
 
 /// Refusing to lose data, or to share a CRD, is an answer; everything else that stops it is not.
-fn ended(outcome: Result<()>) -> Result<Exit> {
+fn exit_code(outcome: Result<()>) -> Result<Exit> {
     match outcome {
         Ok(()) => Ok(Exit::Yes),
         Err(error)

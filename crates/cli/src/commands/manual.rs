@@ -1,4 +1,4 @@
-//! Shell completions and manual pages, made from the command line's own definition.
+//! Shell completions and manual pages, generated from the command line.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -27,8 +27,8 @@ pub(crate) fn pages(directory: Option<&Path>) -> Result<Exit> {
     command.build();
     match directory {
         Some(directory) => {
-            std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-            write_pages(&command, directory).with_context(|| format!("cannot write into {}", directory.display()))?;
+            std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
+            write_pages(&command, directory).with_context(|| format!("cannot write to {}", directory.display()))?;
         }
         None => std::io::stdout().write_all(&page(&command)?.1)?,
     }

@@ -1,4 +1,4 @@
-//! `clearway operator`: from the command line to controllers at work, and to their end.
+//! `clearway operator`: starts the controllers, and stops them on a signal.
 
 mod listeners;
 
@@ -29,7 +29,6 @@ use clearway_update::api::Kind;
 use clearway_update::reconciler::{CarryOut, Settings};
 use clearway_update::task::Veto;
 use serde_json::json;
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use self::listeners::{ClusterGuard, Listeners};
@@ -37,6 +36,7 @@ use crate::arguments::{Operator, QueryPace};
 use crate::commands::graph::source::registry;
 use crate::exit::Exit;
 use crate::log;
+use crate::runtime;
 use crate::signals::stop_signal;
 
 /// The name in events and of the lease.
@@ -51,14 +51,13 @@ const THREADS: usize = 2;
 /// Threads for what computes for long: reading answers, evaluating rules.
 const BLOCKING_THREADS: usize = 4;
 
-/// Works until it is told to stop.
+/// Runs until a stop signal.
 ///
 /// Two runtimes share the work: one thread renews the lease and waits for signals, and never computes; objects are
 /// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
     log::start(&options.logging)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     runtime.block_on(async {
         if let Some(directory) = &options.state {
             let state = StateDirectory::open(directory)?;
@@ -129,7 +128,7 @@ async fn connect_all(access: Stores<Connection>) -> Result<Stores<ClusterStore>>
 }
 
 fn prometheus(options: &Operator) -> Result<Option<MetricsStore>> {
-    let client = options.prometheus.client(options.ca_file.clone())?;
+    let client = options.prometheus.client(options.ca.file.clone())?;
     Ok(client.map(|client| MetricsStore::Prometheus(Arc::new(client))))
 }
 
@@ -155,7 +154,7 @@ where
         evidence: stores.evidence,
         updates: stores.updates,
         metrics: metrics.clone(),
-        http: HttpOptions { ca_file: options.ca_file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
+        http: HttpOptions { ca_file: options.ca.file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
         carry_out: carry_out.clone(),
         namespace: options.namespace.clone(),
         clock: clock::now,
@@ -171,7 +170,7 @@ where
         }
         tracing::info!("leading");
         health.leads.store(true, Ordering::Relaxed);
-        let reconcilers = reconcilers()?;
+        let reconcilers = runtime::with_named_workers("reconciler", THREADS, BLOCKING_THREADS)?;
         let stopped = {
             let lead = async {
                 let stores = reconcilers.spawn(connect()).await.context("cannot connect")??;
@@ -181,7 +180,7 @@ where
             tokio::select! {
                 ended = lead => {
                     if let Err(error) = ended {
-                        tracing::error!("the reconcilers ended: {error:#}");
+                        tracing::error!("the reconcilers stopped: {error:#}");
                     }
                     false
                 }
@@ -197,19 +196,12 @@ where
             break;
         }
     }
-    tracing::info!("stopping; another signal ends the process at once");
+    tracing::info!("stopping; another signal exits immediately");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     // A computation that never ends would be waited for.
     std::process::exit(0)
-}
-
-/// The threads of one term as the leader.
-fn reconcilers() -> Result<Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(THREADS).max_blocking_threads(BLOCKING_THREADS).thread_name("reconciler");
-    builder.enable_all().build().context("cannot start the threads of the reconcilers")
 }
 
 fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
@@ -246,12 +238,11 @@ fn carries_out(options: &Operator) -> CarryOut {
 
 /// What updates are carried out with.
 fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
-    let access = registry::options(options.ca_file.clone(), &options.registry);
+    let access = registry::options(options.ca.file.clone(), &options.registry);
     let registry = Registry::new(access)?;
     let cache = match &options.cache {
-        Some(cache) => {
-            Cache::directory(cache.clone()).with_context(|| format!("cannot keep anything in {}", cache.display()))?
-        }
+        Some(cache) => Cache::directory(cache.clone())
+            .with_context(|| format!("cannot use the cache directory {}", cache.display()))?,
         None => Cache::none(),
     };
     let mut keys = Vec::new();
@@ -260,8 +251,8 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     }
     if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
         tracing::warn!(
-            "UNSIGNED RELEASES ARE APPLIED: no --release-key is given, so whoever controls the update service or a \
-             registry decides what runs in this cluster; name the public keys of your releases with --release-key FILE"
+            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so whoever controls the update service or a \
+             registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
         );
     }
     Ok(carry_out::Settings {
@@ -282,8 +273,7 @@ fn machine() -> Result<Arch> {
         "powerpc64" => "ppc64le",
         other => other,
     };
-    name.parse()
-        .with_context(|| format!("releases do not exist for this machine's architecture {name}; name one with --arch"))
+    name.parse().with_context(|| format!("unsupported architecture {name}; pass --arch"))
 }
 
 /// A number from 0 to 1 that differs between machines and starts: the fraction of the second it is.
@@ -316,7 +306,7 @@ impl Health {
 impl Probed for Health {
     fn not_live(&self) -> Option<String> {
         let (what, since) = self.heartbeat.hanging(Instant::now())?;
-        Some(format!("{what} has not ended for {}", humanize(since)))
+        Some(format!("{what} has been running for {}", humanize(since)))
     }
 
     fn not_ready(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! `clearway promql`: queries evaluated, checked and tested without a Prometheus.
+//! `clearway promql`: check, evaluate and test queries.
 
 mod check;
 mod query;

@@ -1,4 +1,4 @@
-//! `clearway release`: what a release is made of, whether it is good, and how one is made.
+//! `clearway release`: pack, show, verify and render releases.
 
 mod pack;
 mod render;
@@ -7,15 +7,16 @@ mod verify;
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_core::{Arch, Digest};
 use clearway_release::ReleaseLimits;
 use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError};
 
-use crate::arguments::{OfRegistry, Release, ReleaseSource};
+use crate::arguments::{RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
 use crate::exit::Exit;
+use crate::runtime;
 
 /// Runs a command.
 pub(crate) fn run(command: &Release) -> Result<Exit> {
@@ -28,14 +29,14 @@ pub(crate) fn run(command: &Release) -> Result<Exit> {
 }
 
 /// A release that is named on the command line, and the way to it.
-struct Named {
+struct NamedRelease {
     reference: Reference,
     registry: Registry,
     cache: Cache,
     arch: Option<Arch>,
 }
 
-impl Named {
+impl NamedRelease {
     fn new(source: &ReleaseSource) -> Result<Self> {
         // A directory that is there is meant, even if its name could be one of an image.
         let reference = match Path::new(&source.release) {
@@ -49,7 +50,7 @@ impl Named {
             Some(path) => Cache::directory(path)?,
             None => Cache::none(),
         };
-        Ok(Named { reference, registry: registry(&source.registry)?, cache, arch: source.arch.clone() })
+        Ok(NamedRelease { reference, registry: registry(&source.registry)?, cache, arch: source.arch.clone() })
     }
 
     fn registries(&self) -> Registries<'_> {
@@ -61,13 +62,12 @@ impl Named {
     }
 }
 
-fn registry(options: &OfRegistry) -> Result<Registry> {
-    let access = registries::options(options.ca_file.clone(), &options.access);
+fn registry(options: &RegistryConnection) -> Result<Registry> {
+    let access = registries::options(options.ca.file.clone(), &options.access);
     Ok(Registry::new(access)?)
 }
 
 /// Waits for work with registries.
 fn wait<T>(work: impl Future<Output = T>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    Ok(runtime.context("cannot start a runtime")?.block_on(work))
+    Ok(runtime::with_workers(1)?.block_on(work))
 }

@@ -1,12 +1,12 @@
-//! `clearway risk`: what the authors of risks need before they publish one, and whoever meets one afterwards.
+//! `clearway risk`: explain and test risks.
 
+mod broken_evidence;
 mod cases;
 mod explain;
-mod generated;
+mod generated_series;
 mod layout;
-mod made;
+mod occurrences;
 mod parameters;
-mod place;
 mod rule;
 mod test;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &Risk) -> Result<Exit> {
 }
 
 /// A plan with nothing but a risk.
-fn alone(risk: &Arc<clearway_graph::Risk>, settings: &Settings) -> Result<Plan> {
+fn plan_of(risk: &Arc<clearway_graph::Risk>, settings: &Settings) -> Result<Plan> {
     let node = |minor| Arc::new(Node::new(Version::new(1, minor, 0), "", BTreeMap::<String, String>::new()));
     let edge = Edge { from: 0, to: 1 };
     let graph = Graph::assemble(vec![node(0), node(1)], [], [(edge, vec![Arc::clone(risk)])]);
@@ -39,13 +39,13 @@ fn alone(risk: &Arc<clearway_graph::Risk>, settings: &Settings) -> Result<Plan> 
 }
 
 /// What becomes of a risk with some evidence.
-fn judged(
+fn evaluate(
     risk: &Arc<clearway_graph::Risk>,
     evidence: &dyn Evidence,
     now: Timestamp,
     settings: &Settings,
 ) -> Result<Arc<RiskProof>> {
-    let assessment = alone(risk, settings)?.assess(evidence, now);
-    let update = assessment.updates.into_iter().next().context("the risk leads nowhere")?;
-    update.risks.into_iter().next().context("the update lost its risk")
+    let assessment = plan_of(risk, settings)?.assess(evidence, now);
+    let update = assessment.updates.into_iter().next().context("the risk has no update")?;
+    update.risks.into_iter().next().context("the update has no risk")
 }

@@ -1,8 +1,8 @@
-//! `clearway serve`: from the command line to a service at work, and to its end.
+//! `clearway serve`: starts the update service, and stops it on a signal.
 
 use std::net::{SocketAddr, TcpListener};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clearway_core::GraphLimits;
 use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
 use clearway_sources::clock;
@@ -11,20 +11,16 @@ use clearway_sources::oci::{Cache, Registry, Repository};
 use clearway_sources::service::Service as Upstream;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::arguments::Serve;
+use crate::arguments::{GraphName, Serve};
 use crate::commands::graph::source::registry;
 use crate::exit::Exit;
-use crate::{log, signals};
+use crate::{log, runtime, signals};
 
-/// Serves until it is told to stop.
+/// Serves until a stop signal.
 pub(crate) fn run(options: &Serve) -> Result<Exit> {
     log::start(&options.logging)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        // This one only reads sources; requests have threads of their own.
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .context("cannot start a runtime")?;
+    // This one only reads sources; requests have threads of their own.
+    let runtime = runtime::with_workers(1)?;
     let outcome = runtime.block_on(serve(options));
     // Whatever is still under way, such as requests that do not end or a revision that is read, is not waited for.
     runtime.shutdown_background();
@@ -43,15 +39,15 @@ async fn serve(options: &Serve) -> Result<Exit> {
     loop {
         tokio::select! {
             _ = hang_up.recv() => {
-                tracing::info!("SIGHUP: looking at the graph-data");
+                tracing::info!("SIGHUP: reading the graph");
                 running.look();
             }
             () = &mut stop => break,
         }
     }
-    tracing::info!("stopping; requests that were begun have {:?} to end", options.drain);
+    tracing::info!("stopping; current requests have {:?} to complete", options.drain);
     if !running.drain(options.drain).await {
-        tracing::warn!("stopped with requests under way");
+        tracing::warn!("stopped before all requests completed");
     }
     Ok(Exit::Yes)
 }
@@ -61,9 +57,15 @@ fn bind(address: SocketAddr) -> Result<TcpListener> {
 }
 
 fn config(options: &Serve) -> Result<Config> {
+    if options.graph.is_none() && !options.registries.registry.is_empty() {
+        bail!("--registry adds releases to a graph: pass --graph");
+    }
+    if options.upstream.is_none() && !options.trust.allow_redirects_to.is_empty() {
+        bail!("--allow-redirects-to is for an update service: pass --upstream");
+    }
     let http = HttpOptions {
-        ca_file: options.ca_file.clone(),
-        redirect_hosts: options.allow_redirects_to.clone(),
+        ca_file: options.trust.ca.file.clone(),
+        redirect_hosts: options.trust.allow_redirects_to.clone(),
         ..HttpOptions::default()
     };
     let mirror = match &options.upstream {
@@ -77,7 +79,7 @@ fn config(options: &Serve) -> Result<Config> {
         None => None,
     };
     Ok(Config {
-        feed: options.graph_data.as_deref().map(|graph_data| feed(graph_data, options)).transpose()?,
+        feed: options.graph.as_ref().map(|graph| feed(graph, options)).transpose()?,
         mirror,
         cache: options.cache.clone(),
         interval: options.refresh,
@@ -92,17 +94,22 @@ fn config(options: &Serve) -> Result<Config> {
     })
 }
 
-fn feed(graph_data: &str, options: &Serve) -> Result<Feed> {
-    let graph_data = if graph_data.starts_with("oci://") {
-        GraphData::Image(Box::new(graph_data.parse()?))
-    } else {
-        GraphData::Directory(graph_data.into())
+fn feed(graph: &GraphName, options: &Serve) -> Result<Feed> {
+    if graph.address().is_some() {
+        bail!(
+            "--graph {graph}: unsupported: serve a directory or an image (oci://…), or mirror a service with --upstream"
+        );
+    }
+    let graph_data = match graph.image() {
+        Some(image) => GraphData::Image(Box::new(image.parse()?)),
+        None => GraphData::Directory(graph.as_path().to_owned()),
     };
-    let repositories: Vec<Repository> = options.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
-    let registry = registry::options(options.ca_file.clone(), &options.registries);
+    let repositories: Vec<Repository> =
+        options.registries.registry.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
+    let registry = registry::options(options.trust.ca.file.clone(), &options.registries.access);
     let cache = match &options.cache {
         Some(cache) => Cache::directory(cache.join("registry"))
-            .with_context(|| format!("cannot keep anything in {}", cache.display()))?,
+            .with_context(|| format!("cannot use the cache directory {}", cache.display()))?,
         None => Cache::none(),
     };
     Ok(Feed::new(graph_data, Some(Registry::new(registry)?), repositories, cache))

@@ -1,4 +1,4 @@
-//! `clearway snapshot`: a cluster's evidence, taken once and assessed as often as one likes.
+//! `clearway snapshot`: collects a cluster's evidence, and shows it.
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Plan;
@@ -10,10 +10,11 @@ use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapsh
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
-use crate::commands::assess::cluster::{CLUSTER, Connected};
-use crate::commands::assess::{Planned, planned};
+use crate::commands::assess::cluster::{CLUSTER, ClusterClient};
+use crate::commands::assess::{AssessmentPlan, plan_assessment};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
+use crate::runtime;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
@@ -26,28 +27,28 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
 fn collect(options: &SnapshotCollect) -> Result<Exit> {
     let access = &options.cluster;
     if options.output_dir.exists() {
-        bail!("{} is there already; name a new directory", options.output_dir.display());
+        bail!("{} already exists; pass a new directory", options.output_dir.display());
     }
-    let connected = Connected::open(&access.connection)?;
-    let prometheus = access.prometheus.client(options.source.trust.ca_file.clone())?;
+    let connected = ClusterClient::open(&access.connection)?;
+    let prometheus = access.prometheus.client(options.source.trust.ca.file.clone())?;
     if prometheus.is_none() && connected.is_none() {
         bail!(
-            "there is nothing to collect from: no cluster is configured (--kubeconfig, KUBECONFIG, ~/.kube/config or a \
-             pod's service account), and no --prometheus is named"
+            "nothing to collect: no cluster is configured (--kubeconfig, KUBECONFIG, ~/.kube/config or a pod's service \
+             account), and --prometheus is not set"
         );
     }
-    let about = connected.as_ref().map(Connected::about).transpose()?.unwrap_or_default();
+    let about = connected.as_ref().map(ClusterClient::about).transpose()?.unwrap_or_default();
     let facts = ClusterFacts {
         id: access.cluster_id.clone().or(about.id.clone()),
         version: access.version.clone().or(about.version.clone()),
         arch: access.arch.arch.clone().or(about.arch.clone()),
         channel: access.channel.clone().or(about.channel.clone()),
     };
-    let mut planned = planned(&options.source, access, about, std::time::Duration::MAX)?;
+    let mut planned = plan_assessment(&options.source, access, about, std::time::Duration::MAX)?;
     if let Some(target) = &options.to {
         planned = planned.toward(&target.without_build())?;
     }
-    let Planned { plan, id, .. } = planned;
+    let AssessmentPlan { plan, id, .. } = planned;
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push(CLUSTER.to_owned());
@@ -64,16 +65,20 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     }
     snapshot::write(&taken, &options.output_dir)?;
     for omission in &taken.left_out {
-        output::print_note!("left out: {}: {}", output::printable(&omission.what), output::printable(&omission.why));
+        output::print_note!(
+            "not collected: {}: {}",
+            output::printable(&omission.what),
+            output::printable(&omission.why)
+        );
     }
-    output::print_line!("the snapshot is in {}", options.output_dir.display());
+    output::print_line!("wrote the snapshot to {}", options.output_dir.display());
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
 /// The objects that rules look at, and the custom resource definitions. What may not be listed is left out, and said
 /// to be.
-fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &Connected) {
-    let Connected { runtime, .. } = connected;
+fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &ClusterClient) {
+    let ClusterClient { runtime, .. } = connected;
     taken.objects =
         runtime.block_on(snapshot_objects(&connected.store(), &plan.object_requests(), &ObjectLimits::default()));
     for (kind, part) in &taken.objects {
@@ -100,12 +105,11 @@ fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store
         Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
         None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
     };
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let runtime = runtime::on_this_thread()?;
     let progress = std::sync::Mutex::new(LiveLine::new());
     let shown = |done: usize, of: usize| {
         if let Ok(mut line) = progress.lock() {
-            line.set(&format!("taken {done} of {of} selectors"));
+            line.set(&format!("collected {done} of {of} selectors"));
         }
     };
     taken.sources.push(prometheus.shown());
@@ -116,8 +120,7 @@ fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store
 
 fn show(options: &SnapshotShow) -> Result<Exit> {
     let path = &options.snapshot;
-    let loaded =
-        snapshot::read(path, &Limits::default()).with_context(|| format!("{} cannot be read", path.display()))?;
+    let loaded = snapshot::read(path, &Limits::default()).with_context(|| format!("cannot read {}", path.display()))?;
     let Snapshot { taken_at, cluster, sources, redacted, series, objects, left_out, .. } = &loaded.snapshot;
     let series = match series {
         Part::Collected(found) => json!({"series": found.series.iter().count(), "selectors": found.windows.len()}),

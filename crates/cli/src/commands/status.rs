@@ -1,16 +1,16 @@
-//! `clearway status`: the conditions and the health of any objects.
+//! `clearway status`: the conditions and the health of objects.
 
 mod explain;
-pub(crate) mod family;
 mod lint;
-mod live;
+mod live_objects;
+pub(crate) mod related_objects;
 pub(crate) mod show;
 mod wait;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_conditions::Object;
 use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_sources::files;
@@ -18,21 +18,16 @@ use clearway_yaml::{Keep, ReadEvent, codes, read_fields};
 
 use crate::arguments::{Selection, Status};
 use crate::exit::Exit;
+use crate::runtime::block_on;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Status) -> Result<Exit> {
     match command {
-        Status::Show(options) => block_on(show::run(options)),
-        Status::Lint(options) => block_on(lint::run(options)),
-        Status::Wait(options) => block_on(wait::run(options)),
-        Status::Explain { code, output } => explain::run(code.as_deref(), *output),
+        Status::Show(options) => block_on(show::run(options))?,
+        Status::Lint(options) => block_on(lint::run(options))?,
+        Status::Wait(options) => block_on(wait::run(options))?,
+        Status::Explain { code, output } => explain::run(code.as_deref(), output.format),
     }
-}
-
-fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    runtime.block_on(work)
 }
 
 /// Whether a file that is named twice is read twice.
@@ -47,7 +42,7 @@ enum Repeats {
 /// Refuses a command line that names no objects, before a cluster is asked for.
 fn require_named(selection: &Selection) -> Result<()> {
     if selection.files.is_empty() && selection.targets.is_empty() {
-        bail!("no objects named: give a KIND, KIND/NAME, or files with -f; see --help");
+        bail!("no objects selected: pass a KIND, KIND/NAME, or files with -f; see --help");
     }
     Ok(())
 }
@@ -105,19 +100,19 @@ fn read_files(
 
 fn not_read(error: &files::FilesError) -> Diagnostic {
     let help = match error {
-        files::FilesError::Io { .. } => "correct the name or the permissions; the other files are still read",
-        files::FilesError::Refused { .. } => "put a regular file there; the other files are still read",
-        files::FilesError::Empty { .. } => "name a file of any name itself; the other files are still read",
-        files::FilesError::TooDeep { .. } => "name the directories below it one by one",
+        files::FilesError::Io { .. } => "correct the name or the permissions; the other files were read",
+        files::FilesError::Refused { .. } => "only regular files are supported; the other files were read",
+        files::FilesError::Empty { .. } => "pass the path of the file itself to read it; the other files were read",
+        files::FilesError::TooDeep { .. } => "pass its subdirectories one by one",
     };
     Diagnostic::new(codes::UNREADABLE, Severity::Error, error.to_string()).at(in_file(error.path())).with_help(help)
 }
 
 /// A yes about nothing would be a lie: whatever should have written the objects may have failed.
 fn nothing_in(path: &Path) -> Diagnostic {
-    Diagnostic::new(codes::EMPTY, Severity::Error, "there is no object in it")
+    Diagnostic::new(codes::EMPTY, Severity::Error, "it contains no objects")
         .at(in_file(path))
-        .with_help("see whether the command that should have written the objects failed")
+        .with_help("check whether the command that wrote the objects failed")
 }
 
 fn in_file(path: &Path) -> Place {

@@ -1,4 +1,4 @@
-//! `clearway upgrade`: what there is to update to, and asking for it, on a `ClusterVersion` or a `ComponentVersion`.
+//! `clearway upgrade`: lists, requests and watches updates of a `ClusterVersion` or a `ComponentVersion`.
 //!
 //! Everything is read from the object that the operator keeps current, and asked for by patching its spec; so it works
 //! with OpenShift's own operator too, and in the state directory of the embedded mode. Only the fields that change are
@@ -40,13 +40,13 @@ mod status_summary;
 mod store;
 mod updates;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_sources::store::Store;
-use tokio::runtime::Builder;
 
 use crate::arguments::{Upgrade, UpgradeCommand, UpgradePlan, UpgradeRequest};
 use crate::exit::Exit;
-use object::{Found, Subject};
+use crate::runtime;
+use object::{FetchedObject, Subject};
 use request::{accept, channel};
 use show::{history, list, plan, status};
 use store::UpgradeStore;
@@ -54,21 +54,22 @@ use store::UpgradeStore;
 /// Runs the command.
 pub(crate) fn run(options: &Upgrade) -> Result<Exit> {
     if options.command.is_some() && is_asking(&options.request) {
-        bail!("options that ask for an update do not go with a command: write them without it, or behind it");
+        bail!(
+            "options that request an update cannot be used with a subcommand; put options of the subcommand after it"
+        );
     }
     if options.request.following.watch && !is_target(&options.request) {
         bail!(
-            "there is nothing to follow: use --watch with --to, --to-latest, --to-image or --to-multi-arch, or `upgrade status --watch`"
+            "nothing to watch: use --watch with --to, --to-latest, --to-image or --to-multi-arch, or `upgrade status --watch`"
         );
     }
     let subject = Subject::of(&options.access);
-    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    let next = runtime.block_on(async {
+    let next = runtime::block_on(async {
         match store::open(&options.access).await? {
             UpgradeStore::Cluster(store) => act(&*store, &subject, options).await,
             UpgradeStore::Directory(store) => act(&store, &subject, options).await,
         }
-    })?;
+    })??;
     match next {
         Next::End(exit) => Ok(exit),
         Next::Plan(plan, found) => plan::run(plan, &subject, &found, options.access.format),
@@ -79,7 +80,7 @@ pub(crate) fn run(options: &Upgrade) -> Result<Exit> {
 enum Next<'o> {
     End(Exit),
     /// Opening the graph waits by itself, so nothing else may be waiting around it.
-    Plan(&'o UpgradePlan, Box<Found>),
+    Plan(&'o UpgradePlan, Box<FetchedObject>),
 }
 
 async fn act<'o, S: Store>(store: &S, subject: &Subject, options: &'o Upgrade) -> Result<Next<'o>> {

@@ -58,7 +58,7 @@ async fn what_was_given_before_is_kept_and_changes_are_listed() {
     let all = "allow-unnamed-metrics deny-metrics fetch-every image max-query-bytes metrics pace prometheus upstream";
     assert_eq!(settings(&again), (all.split(' ').map(str::to_owned).collect(), vec![]));
     assert!(
-        again.err.starts_with("note: kept from the present installation: --allow-unnamed-metrics, "),
+        again.err.starts_with("note: unchanged settings of the installed operator: --allow-unnamed-metrics, "),
         "{}",
         again.err
     );

@@ -94,7 +94,7 @@ async fn serve(directory: &Path) -> (Program, String) {
     let (port, status) = (free_port(), free_port());
     let (listen, status_listen) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{status}"));
     let data = data.display().to_string();
-    let arguments = ["serve", "--graph-data", &data, "--listen", &listen, "--status-listen", &status_listen];
+    let arguments = ["serve", "--graph", &data, "--listen", &listen, "--status-listen", &status_listen];
     let service = Program::start(directory.join("serve.log"), &arguments);
     wait_until(SOON, "the service serves", async || {
         http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)

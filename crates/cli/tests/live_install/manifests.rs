@@ -101,14 +101,14 @@ fn applying_updates_takes_a_decision_about_signatures() {
 
     let wrong = run(Path::new(NOWHERE), "install --dry-run --deny-metrics (");
     assert_eq!(wrong.code, 3);
-    assert!(wrong.err.contains("--deny-metrics is no regular expression"), "{}", wrong.err);
+    assert!(wrong.err.contains("--deny-metrics is not a regular expression"), "{}", wrong.err);
 
     let private = directory.path().join("private.pem");
     let block = KEY.replace("PUBLIC", "PRIVATE");
     std::fs::write(&private, format!("{KEY}{block}")).unwrap();
     let refused = with_keys(Path::new(NOWHERE), &[&private]);
     assert_eq!(refused.code, 3);
-    assert!(refused.err.contains("holds a private key"), "{}", refused.err);
+    assert!(refused.err.contains("contains a private key"), "{}", refused.err);
     let none = directory.path().join("none.pem");
     std::fs::write(&none, "hello").unwrap();
     let refused = with_keys(Path::new(NOWHERE), &[&none]);

@@ -100,7 +100,7 @@ pub(crate) async fn serve(graph_data: &Path, log: PathBuf) -> (Program, String) 
     let (listen, status_listen) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{status}"));
     let data = graph_data.display().to_string();
     let arguments =
-        ["serve", "--graph-data", &data, "--listen", &listen, "--status-listen", &status_listen, "--refresh", "1s"];
+        ["serve", "--graph", &data, "--listen", &listen, "--status-listen", &status_listen, "--refresh", "1s"];
     let program = Program::start(log, status, &arguments);
     wait_until(SOON, "the service serves", async || {
         http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)

@@ -30,11 +30,11 @@ async fn what_is_created_while_one_waits_is_waited_for() {
     waiting.end().await.exits(0).prints(&["Current", "/late"]).says(&["Resource not found"]);
 
     let run = lab.run("status wait deploy/never --timeout 6s").await;
-    run.exits(2).prints(&["NotFound", "/never"]).says(&["not yet: ", "--timeout"]);
+    run.exits(2).prints(&["NotFound", "/never"]).says(&["timed out", "--timeout"]);
     let run = lab.run("status show deploy never late").await;
     run.exits(2).prints(&["NotFound", "/never", "Current", "/late"]).says(&["1 NotFound"]);
     let run = lab.run("status wait deployments -l app=nobody").await;
-    run.exits(3).says_only(&["there are no deployments.apps to wait for"]);
+    run.exits(3).says_only(&["no deployments.apps found to wait for"]);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_kind_that_the_same_files_define_is_waited_for() {
     )
     .unwrap();
     let run = lab.run_anywhere(&format!("status wait -f {}", path.display())).await;
-    run.exits(3).says_only(&["the cluster serves no Never in never.example.dev/v1, and the files do not define it"]);
+    run.exits(3).says_only(&["kind Never in never.example.dev/v1 not found in the cluster or the files"]);
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn what_is_being_deleted_is_terminating() {
     let run = lab.run("status show cm held").await;
     run.exits(2).prints(&["Terminating", "held by example.dev/hold"]).says(&["1 Terminating"]);
     let run = lab.run("status wait cm/held --timeout 6s").await;
-    run.exits(2).prints(&["Terminating"]).says(&["not yet: "]);
+    run.exits(2).prints(&["Terminating"]).says(&["timed out"]);
 
     // A namespace says what keeps it.
     let namespaces: kube::Api<kube::core::DynamicObject> =

@@ -125,7 +125,7 @@ async fn a_time_that_moves_alone_is_seen_while_following() {
     lab.patch_status(&api, "Widget", "one", status("2025-01-01T00:01:00Z")).await;
     lab.patch_status(&api, "Widget", "one", status("2025-01-01T00:02:00Z")).await;
     let run = watching.end().await;
-    run.exits(1).prints(&["error[SC021]", &format!("Widget.{group} {}/one", lab.ns())]).says(&["following for 6s"]);
+    run.exits(1).prints(&["error[SC021]", &format!("Widget.{group} {}/one", lab.ns())]).says(&["watching for 6s"]);
     run.says(&["3 states of 1 object checked: 1 error, 1 warning"]);
     assert_eq!(run.out.matches("SC007").count(), 1, "{run}");
 }

@@ -18,9 +18,9 @@ async fn who_may_see_nothing_is_told_so_in_one_sentence() {
     let run = Running::start(&format!("status wait deploy/web -n {ns}"), &nobody).end().await;
     run.exits(3).says(&["error: not allowed to get deployments.apps"]);
     let run = Running::start(&format!("status lint deploy -n {ns}"), &nobody).end().await;
-    run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the answer is not complete"]);
+    run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the result is incomplete"]);
     let run = Running::start(&format!("status lint deploy -n {ns} --watch 30s"), &nobody).end().await;
-    run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the answer is not complete"]);
+    run.exits(3).prints(&["not allowed to list deployments.apps"]).says(&["the result is incomplete"]);
 }
 
 #[tokio::test]

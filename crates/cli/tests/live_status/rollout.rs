@@ -29,12 +29,12 @@ async fn a_deployment_rolls_out_hangs_and_is_rolled_back() {
     let run = lab.run("status show deploy web").await;
     run.exits(2).prints(&["InProgress", "1/3"]).says(&["1 object: 1 InProgress"]);
     let run = lab.run("status wait deploy/web --timeout 6s").await;
-    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--timeout"]);
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["timed out", "--timeout"]);
     let run = lab.run("status wait deploy/web --timeout 5m --no-progress 3s").await;
-    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--no-progress"]);
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["timed out", "--no-progress"]);
 
     let run = lab.run("status wait deploy/web --timeout 5m --per-object 2s").await;
-    run.exits(2).prints(&["InProgress", "1/3"]).says(&["not yet: ", "--per-object"]);
+    run.exits(2).prints(&["InProgress", "1/3"]).says(&["timed out", "--per-object"]);
 
     // Who waited all along sees the roll-back end well.
     let mut waiting = lab.start("status wait deploy/web --timeout 5m --settle 1s");
@@ -54,7 +54,7 @@ async fn a_crash_loop_is_a_failure_when_it_lasts() {
     run.exits(1).prints(&["Failed", "PodsFailed", "2 pods have failed", "CrashLoop"]).says(&["1 object: 1 Failed"]);
     // A deployment that did not crash for long may still find its database.
     let run = lab.run("status wait deploy/web --timeout 6s").await;
-    run.exits(2).prints(&["Failed", "PodsFailed"]).says(&["not yet: ", "failing"]);
+    run.exits(2).prints(&["Failed", "PodsFailed"]).says(&["timed out", "failing"]);
 
     let run = lab.run("status show deploy web --tree").await;
     run.exits(1).says(&["Failed"]);

@@ -16,7 +16,10 @@ async fn a_kind_that_is_not_served_is_answered_with_near_ones() {
 async fn what_cannot_be_meant_is_refused() {
     let Some(lab) = Lab::open().await else { return };
     for command in ["status show deploy web -A", "status wait deploy/web -A", "status lint deploy/web -A"] {
-        lab.run_anywhere(command).await.exits(3).says_only(&["an object is named", "use -n NS in place of -A"]);
+        lab.run_anywhere(command)
+            .await
+            .exits(3)
+            .says_only(&["-A cannot be used with the name of an object", "use -n NAMESPACE"]);
     }
     lab.run_anywhere("status wait deploy -A").await.exits(3).says_only(&["name a namespace with -n"]);
     lab.run("status show").await.exits(3).says_only(&["no objects named: give a KIND"]);

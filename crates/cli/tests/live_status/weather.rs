@@ -48,7 +48,7 @@ async fn a_clock_runs_out_though_the_api_server_hangs() {
     cluster.apiserver().pause().await.unwrap();
     let run = waiting.end().await;
     cluster.apiserver().resume().unwrap();
-    run.exits(2).says(&["not yet: ", "--timeout"]);
+    run.exits(2).says(&["timed out", "--timeout"]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{Answer, Place};
 /// The sample product and the metrics of a cluster that runs it.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     place
 }
 
@@ -75,10 +75,10 @@ fn what_cannot_be_assessed_is_said() {
             &["--version", "1.4.2", "--to", "9.9.9"],
             "no update from 1.4.2 to 9.9.9: 9.9.9 is not in this channel, and no",
         ),
-        (&["--version", "1.4.2", "--to", "1.5.1"], "only in candidate-1.5, fast-1.5: name one of them with --channel"),
+        (&["--version", "1.4.2", "--to", "1.5.1"], "only in candidate-1.5, fast-1.5: pass one of them with --channel"),
         (&["--version", "1.4.2", "--to", "1.4.1"], "1.4.1 is not newer than 1.4.2"),
         (&["--version", "1.4.2", "--series", "broken.prom"], "broken.prom: "),
-        (&["--version", "1.4.2", "--series", "nope"], "nope cannot be read"),
+        (&["--version", "1.4.2", "--series", "nope"], "cannot read nope"),
         (&["--version", "one"], "one"),
         (&["--version", "1.4.2", "--shared-store"], "--cluster-id"),
         (&[], "--version"),
@@ -107,7 +107,7 @@ fn a_version_that_is_several_updates_away_is_shown_hop_by_hop() {
     let hop = |at: usize| (hops[at]["from"].as_str().unwrap(), hops[at]["to"].as_str().unwrap());
     assert_eq!((hop(0), hop(1)), (("1.4.1", "1.4.3"), ("1.4.3", "1.5.2")));
     assert_eq!((&hops[0]["provisional"], &hops[1]["provisional"]), (&false.into(), &true.into()));
-    assert_eq!(ways(&["--to", "1.5.2"]).out.lines().last(), Some("No way meets fewer risks."));
+    assert_eq!(ways(&["--to", "1.5.2"]).out.lines().last(), Some("No path has fewer risks."));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_longer_way_with_fewer_risks_is_shown_beside_the_shortest() {
     assert_eq!((said("shortest"), said("fewestRisks")), (("False", 2), ("True", 3)), "{json}");
     let text = run(&[]);
     assert_eq!(text.code, 0, "one of the ways is recommended: {text:?}");
-    assert!(text.out.contains("\nThe way with the fewest risks, in 3 updates:\n\n1.0.0 -> 1.1.0"), "{text:?}");
+    assert!(text.out.contains("\nThe path with the fewest risks, in 3 updates:\n\n1.0.0 -> 1.1.0"), "{text:?}");
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn a_version_that_no_way_leads_to_is_explained() {
     let blocked = run(&["--to", "1.5.0"]);
     assert_eq!((blocked.code, blocked.err.as_str()), (1, ""), "{blocked:?}");
     for said in [
-        "There is no way: no sequence of updates leads from 1.5.0-rc.1 to 1.5.0",
-        "because blocked-edges/1.5.0.yaml takes it away",
+        "There is no path: no sequence of updates leads from 1.5.0-rc.1 to 1.5.0",
+        "because blocked-edges/1.5.0.yaml removes it",
     ] {
         assert!(blocked.out.contains(said), "{said}: {blocked:?}");
     }
@@ -167,7 +167,7 @@ fn an_answer_does_not_say_of_which_architecture_it_is_and_a_cluster_may() {
     let said = place.run(&replay);
     assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
     let named = place.run(&[&replay[..], &["--arch", "multi"]].concat());
-    assert!(named.code == 3 && named.err.contains("leave --arch out"), "{named:?}");
+    assert!(named.code == 3 && named.err.contains("omit --arch"), "{named:?}");
 }
 
 /// U8: a target in both lists is conditional, and that is said.

@@ -140,7 +140,7 @@ fn after_each(text: &str, mark: &str, name: &str, is_part: fn(char) -> bool) -> 
 fn the_printed_commands_work_on_the_kept_files() {
     let place = Place::new();
     for directory in ["samples", "a directory/it's here"] {
-        let demo = place.run(&["demo", "--keep", directory]);
+        let demo = place.run(&["demo", "--output-dir", directory]);
         assert_eq!(demo.code, 0, "{demo:?}");
         let commands: Vec<&str> = demo.out.lines().filter(|line| line.contains(" --now ")).map(str::trim).collect();
         assert_eq!(commands.len(), 2, "{}", demo.out);
@@ -172,7 +172,7 @@ fn the_story_is_told_in_its_own_words() {
     assert_data_eq!(&told, file!["golden/demo-story.txt"].raw());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "it leaves nothing behind");
     // The one that is recommended although it carries a risk, and how the conditions of all are worded.
-    assert_eq!(place.run(&["demo", "story", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "story", "--output-dir", "kept"]).code, 0);
     let json =
         ["assess", "--graph", "kept/graph-data", "--snapshot", "kept/cluster", "--as-of", "snapshot", "-o", "json"];
     let json = place.run(&json).json();
@@ -193,7 +193,7 @@ fn the_story_is_told_in_its_own_words() {
 fn the_commands_of_the_proofs_work_on_the_kept_files() {
     let place = Place::new();
     for scenario in ["tour", "story"] {
-        let demo = place.run(&["demo", scenario, "--once", "--keep", "it's kept"]);
+        let demo = place.run(&["demo", scenario, "--once", "--output-dir", "it's kept"]);
         assert_eq!(demo.code, 0, "{demo:?}");
         let checks = demo.out.lines().filter_map(|line| line.trim().strip_prefix("check    "));
         let asked = demo.out.lines().filter_map(|line| line.split_once("   (clearway assess "));
@@ -246,7 +246,7 @@ fn files_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 fn the_samples_are_those_of_the_repository_and_the_snapshots_what_collecting_writes() {
     let place = Place::new();
     for (scenario, home) in [("tour", Path::new(EXAMPLES).to_owned()), ("story", Path::new(EXAMPLES).join("story"))] {
-        assert_eq!(place.run(&["demo", scenario, "--once", "--keep", scenario]).code, 0);
+        assert_eq!(place.run(&["demo", scenario, "--once", "--output-dir", scenario]).code, 0);
         let kept = place.path().join(scenario);
         let mut graph_data = files_in(&home.join("graph-data"));
         graph_data.retain(|name, _| name != "README.md" && !name.starts_with("risk-tests/"));

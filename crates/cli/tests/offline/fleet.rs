@@ -26,7 +26,7 @@ fn snapshot(place: &Place, name: &str, cluster: &Value, lines: &[&str]) {
 /// The sample product, and a fleet of five clusters with one snapshot that is none.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     let at = |version: &str| json!({"id": format!("id-{version}"), "version": version, "channel": "stable-1.5"});
     let fast = ["cluster_version 1", "etcd_disk_wal_fsync_p99_seconds 0.01"];
     snapshot(&place, "fleet/a-fine", &at("1.4.2"), &fast);
@@ -53,7 +53,7 @@ fn snapshots_are_judged_at_the_current_time_unless_it_is_said_otherwise() {
     let place = place();
     let now = place.run(&[&["fleet", "assess"], &GRAPH[..], &["--snapshots", "fleet"]].concat());
     assert!(now.err.contains("4 of 5 snapshots are too old (the oldest: "), "{now:?}");
-    assert!(now.err.contains("--as-of snapshot judges each"), "{now:?}");
+    assert!(now.err.contains("--as-of snapshot evaluates each"), "{now:?}");
     let count = |answer: &Answer| answer.json()["clusters"][0]["updates"].clone();
     let json = ["fleet", "assess", "--snapshots", "fleet", "-o", "json"];
     let now = place.run(&[&json[..], &GRAPH].concat());
@@ -144,13 +144,13 @@ fn what_cannot_be_run_is_said() {
     let place = place();
     place.write("empty/README.txt", "");
     for (arguments, said) in [
-        (&["--snapshots", "nowhere"][..], "nowhere cannot be read"),
-        (&["--snapshots", "empty"], "no snapshots in empty"),
-        (&["--snapshots", "fleet/f-broken"], "nothing is known of any cluster"),
+        (&["--snapshots", "nowhere"][..], "cannot read nowhere"),
+        (&["--snapshots", "empty"], "no snapshots found in empty"),
+        (&["--snapshots", "fleet/f-broken"], "no cluster could be assessed"),
         (&[], "--snapshots"),
         (&["--snapshots", "fleet", "--prometheus", "http://127.0.0.1:1"], "cannot be used with"),
-        (&["--prometheus", "http://127.0.0.1:1", "--cluster-label", "a-b"], "`a-b` is no label"),
-        (&["--prometheus", "http://127.0.0.1:1"], "the clusters cannot be listed"),
+        (&["--prometheus", "http://127.0.0.1:1", "--cluster-label", "a-b"], "`a-b` is not a label"),
+        (&["--prometheus", "http://127.0.0.1:1"], "cannot list the clusters"),
     ] {
         let answer = place.run(&[&["fleet", "assess"], &GRAPH[..], arguments].concat());
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{arguments:?}: {answer:?}");

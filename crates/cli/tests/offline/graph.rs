@@ -63,16 +63,13 @@ fn a_channel_is_built_as_an_update_service_answers() {
 fn what_is_not_there_is_refused_by_name_and_never_an_empty_answer() {
     let place = graph_data();
     for (line, want) in [
-        ("graph show beta --graph data", "there is no channel `beta`; there are stable"),
-        ("graph show stable --graph data --arch s390x", "there are no releases for `s390x`; there are some for amd64"),
-        ("graph explain 1.0.0 9.9.9 --graph data", "no release 9.9.9 is known"),
+        ("graph show beta --graph data", "channel `beta` not found; the channels are stable"),
+        ("graph show stable --graph data --arch s390x", "no releases for `s390x`, only for amd64"),
+        ("graph explain 1.0.0 9.9.9 --graph data", "release 9.9.9 not found"),
         ("graph explain 1.0.0 soon --graph data", "is not a version"),
         ("graph show stable --graph nowhere", "nowhere: No such file"),
         ("graph show stable --graph .", "no graph-data"),
-        (
-            "graph build --graph data",
-            "name one answer with --channel, or a directory for all of them with --output-dir",
-        ),
+        ("graph build --graph data", "pass --channel to build one answer, or --output-dir to build all of them"),
     ] {
         let answer = run(&place, line);
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{line}");
@@ -82,7 +79,7 @@ fn what_is_not_there_is_refused_by_name_and_never_an_empty_answer() {
     let refused = run(&place, "graph show stable --graph data");
     assert_eq!(refused.code, 3);
     assert!(
-        refused.err.contains("channels/bad.yaml:") && refused.err.contains("refused as a whole"),
+        refused.err.contains("channels/bad.yaml:") && refused.err.contains("the graph-data is refused"),
         "{}",
         refused.err
     );
@@ -117,7 +114,7 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
             &[
                 "none of 1 risks",
                 "releases/all.yaml lists it under `previous`",
-                "1.1.0-SlowDisks.yaml gives it the risk",
+                "1.1.0-SlowDisks.yaml adds the risk",
                 "in the channels stable",
                 "Always",
             ][..],
@@ -125,7 +122,7 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
         (
             "graph explain 1.0.0 1.0.1 --graph data",
             1,
-            &["not offered to any cluster", "blocked-edges/1.0.1.yaml takes it away"],
+            &["not offered to any cluster", "blocked-edges/1.0.1.yaml removes it"],
         ),
         ("graph explain 1.1.0 1.0.0 --graph data", 1, &["is not an update"]),
     ] {
@@ -142,10 +139,13 @@ fn an_edge_is_explained_by_every_file_that_had_a_say() {
 #[test]
 fn risks_are_declared_once_and_written_out_again_with_the_same_answers() {
     let place = graph_data();
-    let there = run(&place, "graph convert --to risks --graph data --output-dir declared");
-    assert_eq!((there.code, there.out.as_str()), (0, "1 files become 1; every answer stays the same, byte for byte\n"));
+    let there = run(&place, "graph convert -o risks --graph data --output-dir declared");
+    assert_eq!(
+        (there.code, there.out.as_str()),
+        (0, "1 files are replaced by 1 files; every answer stays the same, byte for byte\n")
+    );
     assert!(!place.path().join("declared/blocked-edges/1.1.0-SlowDisks.yaml").exists());
-    let back = run(&place, "graph convert --to blocks --graph declared --output-dir again");
+    let back = run(&place, "graph convert -o blocks --graph declared --output-dir again");
     assert_eq!(back.code, 0, "{back:?}");
     let build = |graph: &str| run(&place, &format!("graph build --graph {graph} --channel stable")).out;
     assert_eq!(build("declared"), build("data"));
@@ -185,7 +185,7 @@ fn versions_that_only_a_risk_leads_out_of_are_listed() {
 fn a_channel_is_drawn_in_three_languages() {
     let place = graph_data();
     for (format, opening) in [("svg", "<svg "), ("dot", "digraph "), ("mermaid", "flowchart ")] {
-        let drawn = run(&place, &format!("graph render stable --graph data --format {format}"));
+        let drawn = run(&place, &format!("graph render stable --graph data -o {format}"));
         assert_eq!((drawn.code, drawn.err.as_str()), (0, ""), "{format}");
         assert!(drawn.out.contains(opening) && drawn.out.contains("SlowDisks"), "{format}: {}", drawn.out);
     }
@@ -212,7 +212,7 @@ fn a_change_is_told_by_channel_with_the_files_that_are_the_reason() {
     assert_eq!((same.code, same.out.as_str()), (0, ""));
     fs::remove_file(place.path().join("data/blocked-edges/1.1.0-SlowDisks.yaml")).unwrap();
     let changed = run(&place, "graph diff HEAD data --graph data");
-    let want = "stable\n  1.0.0–1.0.1 → 1.1.0: offered to all now; it carried SlowDisks\n    because blocked-edges/1.1.0-SlowDisks.yaml no longer speaks of it\n";
+    let want = "stable\n  1.0.0–1.0.1 → 1.1.0: now offered to every cluster; it had SlowDisks\n    because blocked-edges/1.1.0-SlowDisks.yaml no longer refers to it\n";
     assert_eq!((changed.code, changed.out.as_str()), (1, want));
 }
 

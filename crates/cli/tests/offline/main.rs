@@ -57,7 +57,7 @@ impl Place {
     /// A directory with the samples of the demo in `samples`.
     fn with_samples() -> Self {
         let place = Place::new();
-        assert_eq!(place.run(&["demo", "--keep", "kept"]).code, 0);
+        assert_eq!(place.run(&["demo", "--output-dir", "kept"]).code, 0);
         fs::rename(place.path().join("kept/objects"), place.path().join("samples")).unwrap();
         fs::remove_dir_all(place.path().join("kept")).unwrap();
         place

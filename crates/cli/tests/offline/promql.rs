@@ -118,14 +118,14 @@ fn scripts_are_run_and_their_failures_shown() {
     );
     place.write("bad.test", "load 1m\n  up 1\n\neval instant at 0 up\n  up 2\n");
     let good = place.run(&["promql", "test", "good.test"]);
-    assert_eq!((good.code, good.err.as_str()), (0, "1 passed, 0 failed, 1 not supported\n"));
+    assert_eq!((good.code, good.err.as_str()), (0, "1 passed, 0 failed, 1 unsupported\n"));
     assert_eq!(
         good.out,
-        "ok good.test: 1 passed, 0 failed, 1 not supported\n  skip line 8: sum(h)\n       h has native histograms, which are not evaluated.\n"
+        "ok good.test: 1 passed, 0 failed, 1 unsupported\n  skip line 8: sum(h)\n       h has native histograms, which are not evaluated.\n"
     );
     let bad = place.run(&["promql", "test", "good.test", "bad.test", "--junit", "out.xml"]);
-    assert_eq!((bad.code, bad.err.as_str()), (1, "1 passed, 1 failed, 1 not supported\n"));
-    assert!(bad.out.ends_with("FAIL bad.test: 0 passed, 1 failed, 0 not supported\n  FAIL line 4: up\n       want:\n       up 2\n       got:\n       up 1\n"), "{}", bad.out);
+    assert_eq!((bad.code, bad.err.as_str()), (1, "1 passed, 1 failed, 1 unsupported\n"));
+    assert!(bad.out.ends_with("FAIL bad.test: 0 passed, 1 failed, 0 unsupported\n  FAIL line 4: up\n       want:\n       up 2\n       got:\n       up 1\n"), "{}", bad.out);
     let junit = std::fs::read_to_string(place.path().join("out.xml")).unwrap();
     assert!(junit.contains("<testsuite name=\"bad.test\" tests=\"1\" failures=\"1\" skipped=\"0\">"), "{junit}");
     let data = place.run(&["promql", "test", "bad.test", "-o", "json"]).json();
@@ -168,7 +168,7 @@ fn limits_on_queries_are_settings_of_every_command() {
             "{command}"
         );
         let wrong = run(&["--deny-metrics", "("]);
-        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is no regular expression"), "{wrong:?}");
+        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is not a regular expression"), "{wrong:?}");
     }
     for command in ["operator", "fleet assess", "fleet diff", "risk test", "snapshot collect", "upgrade plan"] {
         let help = place.run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>());
@@ -188,7 +188,7 @@ fn limits_on_queries_are_settings_of_every_command() {
     ] {
         let line: Vec<&str> = command.split(' ').chain(["--deny-metrics", "("]).collect();
         let wrong = place.run(&line);
-        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is no regular expression"), "{wrong:?}");
+        assert!(wrong.code == 3 && wrong.err.contains("--deny-metrics is not a regular expression"), "{wrong:?}");
     }
 }
 

@@ -59,7 +59,7 @@ fn a_release_is_packed_from_files_and_from_standard_input_alike() {
     place.write("in/all.yaml", OBJECTS);
     let from_files = run(&place, "release pack in --version 1.0.0 --output-dir out");
     assert_eq!(from_files.code, 0, "{from_files:?}");
-    assert_eq!(from_files.err, "2 objects of 1.0.0 are in out\n");
+    assert_eq!(from_files.err, "packed 2 objects of 1.0.0 into out\n");
     let piped = place.run_with(OBJECTS, &["release", "pack", "-", "--version", "1.0.0", "--output-dir", "piped"]);
     assert_eq!((piped.code, &piped.out), (0, &from_files.out));
     let digest = run(&place, "release show out --digest");
@@ -151,7 +151,7 @@ fn a_signed_directory_is_verified_with_its_key_only() {
         ("release verify out --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub --key mine.pub", 0, "signed by mine.pub"),
         ("release verify out --key yours.pub", 1, "none of its 1 signatures is by a trusted key (yours.pub)"),
-        ("release verify plain --key mine.pub", 1, "it is not signed"),
+        ("release verify plain --key mine.pub", 1, "no valid signature"),
         ("release verify plain", 0, "signature not checked; pass --key"),
     ] {
         let answer = run(&place, line);
@@ -182,7 +182,7 @@ fn a_release_is_rendered_for_something_else_to_apply() {
     let newer = run(&place, &format!("release render {}/1.5.2 --output-dir out", examples()));
     assert_eq!((newer.code, newer.out.as_str()), (0, ""), "{newer:?}");
     let count = names().len();
-    assert!(newer.err.starts_with(&format!("{count} objects of release 1.5.2 are in out")), "{newer:?}");
+    assert!(newer.err.starts_with(&format!("wrote {count} objects of release 1.5.2 to out")), "{newer:?}");
     let first = fs::read_to_string(place.path().join("out").join(&names()[0])).unwrap();
     assert!(first.contains("clearway.dev/owner: ClusterVersion.version"), "{first}");
     let again = run(&place, &format!("release render {}/1.4.2 --output-dir out --prune --state state", examples()));

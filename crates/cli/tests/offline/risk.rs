@@ -14,7 +14,7 @@ fn the_tests_of_the_sample_product_pass() {
     assert!(
         answer.out.contains("ok   ProxyTimeouts: a cluster behind a proxy: match  (risk-tests/ProxyTimeouts.yaml)")
     );
-    assert!(answer.out.contains("ok   SlowEtcd: the metrics store is away: unknown\n"), "{answer:?}");
+    assert!(answer.out.contains("ok   SlowEtcd: the metrics store is unreachable: unknown\n"), "{answer:?}");
     assert!(answer.out.ends_with("25 passed, 0 failed\n"), "{answer:?}");
 }
 
@@ -42,8 +42,7 @@ fn a_wrong_expectation_is_shown_with_the_proof() {
     place.write("data/risk-tests/bad.yaml", "risk: Bad\ncases:\n- {name: good, series: bad 0, expect: match}\n");
     let answer = place.run(&["risk", "test", "--graph", "data", "--only-written", "--junit", "out.xml"]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    for said in
-        ["FAIL Bad: good: no match  (risk-tests/bad.yaml)", "expected match, but it is no match", "query    max(bad)"]
+    for said in ["FAIL Bad: good: no match  (risk-tests/bad.yaml)", "expected match, got no match", "query    max(bad)"]
     {
         assert!(answer.out.contains(said), "{said}: {answer:?}");
     }
@@ -71,12 +70,12 @@ fn the_value_of_each_part_of_an_expression_is_shown_for_objects_of_the_user() {
     let answer = place.run(&["risk", "test", "--graph", "data", "--only-written"]);
     assert_eq!(answer.code, 1, "{answer:?}");
     for said in [
-        "expected match, but it is no match",
+        "expected match, got no match",
         "parts    of n1\n",
         "object.spec.size / object.spec.parts > 3 = false\n",
         "object.spec.size / object.spec.parts = 2\n",
         "object.spec.parts = 3\n",
-        "expected match, but it is unknown",
+        "expected match, got unknown",
         "for Node n1: number or index out of range (line 1, column 1).",
         "object.spec.size / object.spec.parts = error: division by zero\n",
         "object.spec.parts = 0\n",
@@ -108,15 +107,18 @@ fn a_rule_behind_a_query_decides_when_the_query_cannot() {
 #[test]
 fn what_is_no_test_is_named() {
     for (content, said) in [
-        ("risk: Nobody\ncases:\n- {name: n, expect: match}\n", "there is no risk `Nobody`"),
+        ("risk: Nobody\ncases:\n- {name: n, expect: match}\n", "risk `Nobody` not found"),
         ("risk: Bad\ncases: []\n", "has no cases"),
-        ("risk: Bad\ncases:\n- {name: n, expect: perhaps}\n", "is no test of a risk"),
-        ("risk: Bad\ncases:\n- {name: n, expects: match}\n", "is no test of a risk"),
+        ("risk: Bad\ncases:\n- {name: n, expect: perhaps}\n", "is not a risk test"),
+        ("risk: Bad\ncases:\n- {name: n, expects: match}\n", "is not a risk test"),
         ("risk: Bad\ncases:\n- {name: n, series: 'bad{', expect: match}\n", "the series of `n`"),
-        ("risk: Bad\ncases:\n- {name: n, objects: [{file: nope.yaml}], expect: match}\n", "nope.yaml cannot be read"),
+        ("risk: Bad\ncases:\n- {name: n, objects: [{file: nope.yaml}], expect: match}\n", "cannot read nope.yaml"),
         ("risk: Bad\ncases:\n- {name: n, objects: [{kind: Node}], expect: match}\n", "no apiVersion or kind"),
         ("risk: Bad\ncases:\n- {name: n, snapshot: nope, expect: match}\n", "the snapshot of `n`"),
-        ("risk: Bad\ncases:\n- {name: n, snapshot: a, series: b 1, expect: match}\n", "is all there is of a cluster"),
+        (
+            "risk: Bad\ncases:\n- {name: n, snapshot: a, series: b 1, expect: match}\n",
+            "a case with a snapshot cannot have series",
+        ),
     ] {
         let place = with_risk("- type: Always\n");
         place.write("data/risk-tests/t.yaml", content);
@@ -163,17 +165,17 @@ cases:
     let answer = place.run(&["risk", "test", "--graph", "data"]);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
     for made in [
-        "the metrics store is away: unknown",
-        "no metric is there: unknown",
-        "every metric is there twice: match",
+        "the metrics store is unreachable: unknown",
+        "the metrics are missing: unknown",
+        "every metric has two series: match",
         "every metric is 2: unknown",
-        "the API server is away: unknown",
-        "the objects are not there: unknown",
+        "the API server is unreachable: unknown",
+        "the objects are missing: unknown",
         "the objects have no fields: unknown",
-        "the condition is about an earlier generation: unknown",
+        "the condition has an earlier generation: unknown",
         "the condition is Unknown: unknown",
-        "the clock is before the start: match",
-        "the cluster's id is not known: unknown",
+        "the time is before the start: match",
+        "the cluster id is unknown: unknown",
     ] {
         assert!(answer.out.contains(&format!("ok   Bad: {made}\n")), "{made}: {}", answer.out);
     }
@@ -193,17 +195,25 @@ fn what_takes_broken_evidence_for_does_not_apply_fails() {
 - {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}
 ";
     for (rules, failed, passed) in [
-        (lenient.to_owned(), &["no metric is there"][..], &["the metrics store is away", "every metric is 2"][..]),
-        (object("object.status == {'a': 1}"), &["the objects have no fields"], &["the objects are not there"]),
+        (
+            lenient.to_owned(),
+            &["the metrics are missing"][..],
+            &["the metrics store is unreachable", "every metric is 2"][..],
+        ),
+        (object("object.status == {'a': 1}"), &["the objects have no fields"], &["the objects are missing"]),
         (object("has(object.spec) && object.spec.bad"), &[], &["the objects have no fields: no match"]),
-        (fallback.to_owned(), &[], &["every metric is there twice: unknown", "the clock is before the start: match"]),
-        ("- {type: PromQL, promql: {promql: 'max(bad{a=~\"x\",a!=\"x\"})'}}\n".to_owned(), &[], &["no metric"]),
+        (fallback.to_owned(), &[], &["every metric has two series: unknown", "the time is before the start: match"]),
+        (
+            "- {type: PromQL, promql: {promql: 'max(bad{a=~\"x\",a!=\"x\"})'}}\n".to_owned(),
+            &[],
+            &["the metrics are missing"],
+        ),
     ] {
         let answer = with_risk(&rules).run(&["risk", "test", "--graph", "data"]);
         assert_eq!(answer.code, i32::from(!failed.is_empty()), "{rules}{}", answer.out);
         for case in failed {
             assert!(answer.out.contains(&format!("FAIL Bad: {case}: no match\n")), "{case}: {}", answer.out);
-            assert!(answer.out.contains("taken for `does not apply`"), "{}", answer.out);
+            assert!(answer.out.contains("evaluated as `does not apply`"), "{}", answer.out);
         }
         for case in passed {
             assert!(answer.out.contains(&format!("ok   Bad: {case}")), "{case}: {}", answer.out);
@@ -211,7 +221,7 @@ fn what_takes_broken_evidence_for_does_not_apply_fails() {
     }
     let odd = with_risk("- {type: PromQL, promql: {promql: 'max(bad{a=~\"x\",a!=\"x\"})'}}\n");
     let answer = odd.run(&["risk", "test", "--graph", "data", "--junit", "out.xml"]);
-    assert!(answer.out.contains("skip Bad: every metric is 2: no series could be made"), "{answer:?}");
+    assert!(answer.out.contains("skip Bad: every metric is 2: cannot generate a series"), "{answer:?}");
     let junit = fs::read_to_string(odd.path().join("out.xml")).unwrap();
     assert!(junit.contains("tests=\"4\" failures=\"0\" skipped=\"2\""), "{junit}");
 }
@@ -223,8 +233,10 @@ fn a_reason_that_the_proof_does_not_give_fails() {
     place.write("data/risk-tests/bad.yaml", cases);
     let answer = place.run(&["risk", "test", "--graph", "data", "--only-written"]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    for said in ["it is unknown, but nothing in the proof says `gave 3`", "The query gave 2; only 0 and 1 are answers."]
-    {
+    for said in [
+        "the result is unknown, but the proof does not contain `gave 3`",
+        "The query gave 2; only 0 and 1 are answers.",
+    ] {
         assert!(answer.out.contains(said), "{said}: {answer:?}");
     }
 }
@@ -240,8 +252,8 @@ fn a_risk_is_explained_with_its_places_and_rules() {
         "on         1.4.1 - 1.4.3 to 1.5.0, 3 updates, in candidate-1.5, fast-1.5, stable-1.5\n",
         "asks       max(cluster_proxy_enabled{type=~\"https?\"})\n               or\n               0 * group(cluster_version)\n",
         "needs      metric cluster_version\n",
-        "no match   exactly one series with the value 0\n",
-        "fence      lets it through\n",
+        "no match   one series with the value 0\n",
+        "fence      allowed\n",
     ] {
         assert!(proxy.out.contains(said), "{said}: {}", proxy.out);
     }
@@ -261,7 +273,7 @@ fn a_risk_is_explained_with_its_places_and_rules() {
     let unknown = explain(&["Proxy"]);
     assert_eq!(unknown.code, 3);
     assert!(
-        unknown.err.contains("there is no risk `Proxy`; there are IngressSettingsLost, ProxyTimeouts"),
+        unknown.err.contains("risk `Proxy` not found; the risks are IngressSettingsLost, ProxyTimeouts"),
         "{unknown:?}"
     );
     // An answer has no files, but the same rules.
@@ -291,19 +303,19 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
     assert_eq!(text.code, 0, "{text:?}");
     for said in [
         "needs      objects of the kind Node (v1) with the name n1\n",
-        "match      the expression is true of at least one selected object\n",
-        "no match   it is false of all; or no such object\n",
-        "match      it is so for every selected object\n",
-        "asks       whether it is the cluster's turn, within 3d from 2026-05-04T09:00:00Z\n",
-        "asks       whether the cluster is among the 25 percent whose turn is at 2026-05-04T09:00:00Z\n",
-        "fence      refuses it\n    never      The fence refuses the query (limit `metric-name`)",
+        "match      the expression is true for at least one selected object\n",
+        "no match   the expression is false for all of them; or object not found\n",
+        "match      true for every selected object\n",
+        "asks       whether the cluster's start time, within 3d from 2026-05-04T09:00:00Z, has passed\n",
+        "asks       whether the cluster is among the 25 percent of clusters that start at 2026-05-04T09:00:00Z\n",
+        "fence      refused\n    never      The fence refuses the query (limit `metric-name`)",
         "never      The query is not PromQL (line 1, column 5)",
-        "note       `_id=\"\"` means the cluster's id",
+        "note       `_id=\"\"` is replaced by the cluster id",
         "note       The query can give 1 but never 0.",
         "never      The expression is refused (line 1, column 1): the function `abs` is not declared in this environment.\n",
         "never      The rule type Later is not known here.\n",
-        "then       the next rule is tried\n",
-        "match      always: it applies to every cluster\n",
+        "then       the next rule is evaluated\n",
+        "match      always: the risk applies to every cluster\n",
     ] {
         assert!(text.out.contains(said), "{said}: {}", text.out);
     }

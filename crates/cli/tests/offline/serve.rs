@@ -86,7 +86,7 @@ fn with_graph_data() -> Place {
 #[test]
 fn it_serves_until_it_is_told_to_stop() {
     let place = with_graph_data();
-    let mut served = Served::start(&place, &["--graph-data", "data", "--prefix", "updates"]);
+    let mut served = Served::start(&place, &["--graph", "data", "--prefix", "updates"]);
     served.line_with("published");
     let answer = served.get("/updates/graph?channel=c");
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""edges":[[0,1]]"#), "{answer}");
@@ -100,7 +100,7 @@ fn a_second_signal_ends_it_at_once_while_requests_are_under_way() {
     for second in [Signal::TERM, Signal::INT] {
         let place = with_graph_data();
         place.write("data/signatures/sha256/ab/signature-1", "x".repeat(32 << 20));
-        let patient = ["--graph-data", "data", "--drain", "10m", "--write-timeout", "10m"];
+        let patient = ["--graph", "data", "--drain", "10m", "--write-timeout", "10m"];
         let mut served = Served::start(&place, &patient);
         served.line_with("published");
         // Somebody who asks for much and takes little of it.
@@ -118,7 +118,7 @@ fn a_second_signal_ends_it_at_once_while_requests_are_under_way() {
 #[test]
 fn a_hang_up_makes_it_look_and_bad_data_are_told_and_not_served() {
     let place = with_graph_data();
-    let mut served = Served::start(&place, &["--graph-data", "data", "--log-format", "json"]);
+    let mut served = Served::start(&place, &["--graph", "data", "--log-format", "json"]);
     served.line_with("published");
     let before = served.get("/api/upgrades_info/graph?channel=c");
     place.write("data/channels/c.yaml", "name: [\n");
@@ -137,17 +137,17 @@ fn what_it_cannot_start_with_is_said_in_one_line() {
     let address = taken.local_addr().unwrap().to_string();
     fs::write(place.path().join("file"), "").unwrap();
     for (arguments, said) in [
-        (&["--graph-data", "data", "--listen", &address][..], "cannot listen on 127.0.0.1:"),
-        (&["--graph-data", "oci://no spaces/here"], "no spaces"),
-        (&["--graph-data", "data", "--registry", "nowhere"], "nowhere"),
+        (&["--graph", "data", "--listen", &address][..], "cannot listen on 127.0.0.1:"),
+        (&["--graph", "oci://no spaces/here"], "no spaces"),
+        (&["--graph", "data", "--registry", "nowhere"], "nowhere"),
         (&["--upstream", "ftp://example.com"], "https:// or http://"),
         (&["--upstream", "https://example.com", "--mirror", "/amd64"], "`/amd64` is no channel"),
         (&["--upstream", "https://example.com", "--mirror", "c/AMD"], "`c/AMD` is no channel"),
         (&["--upstream", "https://example.com", "--mirror", "a/../b/amd64"], "a/../b/amd64"),
-        (&["--graph-data", "data", "--cache", "file"], "file"),
-        (&["--graph-data", "data", "--log", "="], "filter for the log"),
-        (&[], "--graph-data"),
-        (&["--graph-data", "data", "--mirror", "c"], "--upstream"),
+        (&["--graph", "data", "--cache", "file"], "file"),
+        (&["--graph", "data", "--log", "="], "is not a log filter"),
+        (&[], "--graph"),
+        (&["--graph", "data", "--mirror", "c"], "--upstream"),
     ] {
         let always = ["serve", "--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0"];
         let own_address = arguments.contains(&"--listen");

@@ -182,9 +182,9 @@ fn every_command_has_a_manual_page() {
 fn a_directory_that_cannot_be_made_is_named() {
     let place = Place::new();
     place.write("taken", "");
-    for arguments in [&["man", "--output-dir", "taken/below"][..], &["demo", "--keep", "taken/below"]] {
+    for arguments in [&["man", "--output-dir", "taken/below"][..], &["demo", "--output-dir", "taken/below"]] {
         let answer = place.run(arguments);
         assert_eq!(answer.code, 3);
-        assert!(answer.err.starts_with("error: cannot make taken/below"), "{answer:?}");
+        assert!(answer.err.starts_with("error: cannot create taken/below"), "{answer:?}");
     }
 }

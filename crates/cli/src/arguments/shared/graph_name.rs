@@ -1,4 +1,4 @@
-//! What names a graph on the command line: a path, the URL of a service, an image, or a git revision.
+//! The name of a graph: a path, the URL of a service, an image, or a git revision.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clearway_core::Address;
 
-/// The name of a graph as somebody wrote it. Shown, a URL has no credentials in it.
+/// The name of a graph as written on the command line. `Display` omits the credentials of a URL.
 #[derive(Clone)]
 pub(crate) struct GraphName(PathBuf);
 

@@ -1,4 +1,4 @@
-//! Settings of `clearway operator` that `clearway install` takes and passes on to it.
+//! Options of `clearway install` that are passed to `clearway operator`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which queries of risks are asked at all (U18).
+//! Limits on the queries of risks (U18).
 
 use std::time::Duration;
 
@@ -7,65 +7,65 @@ use clap::Args;
 use clearway_promql::fence::Names;
 use clearway_promql::{Fence, Millis};
 
-use crate::arguments::parse_duration;
+use super::parse_duration;
 
-/// Limits on queries that strangers wrote. A query above one of them is not asked, and its risk is Unknown.
+/// Limits on queries from a publisher. A query above a limit is not run, and its risk is Unknown.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Limits on queries of risks")]
 pub(crate) struct QueryLimits {
-    /// Bytes of a query [default: 16384]
+    /// Maximum size of a query [default: 16384]
     #[arg(long, value_name = "BYTES")]
     max_query_bytes: Option<usize>,
-    /// Levels of nesting of a query [default: 40]
+    /// Maximum nesting depth of a query [default: 40]
     #[arg(long, value_name = "NUMBER")]
     max_query_depth: Option<usize>,
-    /// Parts (numbers, selectors, operators, calls) of a query [default: 1000]
+    /// Maximum number of parts of a query: numbers, selectors, operators, calls [default: 1000]
     #[arg(long, value_name = "NUMBER")]
     max_query_nodes: Option<usize>,
-    /// Selectors of a query [default: 80]
+    /// Maximum number of selectors of a query [default: 80]
     #[arg(long, value_name = "NUMBER")]
     max_query_selectors: Option<usize>,
-    /// Regular expressions of a query [default: 64]
+    /// Maximum number of regular expressions of a query [default: 64]
     #[arg(long, value_name = "NUMBER")]
     max_query_regexes: Option<usize>,
-    /// Bytes of one compiled regular expression of a query [default: 131072]
+    /// Maximum compiled size of a regular expression [default: 131072]
     #[arg(long, value_name = "BYTES")]
     max_query_regex_bytes: Option<usize>,
-    /// How far back a range of a query reaches [default: 1d]
+    /// Maximum range of a selector [default: 1d]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_query_range: Option<Duration>,
-    /// How far back an offset of a query reaches [default: 7d]
+    /// Maximum offset of a selector [default: 7d]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_query_offset: Option<Duration>,
-    /// How far back a subquery reaches [default: 1d]
+    /// Maximum range of a subquery [default: 1d]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_query_subquery: Option<Duration>,
-    /// How often a subquery is evaluated, those around it multiplied [default: 1440]
+    /// Maximum number of evaluations of a subquery, including nesting [default: 1440]
     #[arg(long, value_name = "NUMBER")]
     max_query_steps: Option<u64>,
-    /// The step that is assumed for a subquery that names none [default: 1m]
+    /// Step of a subquery without one [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     default_query_step: Option<Duration>,
-    /// Only metrics whose whole name this regular expression matches; may be given several times [default: all]
+    /// Allow only metrics whose name matches this regular expression (anchored); repeatable [default: all]
     #[arg(long, value_name = "PATTERN")]
     allow_metrics: Vec<String>,
-    /// No metrics whose whole name this regular expression matches; may be given several times
+    /// Deny metrics whose name matches this regular expression (anchored); repeatable
     #[arg(long, value_name = "PATTERN")]
     deny_metrics: Vec<String>,
-    /// Allow selectors that do not name their metric: one may read the whole store
+    /// Allow selectors without a metric name, which may read the whole store
     #[arg(long)]
     allow_unnamed_metrics: bool,
-    /// Allow functions and aggregations that Prometheus has behind a feature flag
+    /// Allow experimental functions and aggregations of Prometheus
     #[arg(long)]
     allow_experimental_functions: bool,
 }
 
 impl QueryLimits {
-    /// The fence that they make.
+    /// The limits as a fence.
     pub(crate) fn fence(&self) -> Result<Fence> {
         let names = |option: &str, patterns: &[String]| {
             Names::new(patterns.iter().map(String::as_str))
-                .with_context(|| format!("{option} is no regular expression"))
+                .with_context(|| format!("{option} is not a regular expression"))
         };
         let millis = |duration: Duration| Millis(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
         let usual = Fence::default();

@@ -1,13 +1,14 @@
-//! The cluster that is assessed, found as `kubectl` finds it, and what it says about itself: its `ClusterVersion`, where it has one.
+//! The connection to the assessed cluster, and its `ClusterVersion` if it has one.
 
 use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Version};
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_sources::store::ClusterStore;
 use serde_json::Value;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::arguments::ClusterConnection;
+use crate::runtime;
 
 /// What a live cluster goes by in proofs and snapshots.
 pub(crate) const CLUSTER: &str = "the cluster";
@@ -16,7 +17,7 @@ const SINGLETON: &str = "version";
 
 /// What is known of a cluster before its risks are looked at.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct ClusterInfo {
     pub(crate) version: Option<Version>,
     pub(crate) channel: Option<String>,
     pub(crate) arch: Option<Arch>,
@@ -24,26 +25,26 @@ pub(crate) struct About {
 }
 
 /// A cluster and the kinds it serves.
-pub(crate) struct Connected {
+pub(crate) struct ClusterClient {
     pub(crate) runtime: Runtime,
     pub(crate) cluster: Cluster,
     pub(crate) catalog: Catalog,
 }
 
-impl Connected {
+impl ClusterClient {
     /// The cluster that the options name, or that `kubectl` would talk to; nothing if no cluster is configured.
     pub(crate) fn open(options: &ClusterConnection) -> Result<Option<Self>> {
         let connection = options.connection();
         if !connection.is_configured() {
             return Ok(None);
         }
-        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let runtime = runtime::on_this_thread()?;
         let (cluster, catalog) = runtime.block_on(async {
             let cluster = Cluster::connect(&connection).await?;
             let catalog = cluster.catalog().await?;
             Ok::<_, ClusterError>((cluster, catalog))
         })?;
-        Ok(Some(Connected { runtime, cluster, catalog }))
+        Ok(Some(ClusterClient { runtime, cluster, catalog }))
     }
 
     /// The cluster as a place that objects are read from.
@@ -52,24 +53,24 @@ impl Connected {
     }
 
     /// What the cluster says about itself.
-    pub(crate) fn about(&self) -> Result<About> {
+    pub(crate) fn about(&self) -> Result<ClusterInfo> {
         let Some(resource) = self.catalog.of("config.openshift.io", "ClusterVersion") else {
-            return Ok(About::default());
+            return Ok(ClusterInfo::default());
         };
         match self.runtime.block_on(self.cluster.get(resource, "", SINGLETON)) {
             Ok(object) => read(&object),
-            Err(ClusterError::NotFound { .. }) => Ok(About::default()),
+            Err(ClusterError::NotFound { .. }) => Ok(ClusterInfo::default()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-fn read(object: &Value) -> Result<About> {
+fn read(object: &Value) -> Result<ClusterInfo> {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
     // What the cluster is at, or on its way to: that is where the next update starts.
     let version = text("/status/desired/version").map(str::parse).transpose();
     let version = version.context("the version of the ClusterVersion is not a semantic version")?;
-    Ok(About {
+    Ok(ClusterInfo {
         version,
         channel: text("/spec/channel").map(str::to_owned),
         // A cluster of one architecture does not say which; its nodes do, but there may be several kinds of them.
@@ -91,8 +92,11 @@ mod tests {
         });
         let about = read(&object).unwrap();
         let (id, arch) = (Some("7c9e6679".to_owned()), "multi".parse().ok());
-        assert_eq!(about, About { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), arch, id });
-        assert_eq!(read(&json!({"spec": {"channel": ""}})).unwrap(), About::default());
+        assert_eq!(
+            about,
+            ClusterInfo { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), arch, id }
+        );
+        assert_eq!(read(&json!({"spec": {"channel": ""}})).unwrap(), ClusterInfo::default());
         assert!(read(&json!({"status": {"desired": {"version": "new"}}})).is_err());
     }
 }

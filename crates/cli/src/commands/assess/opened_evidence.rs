@@ -1,4 +1,4 @@
-//! The evidence that was named on the command line: a snapshot, a live cluster and its Prometheus, or metrics in a file.
+//! The evidence that the command line names: a snapshot, a live cluster and its Prometheus, or metrics in a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,45 +14,45 @@ use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::kubernetes::ClusterError;
 
-use super::cluster::{About, CLUSTER, Connected};
-use super::live;
+use super::cluster::{CLUSTER, ClusterClient, ClusterInfo};
+use super::prometheus_evidence;
 use super::snapshot_evidence::{self, SnapshotEvidence};
-use crate::arguments::{AsOf, EvidenceSource, Trust};
+use crate::arguments::{AsOf, EvidenceSource, ServiceTrust};
 use crate::commands::promql::series;
 use crate::output;
 
 /// Where the evidence is.
 pub(crate) struct OpenedEvidence<'o> {
     options: &'o EvidenceSource,
-    trust: &'o Trust,
+    trust: &'o ServiceTrust,
     kept: Option<SnapshotEvidence>,
-    connected: Option<Connected>,
+    connected: Option<ClusterClient>,
     /// Why the cluster cannot be reached, where the rest can be assessed without it.
     unreachable_cluster: Option<String>,
 }
 
 impl<'o> OpenedEvidence<'o> {
     /// Opens what the options name, and finds the cluster as `kubectl` does unless a file takes its place.
-    pub(crate) fn open(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+    pub(crate) fn open(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
         let is_file = options.snapshot.is_some() || options.series.is_some();
         OpenedEvidence::connected(options, trust, !is_file || options.cluster.connection.is_named())
     }
 
     /// Opens what the options name, and nothing else.
-    pub(crate) fn named(options: &'o EvidenceSource, trust: &'o Trust) -> Result<Self> {
+    pub(crate) fn named(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
         OpenedEvidence::connected(options, trust, options.cluster.connection.is_named())
     }
 
-    fn connected(options: &'o EvidenceSource, trust: &'o Trust, needs_cluster: bool) -> Result<Self> {
+    fn connected(options: &'o EvidenceSource, trust: &'o ServiceTrust, needs_cluster: bool) -> Result<Self> {
         let access = &options.cluster;
-        if options.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
-            bail!("--as-of snapshot needs --snapshot or --series: a live cluster was not captured at any time");
+        if options.time.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
+            bail!("--as-of snapshot needs --snapshot or --series");
         }
         let kept =
             options.snapshot.as_deref().map(|path| snapshot_evidence::read(path, access.shared_store)).transpose()?;
         let mut given = OpenedEvidence { options, trust, kept, connected: None, unreachable_cluster: None };
         if needs_cluster {
-            match Connected::open(&access.connection) {
+            match ClusterClient::open(&access.connection) {
                 Ok(connected) => given.connected = connected,
                 // Without the cluster only its objects are not known, if its version was named.
                 Err(error) if access.version.is_some() && is_unreachable(&error) => {
@@ -83,16 +83,16 @@ impl<'o> OpenedEvidence<'o> {
     }
 
     /// What the cluster says about itself.
-    pub(crate) fn about(&self) -> Result<About> {
+    pub(crate) fn about(&self) -> Result<ClusterInfo> {
         match (&self.kept, &self.connected) {
             (Some(kept), _) => Ok(kept.about()),
             (None, Some(connected)) => connected.about(),
-            (None, None) => Ok(About::default()),
+            (None, None) => Ok(ClusterInfo::default()),
         }
     }
 
     /// Finds out what a plan has to know, and works with it; the time is that of the assessment.
-    pub(crate) fn judge<T>(
+    pub(crate) fn evaluate<T>(
         &self,
         plan: &Plan,
         id: Option<&str>,
@@ -105,9 +105,10 @@ impl<'o> OpenedEvidence<'o> {
         }
         let objects = self.objects(plan);
         let store_id = id.filter(|_| access.shared_store);
-        if let Some(prometheus) = access.prometheus.client(self.trust.ca_file.clone())? {
-            let at = AsOf::named(options.as_of);
-            let evidence = Recorded { objects, ..live::ask(plan, &prometheus, at, id, store_id)? };
+        if let Some(prometheus) = access.prometheus.client(self.trust.ca.file.clone())? {
+            let at = AsOf::named(options.time.as_of);
+            let evidence =
+                Recorded { objects, ..prometheus_evidence::run_queries(plan, &prometheus, at, id, store_id)? };
             return Ok(work(&evidence, at.unwrap_or_else(clock::now)));
         }
         let metrics = Metrics::read(options)?;
@@ -125,11 +126,11 @@ impl<'o> OpenedEvidence<'o> {
 
     /// The time that evidence of a time is judged at. Where that makes it too old, it is said how to replay it.
     fn time(&self, captured: Timestamp, now: Timestamp) -> Timestamp {
-        let (as_of, max_age) = (self.options.as_of, self.options.max_age);
+        let (as_of, max_age) = (self.options.time.as_of, self.options.time.max_age);
         let time = AsOf::time(as_of, captured, now);
         if as_of.is_none() && time.since(captured) > max_age {
             output::print_note!(
-                "the evidence is {} old, and at most {} is believed (--max-age); --as-of snapshot judges it as of {captured}",
+                "the evidence is {} old, more than --max-age {}; --as-of snapshot evaluates it at {captured}",
                 humanize(time.since(captured)),
                 humanize(max_age),
             );
@@ -195,7 +196,7 @@ impl Evidence for FileAndCluster<'_> {
 }
 
 /// What the objects of a live cluster say.
-fn look(plan: &Plan, connected: &Connected) -> BTreeMap<String, Record<ObjectAnswer>> {
+fn look(plan: &Plan, connected: &ClusterClient) -> BTreeMap<String, Record<ObjectAnswer>> {
     let questions = plan.object_questions();
     let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
     let (store, limits) = (connected.store(), ObjectLimits::default());
@@ -212,7 +213,7 @@ struct Metrics {
 
 impl Metrics {
     fn read(options: &EvidenceSource) -> Result<Self> {
-        let now = AsOf::named(options.as_of).unwrap_or_else(clock::now);
+        let now = AsOf::named(options.time.as_of).unwrap_or_else(clock::now);
         let Some(path) = &options.series else {
             return Ok(Metrics { series: None, taken_at: now, name: String::new() });
         };

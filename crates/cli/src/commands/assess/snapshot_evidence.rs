@@ -1,4 +1,4 @@
-//! Evidence from a snapshot that was taken earlier: what was not collected is not known, and never "not there".
+//! Evidence from a snapshot: what was not collected is unknown, and never "absent".
 //!
 //! An assessment as of the snapshot's time has the bytes of one of the live cluster as of that time, but for where
 //! things were seen: `source` and `reproduce` of every rule, and `observedAt` and `ageSeconds` of rules about objects,
@@ -18,7 +18,7 @@ use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::prometheus::Needs;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 
-use super::cluster::About;
+use super::cluster::ClusterInfo;
 use crate::output;
 
 /// A snapshot, and what it goes by.
@@ -37,11 +37,11 @@ pub(crate) struct WithNeeds<'k> {
     needs: &'k BTreeMap<String, Needs>,
 }
 
-/// Reads a snapshot, and tells on standard error what is odd about it.
+/// Reads a snapshot, and prints its diagnostics on standard error.
 pub(crate) fn read(path: &Path, shared_store: bool) -> Result<SnapshotEvidence> {
-    let opened = open(path, shared_store).with_context(|| format!("{} cannot be read", path.display()));
+    let opened = open(path, shared_store).with_context(|| format!("cannot read {}", path.display()));
     let (kept, diagnostics) = opened?;
-    tell(&diagnostics);
+    print_diagnostics(&diagnostics);
     Ok(kept)
 }
 
@@ -49,12 +49,12 @@ pub(crate) fn read(path: &Path, shared_store: bool) -> Result<SnapshotEvidence> 
 pub(crate) fn read_below(directory: &mut ConfinedDirectory, base: &Path, path: &Path) -> Result<SnapshotEvidence> {
     let shown = base.join(path).display().to_string();
     let loaded = snapshot::read_below(directory, base, path, &Limits::default());
-    let loaded = loaded.with_context(|| format!("{shown} cannot be read"))?;
-    tell(&loaded.diagnostics);
+    let loaded = loaded.with_context(|| format!("cannot read {shown}"))?;
+    print_diagnostics(&loaded.diagnostics);
     Ok(of(loaded.snapshot, &shown, shown.clone(), false))
 }
 
-fn tell(diagnostics: &[Diagnostic]) {
+fn print_diagnostics(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         output::print_diagnostic(diagnostic);
     }
@@ -77,9 +77,9 @@ pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store
 }
 
 impl SnapshotEvidence {
-    pub(crate) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> ClusterInfo {
         let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
-        About { version, channel, arch, id }
+        ClusterInfo { version, channel, arch, id }
     }
 
     /// The same snapshot, with the values of its objects in proofs: it is a file that the user named, and holds no secrets.
@@ -100,9 +100,9 @@ impl SnapshotEvidence {
         let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
         let taken_at = self.taken_at();
         match &self.snapshot.series {
-            Part::NotCollected { why } => unknown(format!("The snapshot holds no series: {why}")),
+            Part::NotCollected { why } => unknown(format!("The snapshot has no series: {why}")),
             Part::Collected(found) => match found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)) {
-                Some(selector) => unknown(format!("The snapshot was taken without `{}`.", output::printable(selector))),
+                Some(selector) => unknown(format!("The snapshot does not contain `{}`.", output::printable(selector))),
                 None => Series::new(&found.series, taken_at, &self.name).promql(question, samples),
             },
         }

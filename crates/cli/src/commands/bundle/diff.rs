@@ -12,7 +12,7 @@ pub(super) fn run(options: &BundleDiff) -> Result<Exit> {
     let bundles = source::read(&[&options.pair.old, &options.pair.new], &options.reading)?;
     let (old, new) = check::two(&bundles)?;
     let judgement = Comparison::new(old, new).judge();
-    output::print_data(options.output, &judgement.findings, || {
+    output::print_data(options.output.format, &judgement.findings, || {
         let findings: Vec<&Finding> = judgement.findings.iter().collect();
         check::table(&findings)
     })?;

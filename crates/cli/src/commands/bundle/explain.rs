@@ -13,7 +13,7 @@ use crate::output;
 pub(super) fn run(options: &BundleExplain) -> Result<Exit> {
     let Some(name) = &options.rule else {
         let data: Vec<Value> = RULES.iter().map(data).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             let levels = |rule: &Rule| [rule.standard.to_string(), rule.experimental.to_string()];
             let rows = RULES.iter().map(|rule| {
                 let [standard, experimental] = levels(rule);
@@ -29,7 +29,7 @@ pub(super) fn run(options: &BundleExplain) -> Result<Exit> {
         output::print_note!("there is no rule `{}`; there are {range}", output::printable(name));
         return Ok(Exit::No);
     };
-    output::print_data(options.output, &data(rule), || text(rule))?;
+    output::print_data(options.output.format, &data(rule), || text(rule))?;
     Ok(Exit::Yes)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(options: &BundleInstalled) -> Result<Exit> {
         }
     }
     let data: Vec<Value> = found.iter().map(data).collect();
-    output::print_data(options.output, &data, || table(&found))?;
+    output::print_data(options.output.format, &data, || table(&found))?;
     let others = objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition").count()
         - found.iter().map(|installed| installed.bundle.crds.len()).sum::<usize>();
     let plural = if found.len() == 1 { "" } else { "s" };

@@ -51,7 +51,7 @@ pub(super) fn run(options: &BundleMigrate) -> Result<Exit> {
         }
         Ok(done)
     })?;
-    output::print_data(options.output, &done, || table(&done))?;
+    output::print_data(options.output.format, &done, || table(&done))?;
     if done.is_empty() {
         output::print_note!("every CRD stores its objects in one version; there is nothing to migrate");
     }

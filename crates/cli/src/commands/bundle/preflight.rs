@@ -36,7 +36,7 @@ pub(super) fn run(options: &BundlePreflight) -> Result<Exit> {
         progress.clear();
         Ok(preflight.finish())
     })?;
-    output::print_data(options.output, &findings, || table(&findings))?;
+    output::print_data(options.output.format, &findings, || table(&findings))?;
     let incomplete = source::is_incomplete(&new);
     Ok(match findings.iter().map(|finding| finding.severity).min() {
         Some(PreflightSeverity::Blocking) => Exit::No,

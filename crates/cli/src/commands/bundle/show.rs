@@ -12,7 +12,7 @@ use crate::output;
 pub(super) fn run(options: &BundleShow) -> Result<Exit> {
     let bundles = source::read(&[&options.bundle], &options.reading)?;
     for bundle in &bundles {
-        output::print_data(options.output, &data(bundle), || table(bundle))?;
+        output::print_data(options.output.format, &data(bundle), || table(bundle))?;
     }
     Ok(if bundles.iter().any(source::is_incomplete) { Exit::Unknown } else { Exit::Yes })
 }

@@ -1,6 +1,6 @@
 //! Bundles that are named on the command line, and what could not be read of them.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_bundle::{Bundle, BundleLimits, BundleReader};
 use clearway_core::Severity;
 use clearway_sources::bundle_files::{BundleFiles, BundleSource};
@@ -9,6 +9,7 @@ use clearway_sources::oci::Registry;
 use crate::arguments::BundleReading;
 use crate::commands::graph::source::registry;
 use crate::output;
+use crate::runtime;
 
 /// The domain of annotations where no CRD has one.
 const DEFAULT_DOMAIN: &str = "clearway.dev";
@@ -16,7 +17,7 @@ const DEFAULT_DOMAIN: &str = "clearway.dev";
 /// Reads bundles in the order of their names. They share one domain of annotations: the given one, or the one that the last
 /// bundle uses.
 pub(super) fn read(names: &[&str], reading: &BundleReading) -> Result<Vec<Bundle>> {
-    let access = registry::options(reading.registry.ca_file.clone(), &reading.registry.access);
+    let access = registry::options(reading.registry.ca.file.clone(), &reading.registry.access);
     let registry = Registry::new(access)?;
     let files = wait(async {
         let mut files = Vec::new();
@@ -65,8 +66,7 @@ fn annotation_domain(files: &BundleFiles) -> Option<String> {
 
 /// Waits for registries and clusters.
 pub(super) fn wait<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    runtime.context("cannot start a runtime")?.block_on(work)
+    runtime::with_workers(1)?.block_on(work)
 }
 
 #[cfg(test)]

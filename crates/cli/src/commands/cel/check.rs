@@ -1,4 +1,4 @@
-//! `clearway cel check`: what is wrong with an expression before anybody evaluates it.
+//! `clearway cel check`: syntax, types and cost of an expression.
 
 use std::path::Path;
 
@@ -23,21 +23,21 @@ pub(super) fn run(options: &CelCheck) -> Result<Exit> {
     let scope = scope::find(&options.scope)?;
     let rule = matches!(scope.kind, CelEnvironment::Crd | CelEnvironment::Resource);
     let environment = if rule { scope.environment } else { scope.environment.with_result(ResultType::Any) };
-    let mut findings = Findings::new(options.output, "expression");
+    let mut findings = Findings::new(options.output.format, "expression");
     findings.begin(&[])?;
     findings.checked = 1;
     match Program::compile(&text, &environment, &Limits::default()) {
         Ok(program) => {
             if scope.kind == CelEnvironment::Crd {
                 match program.check_estimate(scope.values) {
-                    Ok(cost) if options.output == FindingFormat::Table => {
-                        output::print_note!("costs at most {cost}, of all its runs over one object");
+                    Ok(cost) if options.output.format == FindingFormat::Table => {
+                        output::print_note!("maximum cost for one object: {cost}");
                     }
                     Ok(_) => {}
                     Err(error) => findings.add(&error.diagnostic(&text))?,
                 }
             }
-            if options.output == FindingFormat::Table {
+            if options.output.format == FindingFormat::Table {
                 output::print_note!("gives {}", program.result_type());
             }
         }

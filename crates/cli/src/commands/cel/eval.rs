@@ -45,7 +45,7 @@ pub(super) fn run(options: &CelEval) -> Result<Exit> {
     let data = data(&evaluation, &parts, program.source());
     match &evaluation.outcome {
         Outcome::Value(value) => {
-            output::print_data(options.output, &data, || {
+            output::print_data(options.output.format, &data, || {
                 format!("{}{}\n", explained(&parts, program.source()), value.show(SHOWN))
             })?;
             Ok(Exit::Yes)
@@ -53,7 +53,7 @@ pub(super) fn run(options: &CelEval) -> Result<Exit> {
         Outcome::Unknown => Ok(Exit::Unknown),
         Outcome::Error(error) => {
             if options.explain {
-                output::print_data(options.output, &data, || explained(&parts, program.source()))?;
+                output::print_data(options.output.format, &data, || explained(&parts, program.source()))?;
             }
             output::print_diagnostic(&error.diagnostic(program.source()));
             Ok(Exit::No)

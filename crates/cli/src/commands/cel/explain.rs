@@ -1,4 +1,4 @@
-//! `clearway cel explain`: what functions and macros there are, and what they do.
+//! `clearway cel explain`: the functions and macros of an environment.
 
 use std::fmt::Write as _;
 
@@ -18,19 +18,19 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
         let all = environment.function_names();
         let help: Vec<FunctionHelp> = all.iter().filter_map(|name| environment.explain_function(name)).collect();
         let data: Vec<Value> = help.iter().map(data).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             let row = |help: &FunctionHelp| vec![help.name.clone(), help.description.to_owned()];
-            output::table(&["FUNCTION", "WHAT IT DOES"], help.iter().map(row))
+            output::table(&["FUNCTION", "DESCRIPTION"], help.iter().map(row))
         })?;
         return Ok(Exit::Yes);
     };
     let Some(help) = environment.explain_function(name) else {
         let near: Vec<&str> = environment.function_names().into_iter().filter(|known| is_near(known, name)).collect();
-        let hint = if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) };
-        output::print_note!("this environment has no function `{}`{hint}", output::printable(name));
+        let hint = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
+        output::print_note!("function `{}` not found in this environment{hint}", output::printable(name));
         return Ok(Exit::No);
     };
-    output::print_data(options.output, &data(&help), || {
+    output::print_data(options.output.format, &data(&help), || {
         let mut text = format!("{}\n\n", help.description);
         for signature in &help.signatures {
             let _ = writeln!(text, "  {signature}");
@@ -40,7 +40,7 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
     Ok(Exit::Yes)
 }
 
-/// Whether somebody who wrote one name may have meant the other.
+/// Whether one name may be a misspelling of the other.
 fn is_near(known: &str, written: &str) -> bool {
     let (known, written) = (known.to_ascii_lowercase(), written.to_ascii_lowercase());
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();

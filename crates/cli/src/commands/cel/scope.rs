@@ -1,4 +1,4 @@
-//! The environment that an expression is meant for, and the objects in files.
+//! The environment of an expression, and objects in files.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(super) fn find(options: &CelScope) -> Result<Scope> {
             values = found;
             Environment::kubernetes_crd(version, node, options.at.is_empty(), false)
         }
-        (CelEnvironment::Crd, None) => bail!("the rules of a CRD need its schema: give --schema FILE"),
+        (CelEnvironment::Crd, None) => bail!("--environment crd needs --schema FILE"),
         (kind, _) => without_schema(kind, version),
     };
     Ok(Scope { environment, kind, values })
@@ -58,7 +58,7 @@ fn schema_of(crd: &Value, version: Option<&str>) -> Result<Schema> {
         let stored = versions.iter().find(|version| version["storage"] == true).or(versions.first());
         stored.and_then(|version| version["name"].as_str())
     };
-    let version = version.or_else(stored).context("this is no CustomResourceDefinition: it has no versions")?;
+    let version = version.or_else(stored).context("not a CustomResourceDefinition: spec.versions is missing")?;
     Ok(Schema::of_crd(crd, version)?)
 }
 
@@ -70,8 +70,10 @@ fn place<'s>(root: &'s Node, path: &str) -> Result<(&'s Node, Option<u64>)> {
         let name = step.trim_end_matches(['[', ']', '{', '}']);
         let mut behind = step.get(name.len()..).unwrap_or_default();
         if !name.is_empty() {
-            node =
-                node.properties.get(name).with_context(|| format!("the schema has no field `{name}` in `{path}`"))?;
+            node = node
+                .properties
+                .get(name)
+                .with_context(|| format!("field `{name}` of `{path}` not found in the schema"))?;
         }
         while !behind.is_empty() {
             let (rest, inner, most) = if let Some(rest) = behind.strip_prefix("[]") {
@@ -83,9 +85,11 @@ fn place<'s>(root: &'s Node, path: &str) -> Result<(&'s Node, Option<u64>)> {
                 };
                 (rest, each, node.max_properties)
             } else {
-                bail!("`{step}` is no step of a path: write spec.items[] for elements and spec.labels{{}} for values");
+                bail!(
+                    "`{step}` is not a path element: write spec.items[] for list elements and spec.labels{{}} for map values"
+                );
             };
-            node = inner.with_context(|| format!("the schema has nothing at `{step}` in `{path}`"))?;
+            node = inner.with_context(|| format!("`{step}` of `{path}` not found in the schema"))?;
             values = values.zip(most).map(|(values, most)| values.saturating_mul(most));
             behind = rest;
         }

@@ -1,4 +1,4 @@
-//! `clearway cel test`: runs tests in the form of the specification's own and says what passed.
+//! `clearway cel test`: runs tests in the format of the CEL specification.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,16 +22,16 @@ pub(super) fn run(options: &CelTest) -> Result<Exit> {
         let report = conformance::run(&text).map_err(|error| anyhow!("{name}: {error}"))?;
         reports.push((name, report));
     }
-    if let Some(file) = &options.junit {
+    if let Some(file) = &options.report.junit {
         let suites = reports.iter().map(|(name, report)| (name.as_str(), cases(report)));
-        fs::write(file, junit::write(suites)).with_context(|| format!("{} cannot be written", file.display()))?;
+        fs::write(file, junit::write(suites)).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    output::print_data(options.output, &data(&reports), || table(&reports))?;
+    output::print_data(options.output.format, &data(&reports), || table(&reports))?;
     let count = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum::<usize>();
     let failed = count(|report| report.failed.len());
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         let (passed, unsupported) = (count(|report| report.passed), count(|report| report.unsupported.len()));
-        output::print_note!("{passed} passed, {failed} failed, {unsupported} not supported");
+        output::print_note!("{passed} passed, {failed} failed, {unsupported} unsupported");
     }
     Ok(if failed > 0 { Exit::No } else { Exit::Yes })
 }
@@ -42,7 +42,7 @@ fn table(reports: &[(String, Report)]) -> String {
     for (name, report) in reports {
         let word = if report.failed.is_empty() { "ok" } else { "FAIL" };
         let (failed, unsupported) = (report.failed.len(), report.unsupported.len());
-        let _ = writeln!(text, "{word} {name}: {} passed, {failed} failed, {unsupported} not supported", report.passed);
+        let _ = writeln!(text, "{word} {name}: {} passed, {failed} failed, {unsupported} unsupported", report.passed);
         let cases = report.failed.iter().map(|case| ("FAIL", case));
         for (word, case) in cases.chain(report.unsupported.iter().map(|case| ("skip", case))) {
             let _ =

@@ -1,5 +1,5 @@
-//! How the demo speaks: short lines that fit a small terminal, with the time since its start while somebody watches, and
-//! commands that are run as they are printed.
+//! Output of the demo: short lines that fit a small terminal, with the time since its start, and commands that are run
+//! exactly as they are printed.
 
 use std::io::{Stdout, Write as _};
 use std::path::Path;
@@ -17,16 +17,16 @@ use crate::commands::upgrade;
 const WIDTH: usize = 60;
 
 /// Speaks.
-pub(super) struct Teller {
+pub(super) struct Narrator {
     pub(super) out: anstream::AutoStream<Stdout>,
     start: Instant,
-    /// Whether the demo goes on until somebody ends it.
+    /// Whether the demo runs until a signal.
     pub(super) stays: bool,
 }
 
-impl Teller {
+impl Narrator {
     pub(super) fn new(stays: bool) -> Self {
-        Teller { out: anstream::stdout(), start: Instant::now(), stays }
+        Narrator { out: anstream::stdout(), start: Instant::now(), stays }
     }
 
     pub(super) fn heading(&mut self, text: &str) -> Result<()> {
@@ -38,7 +38,7 @@ impl Teller {
         Ok(write!(self.out, "{}", wrapped("", "", &escape(text)))?)
     }
 
-    /// Something that happened. The times are left out where nobody watches: they differ each time.
+    /// Prints an event. The time is printed only at a terminal, because it differs each time.
     pub(super) fn say(&mut self, text: &str) -> Result<()> {
         let stamp =
             if self.stays { format!("{:>5.1}s  ", self.start.elapsed().as_secs_f64()) } else { "• ".to_owned() };
@@ -51,7 +51,7 @@ impl Teller {
         Ok(writeln!(self.out, "{}", escape(text))?)
     }
 
-    /// Runs `clearway upgrade` on a state directory, as somebody with `CLEARWAY_STATE` in the environment does.
+    /// Runs `clearway upgrade` on a state directory, as with `CLEARWAY_STATE` in the environment.
     pub(super) async fn upgrade(&mut self, state: &Path, words: &[&str]) -> Result<()> {
         let shown: Vec<String> = ["clearway", "upgrade"].iter().chain(words).map(|word| quoted(word)).collect();
         let style = anstyle::Style::new().bold();
@@ -60,10 +60,10 @@ impl Teller {
         let state = state.display().to_string();
         let words: Vec<&str> = [&["clearway", "upgrade", "--state", &state], words].concat();
         let Command::Upgrade(options) = Arguments::try_parse_from(words)?.command else {
-            bail!("`clearway upgrade` is another command by now");
+            bail!("`clearway upgrade` is not the upgrade command");
         };
         // It waits by itself, which must not be done on a thread of this runtime.
-        tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command has ended early")??;
+        tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command stopped early")??;
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! A sample product: its graph-data, and a snapshot of a cluster that runs it. Both stand below `examples/` in the
-//! repository and are part of the program.
+//! A sample product: its graph-data, and a snapshot of a cluster that runs it. Both are in `examples/` in the
+//! repository, and are embedded in the program.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ impl Product {
         let snapshot = self.snapshot()?;
         let taken_at = snapshot.taken_at;
         let ClusterFacts { version, arch, channel, .. } = snapshot.cluster.clone();
-        let (version, channel) = version.zip(channel).context("the sample cluster does not say what it runs")?;
+        let (version, channel) = version.zip(channel).context("the sample cluster has no version")?;
         let graph = self.revision()?.graph(&channel, &arch.unwrap_or_default());
         let plan = Plan::new(&graph, &version, &Settings::default())?;
         let place = kept_in.unwrap_or(Path::new(self.home)).join("cluster");

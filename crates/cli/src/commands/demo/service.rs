@@ -1,4 +1,4 @@
-//! The update service, asked as a cluster asks it.
+//! Requests to the update service, as a cluster sends them.
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::{Address, Arch, Limits};
@@ -6,32 +6,32 @@ use clearway_graph::wire;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service};
 
-use super::narration::Teller;
+use super::narration::Narrator;
 use super::stage::Stage;
 
-/// Asks over the network, and tells which other questions are worth asking.
-pub(super) async fn ask(stage: &Stage, teller: &mut Teller) -> Result<()> {
+/// Sends requests to the service, and prints others to try.
+pub(super) async fn show(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let (base, channel) = (&stage.base, stage.channel);
     let service = Service::new(&Address::from(base.as_str()), &HttpOptions::default())?;
     let Answer::Body { bytes, validator, .. } = service.answer(channel, &Arch::default(), None).await? else {
-        bail!("the service answered that nothing changed, to a first question");
+        bail!("the service answered 304 to a request without an ETag");
     };
-    let graph = wire::read(&bytes, &Limits::default()).graph.context("the service's answer is no graph")?;
+    let graph = wire::read(&bytes, &Limits::default()).graph.context("the service's answer is not a graph")?;
     let conditional: usize = graph.conditional().iter().map(|group| group.edges.len()).sum();
     let again = service.answer(channel, &Arch::default(), validator.as_ref()).await?;
-    let unchanged = if matches!(again, Answer::NotModified { .. }) { "304, not one byte of body" } else { "all of it" };
-    teller.lines(&format!("GET {base}/graph?channel={channel}\n"))?;
-    teller.prose(&format!(
-        "{} releases, {} updates for everybody, {conditional} for clusters that their risks do not match. Asked again with \
-         its ETag: {unchanged}.",
+    let unchanged = if matches!(again, Answer::NotModified { .. }) { "304, empty body" } else { "the whole answer" };
+    narrator.lines(&format!("GET {base}/graph?channel={channel}\n"))?;
+    narrator.prose(&format!(
+        "{} releases, {} unconditional updates, {conditional} conditional updates. A second request with the ETag: \
+         {unchanged}.",
         graph.nodes().len(),
         graph.edges().len()
     ))?;
-    if teller.stays {
-        teller.lines(&format!("\n  curl -i '{base}/graph?channel={channel}'"))?;
-        teller.lines(&format!("  clearway graph paths 1.4.0 1.5.2 --channel {channel} \\\n    --graph {base}"))?;
+    if narrator.stays {
+        narrator.lines(&format!("\n  curl -i '{base}/graph?channel={channel}'"))?;
+        narrator.lines(&format!("  clearway graph paths 1.4.0 1.5.2 --channel {channel} \\\n    --graph {base}"))?;
         if let Some(address) = stage.running.status_address() {
-            teller.lines(&format!("  curl http://{address}/metrics"))?;
+            narrator.lines(&format!("  curl http://{address}/metrics"))?;
         }
     }
     Ok(())

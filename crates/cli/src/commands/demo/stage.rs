@@ -1,4 +1,4 @@
-//! What a scenario plays on: the update service on a sample product, an embedded cluster that asks it, and the operator.
+//! The environment of a scenario: the update service, a simulated cluster, and the operator.
 //!
 //! Everything is the real thing but what [`clearway_operator::embedded`] says is played; and the intervals are shorter.
 
@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 use super::product::{Product, Releases};
 use super::write_files;
 
-/// Where the service is by default: the demo takes another port if somebody has this one.
+/// The default address of the service; another port is used if this one is taken.
 const USUAL: &str = "127.0.0.1:8080";
 /// Who leads, in the lease.
 const NAME: &str = "clearway-operator";
@@ -79,11 +79,11 @@ impl Stage {
     /// Puts everything into a directory, and sets it to work.
     pub(super) async fn open(directory: &Path, setting: Setting) -> Result<Self> {
         let Setting { product, releases, version, channel, metrics } = setting;
-        std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
         let directory = directory.canonicalize().with_context(|| format!("cannot find {}", directory.display()))?;
         let place = directory.join("state");
         if place.exists() {
-            bail!("{} is from an earlier demo: remove it, or keep this one in another directory", place.display());
+            bail!("{} is from an earlier demo: remove it, or pass another --output-dir", place.display());
         }
         product.write(&directory)?;
         let founded = unpack(&directory, &product, &releases, &version, channel)?;
@@ -95,9 +95,9 @@ impl Stage {
         let base = format!("http://{}{}", running.address(), running.service().prefix());
 
         let state = StateDirectory::open(&place)?;
-        feed(&state, &metrics)?;
+        set_metrics(&state, &metrics)?;
         let mut random = [0; 16];
-        getrandom::fill(&mut random).context("cannot draw an id for the cluster")?;
+        getrandom::fill(&mut random).context("cannot create an id for the cluster")?;
         let founding = Founding {
             adoption: Adoption { version, id: uuid_v4(random), now: clock::now() },
             image: founded.image,
@@ -115,8 +115,8 @@ impl Stage {
     }
 
     /// Gives metrics again.
-    pub(super) fn feed(&self, metrics: &str) -> Result<()> {
-        feed(&self.state, metrics)
+    pub(super) fn set_metrics(&self, metrics: &str) -> Result<()> {
+        set_metrics(&self.state, metrics)
     }
 
     /// Takes the metrics away.
@@ -135,7 +135,7 @@ impl Stage {
     }
 }
 
-fn feed(state: &StateDirectory, metrics: &str) -> Result<()> {
+fn set_metrics(state: &StateDirectory, metrics: &str) -> Result<()> {
     let path = state.root().join(METRICS);
     write_atomically(&path, metrics.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -158,7 +158,8 @@ fn unpack(
     let graph = product.revision()?.graph(channel, &Arch::default());
     let named = |version: &str| {
         let node = graph.nodes().iter().find(|node| node.version().to_string() == version);
-        node.map(|node| node.payload().to_owned()).with_context(|| format!("the sample product lost {version}"))
+        node.map(|node| node.payload().to_owned())
+            .with_context(|| format!("the sample product has no release {version}"))
     };
     let mut founded = Founded { image: named(&version.to_string())?, payload: None };
     let mut texts: Vec<(&str, String)> = product.releases().map(|(name, text)| (name, text.to_owned())).collect();
@@ -217,7 +218,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
 }
 
 /// The loop of `clearway operator`: leads while it has the lease, and gives that back at the end.
-async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<Shown>, stop: Arc<Notify>) {
+async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<ReportReceivers>, stop: Arc<Notify>) {
     let second = Duration::from_secs(1);
     let settings = Settings {
         has_metrics: true,
@@ -248,4 +249,4 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<Shown>, stop: A
 }
 
 /// What [`Watched`] sees.
-type Shown = BTreeMap<(Kind, String), watch::Receiver<LatestReport>>;
+type ReportReceivers = BTreeMap<(Kind, String), watch::Receiver<LatestReport>>;

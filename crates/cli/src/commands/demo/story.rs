@@ -1,6 +1,5 @@
-//! The story that conditional updates were invented for, in its own words: a cluster on vSphere behind a proxy, three
-//! risks on one update, one target that cannot be told, and others that are recommended (U5, U10, U11, U14). Then its
-//! administrator decides for that update all the same, and that is recorded (U12).
+//! Scenario: a cluster on vSphere behind a proxy, with three risks on one update, one target that is Unknown, and others
+//! that are recommended (U5, U10, U11, U14). The administrator requests the update anyway, and that is recorded (U12).
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,12 +10,12 @@ use clearway_advice::render;
 use clearway_core::Version;
 use clearway_release::{Metadata, ReleaseLimits};
 
-use super::ending::introduce;
 use super::heading;
-use super::narration::Teller;
+use super::hints::introduce;
+use super::narration::Narrator;
 use super::product::{Product, embedded};
 use super::stage::{Setting, Stage};
-use super::watching::is_settled;
+use super::status_wait::is_settled;
 use crate::commands::assess;
 
 /// The product and the cluster of the story.
@@ -72,7 +71,7 @@ pub(super) fn setting() -> Result<Setting> {
     let stream = ("oauth.yaml".to_owned(), RELEASE.as_bytes());
     let packed = clearway_release::pack([stream], &metadata, "authentication", &ReleaseLimits::default())
         .map_err(|problems| anyhow::anyhow!("the sample release is refused: {}", problems.len()))?;
-    let text = |content: Vec<u8>| String::from_utf8(content).context("a manifest that is no text");
+    let text = |content: Vec<u8>| String::from_utf8(content).context("a manifest is not UTF-8");
     let files: Result<Vec<(String, String)>> =
         packed.files.into_iter().map(|(name, content)| Ok((name, text(content)?))).collect();
     Ok(Setting {
@@ -85,33 +84,32 @@ pub(super) fn setting() -> Result<Setting> {
 }
 
 /// Tells the story.
-pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<&Path>) -> Result<()> {
+pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Option<&Path>) -> Result<()> {
     let assessment = STORY.assess(kept_in)?;
     let command = STORY.command(kept_in);
-    teller.prose(&format!(
-        "A cluster at {} on vSphere, virtual hardware 14, behind a proxy. Its administrator would like to have {TARGET}.",
+    narrator.prose(&format!(
+        "A cluster at {} on vSphere, virtual hardware 14, behind a proxy. Its administrator wants to update to {TARGET}.",
         assessment.cluster.version,
     ))?;
-    writeln!(teller.out, "\n{}", heading(&format!("Which updates are safe for this cluster?   ({command})")))?;
-    write!(teller.out, "{}", assess::table(&assessment))?;
-    writeln!(teller.out, "\n{}", heading("And why?   (the same with --why)"))?;
-    writeln!(teller.out, "{}", render::assessment(&assessment).trim_end())?;
+    writeln!(narrator.out, "\n{}", heading(&format!("Which updates are safe for this cluster?   ({command})")))?;
+    write!(narrator.out, "{}", assess::table(&assessment))?;
+    writeln!(narrator.out, "\n{}", heading("And why?   (the same with --why)"))?;
+    writeln!(narrator.out, "{}", render::assessment(&assessment).trim_end())?;
 
-    teller.heading("What does its administrator see?")?;
-    introduce(stage, teller).await?;
-    teller.prose(&format!(
-        "The image of {TARGET} in the graph is a directory here, with a release made for the purpose; the others are those of the story."
+    narrator.heading("What does the administrator see?")?;
+    introduce(stage, narrator).await?;
+    narrator.prose(&format!(
+        "In the graph of this demo, the image of {TARGET} is a directory with a sample release; the other images are those of the story."
     ))?;
     stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
-    teller.upgrade(&root, &["--include-not-recommended"]).await?;
+    narrator.upgrade(&root, &["--include-not-recommended"]).await?;
 
-    teller.heading("And if it has to be all the same?")?;
-    teller.prose(
-        "Nothing is refused for not being recommended. It has to be asked for in so many words, and it is recorded:",
-    )?;
-    teller.upgrade(&root, &["--to", TARGET, "--allow-not-recommended"]).await?;
-    teller.lines("")?;
-    stage.rolled_out(teller, TARGET).await?;
-    teller.upgrade(&root, &["history", "--details"]).await
+    narrator.heading("What if the update is needed anyway?")?;
+    narrator
+        .prose("An update that is not recommended can be requested with an explicit flag, and this is recorded:")?;
+    narrator.upgrade(&root, &["--to", TARGET, "--allow-not-recommended"]).await?;
+    narrator.lines("")?;
+    stage.rolled_out(narrator, TARGET).await?;
+    narrator.upgrade(&root, &["history", "--details"]).await
 }

@@ -1,4 +1,4 @@
-//! Everything there is, on sample objects and a sample product: recorded samples first, and then the live ones.
+//! Scenario: all features, on sample objects and a sample product.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,15 +13,15 @@ use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
 use clearway_graph::codes;
 use clearway_yaml::{ReadEvent, read};
 
-use super::ending::introduce;
-use super::narration::Teller;
+use super::hints::introduce;
+use super::narration::Narrator;
 use super::platform::{CHANNEL, PLATFORM};
 use super::stage::Stage;
-use super::watching::is_settled;
+use super::status_wait::is_settled;
 use super::{heading, quoted, service, write_files};
 use crate::commands::assess;
 use crate::commands::graph;
-use crate::commands::status::family::{Family, Schemas};
+use crate::commands::status::related_objects::{RelatedObjects, Schemas};
 use crate::commands::status::show;
 use crate::output;
 
@@ -35,7 +35,7 @@ const SAMPLES: [(&str, &str); 2] = [
 const OBJECTS: &str = "objects";
 
 /// Shows it.
-pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<&Path>) -> Result<()> {
+pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Option<&Path>) -> Result<()> {
     if let Some(directory) = kept_in {
         write_files(&directory.join(OBJECTS), &SAMPLES)?;
     }
@@ -43,24 +43,23 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
     let now = PLATFORM.taken_at()?;
     let (family, findings) = judge(now);
     let trees = forest(family.judge());
-    let out = &mut teller.out;
+    let out = &mut narrator.out;
 
-    writeln!(out, "{}", heading("How are these objects doing?   (clearway status show --tree)"))?;
+    writeln!(out, "{}", heading("Are these objects healthy?   (clearway status show --tree)"))?;
     write!(out, "{}", output::table(&show::HEAD, trees.iter().flat_map(|tree| show::tree_rows(tree, now))))?;
-    teller.lines("")?;
-    teller.prose(
-        "The rollout of `checkout` is not slow, it has failed: its newest pod crashes, which the Deployment itself will not say \
-         before its deadline. `orders` has an empty status, which other tools take for well. And `cart` says that it is \
-         ready.",
+    narrator.lines("")?;
+    narrator.prose(
+        "The rollout of `checkout` is not slow, it has failed: its newest pod crashes, which the Deployment reports only at \
+         its deadline. `orders` has an empty status, which other tools treat as healthy. `cart` reports that it is ready.",
     )?;
 
-    teller.heading("Is the reported status reliable?   (clearway status lint)")?;
-    let out = &mut teller.out;
+    narrator.heading("Is the reported status reliable?   (clearway status lint)")?;
+    let out = &mut narrator.out;
     for finding in &findings {
         writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;
     }
     if let Some(rule) = findings.first().and_then(|finding| lint::rule(&finding.code)) {
-        writeln!(out, "{}", heading(&format!("Why is that so?   (clearway status explain {})", rule.code)))?;
+        writeln!(out, "{}", heading(&format!("What does the rule mean?   (clearway status explain {})", rule.code)))?;
         // The examples of the page are left to the command.
         let told = rule.page.split("\n## Fails").next().unwrap_or(rule.page);
         writeln!(out, "{}", told.trim_end())?;
@@ -69,19 +68,19 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
     show_assessment(out, kept_in)?;
     if let Some(directory) = kept_in {
         let shown = quoted(&directory.display().to_string());
-        writeln!(out, "\n{}", heading("The same on the files that are kept"))?;
+        writeln!(out, "\n{}", heading("The same commands on the files"))?;
         writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  {} --why", PLATFORM.command(Some(directory)))?;
-        writeln!(out, "  clearway serve --graph-data {shown}/graph-data")?;
+        writeln!(out, "  clearway serve --graph {shown}/graph-data")?;
     }
-    teller.heading("And to clusters?   (clearway serve --graph-data DIR)")?;
-    service::ask(stage, teller).await?;
-    teller.heading("And in a cluster, all the time?   (clearway operator)")?;
-    introduce(stage, teller).await?;
+    narrator.heading("How do clusters get the graph?   (clearway serve --graph DIR)")?;
+    service::show(stage, narrator).await?;
+    narrator.heading("How is a cluster kept up to date?   (clearway operator)")?;
+    introduce(stage, narrator).await?;
     stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
-    teller.upgrade(&root, &["--include-not-recommended"]).await
+    narrator.upgrade(&root, &["--include-not-recommended"]).await
 }
 
 /// The update graph of the sample product: where each release may go, why one update is conditional, and whether the
@@ -89,17 +88,17 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller, kept_in: Option<
 fn show_graph(out: &mut impl Write) -> Result<()> {
     let revision = PLATFORM.revision()?;
     let arch = Arch::default();
-    writeln!(out, "\n{}", heading("Where can a release go?   (clearway graph show stable-1.5)"))?;
+    writeln!(out, "\n{}", heading("Which updates does a release have?   (clearway graph show stable-1.5)"))?;
     write!(out, "{}", graph::show::table(&revision.graph(CHANNEL, &arch)))?;
     let (from, to) = (Version::new(1, 4, 2), Version::new(1, 5, 0));
-    let explanation = revision.explain(&from, &to, &arch).context("the sample product lost a release")?;
+    let explanation = revision.explain(&from, &to, &arch).context("the sample product has too few releases")?;
     writeln!(
         out,
         "\n{}",
-        heading(&format!("And why not simply {from} to {to}?   (clearway graph explain {from} {to})"))
+        heading(&format!("Why not from {from} to {to} directly?   (clearway graph explain {from} {to})"))
     )?;
     writeln!(out, "{}", graph::explain::text(&explanation))?;
-    writeln!(out, "\n{}", heading("Are the files behind it sound?   (clearway graph lint)"))?;
+    writeln!(out, "\n{}", heading("Are the graph-data files valid?   (clearway graph lint)"))?;
     let findings = graph::lint::findings(&PLATFORM.inputs());
     let told =
         |finding: &&Diagnostic| finding.severity != Severity::Info || finding.code == codes::CHANNEL_STRANDED.code;
@@ -129,8 +128,8 @@ fn show_assessment(out: &mut impl Write, kept_in: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-fn judge(now: Timestamp) -> (Family, Vec<Diagnostic>) {
-    let mut family = Family::new(now, Schemas::new());
+fn judge(now: Timestamp) -> (RelatedObjects, Vec<Diagnostic>) {
+    let mut family = RelatedObjects::new(now, Schemas::new());
     let mut findings = Vec::new();
     let policy = Policy::new(now);
     for (name, text) in SAMPLES {

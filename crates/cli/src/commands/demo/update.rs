@@ -1,25 +1,25 @@
-//! Updates that are asked for, carried out and recorded; and what a release no longer has goes (U12, U22).
+//! Scenario: two updates are requested, applied and recorded, and removed objects are pruned (U12, U22).
 
 use anyhow::{Result, bail};
 use clearway_conditions::Status as Word;
 use clearway_core::{GroupVersionKind, ObjectReference};
 use clearway_sources::store::Store as _;
 
-use super::ending::introduce;
-use super::narration::Teller;
+use super::hints::introduce;
+use super::narration::Narrator;
 use super::stage::Stage;
-use super::watching::{advice, line};
+use super::status_wait::{advice, line};
 
 /// Where the cluster goes. The risks of the second are on the way from 1.4.2 only.
 const HOPS: [&str; 2] = ["1.4.3", "1.5.2"];
 
-pub(super) async fn run(stage: &mut Stage, teller: &mut Teller) -> Result<()> {
-    teller.heading("How is an update carried out?")?;
-    introduce(stage, teller).await?;
-    teller.prose(
-        "The releases 1.4.2, 1.4.3 and 1.5.2 are directories here; in the graph they stand in place of the images, which are made up.",
+pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
+    narrator.heading("How is an update applied?")?;
+    introduce(stage, narrator).await?;
+    narrator.prose(
+        "In the graph of this demo, the releases 1.4.2, 1.4.3 and 1.5.2 are directories; the other images do not exist.",
     )?;
-    teller.lines("")?;
+    narrator.lines("")?;
     let root = stage.state.root().to_owned();
     let banner = ObjectReference {
         kind: GroupVersionKind::new("v1", "ConfigMap"),
@@ -29,16 +29,16 @@ pub(super) async fn run(stage: &mut Stage, teller: &mut Teller) -> Result<()> {
     for version in HOPS {
         let recommended = |status: &_| advice(status, version) == Some((Word::True, "NoKnownRisks".to_owned()));
         let status = stage.until("advice", recommended).await?;
-        teller.say(&line(&status, version))?;
+        narrator.say(&line(&status, version))?;
         if stage.state.get(&banner).await?.is_none() {
-            bail!("the sample cluster lost {banner}");
+            bail!("the sample cluster has no {banner}");
         }
-        teller.upgrade(&root, &["--to", version]).await?;
-        teller.lines("")?;
-        stage.rolled_out(teller, version).await?;
+        narrator.upgrade(&root, &["--to", version]).await?;
+        narrator.lines("")?;
+        stage.rolled_out(narrator, version).await?;
         if stage.state.get(&banner).await?.is_none() {
-            teller.say(&format!("{banner}: gone, {version} no longer has it"))?;
+            narrator.say(&format!("{banner}: deleted, {version} does not contain it"))?;
         }
     }
-    teller.upgrade(&root, &["history"]).await
+    narrator.upgrade(&root, &["history"]).await
 }

@@ -1,4 +1,4 @@
-//! Pictures and changes of a fleet for people: tables one below the other.
+//! Tables of a fleet and of its changes.
 
 use clearway_advice::fleet::{Applies, Change, Picture, StrandedVersion, UpdateChange};
 use clearway_graph::Missing;
@@ -95,8 +95,8 @@ fn stranded(versions: &[StrandedVersion]) -> Option<String> {
     let row = |version: &StrandedVersion| {
         let missing = match version.missing {
             Missing::ToNewestPatch => "the newest patch",
-            Missing::OutOfMinor => "a later minor",
-            Missing::Both => "the newest patch, a later minor",
+            Missing::OutOfMinor => "a later minor version",
+            Missing::Both => "the newest patch, a later minor version",
         };
         let channel = version.channel.clone().unwrap_or_else(|| "-".to_owned());
         vec![version.version.to_string(), channel, version.clusters.to_string(), missing.to_owned()]

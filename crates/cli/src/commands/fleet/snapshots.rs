@@ -1,4 +1,4 @@
-//! Clusters by their snapshots: each is read, assessed and dropped, on as many threads as wanted.
+//! Clusters from snapshots: each is read, assessed and dropped, on several threads.
 //!
 //! A thread holds one snapshot at a time, and what is kept of it is a few hundred bytes, so memory does not grow with the
 //! size of the fleet by more than that. What comes out is in the order of names, whichever thread was faster.
@@ -16,8 +16,8 @@ use clearway_core::{Diagnostic, Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::snapshot::MANIFEST;
 
-use super::Assembled;
-use super::grounds::Grounds;
+use super::FleetAssessments;
+use super::prepared_graph::PreparedGraph;
 use crate::arguments::{AsOf, FleetEvidence};
 use crate::commands::assess::snapshot_evidence;
 use crate::output::{self, LiveLine};
@@ -28,7 +28,7 @@ const ARCHIVES: [&str; 3] = [".tar", ".tar.gz", ".tgz"];
 const SHOWN_EVERY: usize = 50;
 
 /// What became of one snapshot, with what is odd about it.
-struct Read<const GRAPHS: usize> {
+struct SnapshotResult<const GRAPHS: usize> {
     name: String,
     outcome: Result<(Member, [ClusterAssessment; GRAPHS]), String>,
     remarks: Vec<Diagnostic>,
@@ -37,17 +37,17 @@ struct Read<const GRAPHS: usize> {
 }
 
 /// Assesses every snapshot.
-pub(super) fn assembled<const GRAPHS: usize>(
+pub(super) fn assess_clusters<const GRAPHS: usize>(
     options: &FleetEvidence,
-    grounds: &[Grounds; GRAPHS],
-) -> Result<Assembled<GRAPHS>> {
+    grounds: &[PreparedGraph; GRAPHS],
+) -> Result<FleetAssessments<GRAPHS>> {
     let mut paths = Vec::new();
     for given in &options.snapshots {
         list(given, &mut paths)?;
     }
     paths.sort();
     paths.dedup();
-    let mut assembled = Assembled::default();
+    let mut assembled = FleetAssessments::default();
     let (now, mut stale) = (clock::now(), Vec::new());
     for read in each(&paths, threads(options), |path| one(path, options, grounds, now))? {
         stale.extend(read.stale);
@@ -61,12 +61,12 @@ pub(super) fn assembled<const GRAPHS: usize>(
     }
     if let Some(oldest) = stale.iter().max() {
         output::print_note!(
-            "{} of {} snapshots are too old (the oldest: {}), and at most {} is believed (--max-age); --as-of snapshot \
-             judges each as of the time it was taken",
+            "{} of {} snapshots are too old (the oldest: {}), more than --max-age {}; --as-of snapshot evaluates each at \
+             the time it was taken",
             stale.len(),
             paths.len(),
             humanize(*oldest),
-            humanize(options.max_age),
+            humanize(options.time.max_age),
         );
     }
     Ok(assembled)
@@ -80,7 +80,7 @@ fn threads(options: &FleetEvidence) -> usize {
 /// The snapshots that a path stands for: itself, or what is in it. What is in it and looks like one is taken for one, so
 /// that a broken one is refused by name and not passed over.
 fn list(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = || format!("{} cannot be read", path.display());
+    let failed = || format!("cannot read {}", path.display());
     if !fs::metadata(path).with_context(failed)?.is_dir() || path.join(MANIFEST).exists() {
         found.push(path.to_owned());
         return Ok(());
@@ -101,7 +101,7 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     if found.len() == before {
-        bail!("there are no snapshots in {}: neither directories nor archives (.tar, .tar.gz, .tgz)", path.display());
+        bail!("no snapshots found in {}: neither directories nor archives (.tar, .tar.gz, .tgz)", path.display());
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn each<T: Send>(paths: &[PathBuf], threads: usize, work: impl Fn(&Path) -> Resu
             let Some(path) = paths.get(at) else { return made };
             let result = work(path);
             if result.is_err() {
-                // The graph's source fails for everybody alike: nobody takes another one.
+                // The graph's source fails for every snapshot, so no thread starts another one.
                 next.store(paths.len(), Ordering::Relaxed);
             }
             made.push((at, result));
@@ -142,15 +142,19 @@ fn each<T: Send>(paths: &[PathBuf], threads: usize, work: impl Fn(&Path) -> Resu
 fn one<const GRAPHS: usize>(
     path: &Path,
     options: &FleetEvidence,
-    grounds: &[Grounds; GRAPHS],
+    grounds: &[PreparedGraph; GRAPHS],
     now: Timestamp,
-) -> Result<Read<GRAPHS>> {
+) -> Result<SnapshotResult<GRAPHS>> {
     let name = path.display().to_string();
-    let refused =
-        |why: String, remarks| Read { name: path.display().to_string(), outcome: Err(why), remarks, stale: None };
-    // A pipe that nobody writes to would be waited for.
+    let refused = |why: String, remarks| SnapshotResult {
+        name: path.display().to_string(),
+        outcome: Err(why),
+        remarks,
+        stale: None,
+    };
+    // Opening a pipe without a writer would block.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Ok(refused("it is neither a directory nor a file".to_owned(), Vec::new()));
+        return Ok(refused("neither a directory nor a file".to_owned(), Vec::new()));
     }
     let (kept, remarks) = match snapshot_evidence::open(path, options.shared_store) {
         Ok(opened) => opened,
@@ -158,7 +162,7 @@ fn one<const GRAPHS: usize>(
     };
     let about = kept.about();
     let Some(version) = about.version else {
-        return Ok(refused("the snapshot does not say which version the cluster runs".to_owned(), remarks));
+        return Ok(refused("the snapshot has no cluster version".to_owned(), remarks));
     };
     let member = Member {
         name: name.clone(),
@@ -167,9 +171,9 @@ fn one<const GRAPHS: usize>(
         channel: options.channel.clone().or(about.channel),
         arch: options.arch.arch.clone().or(about.arch),
     };
-    let time = AsOf::time(options.as_of, kept.taken_at(), now);
+    let time = AsOf::time(options.time.as_of, kept.taken_at(), now);
     let age = time.since(kept.taken_at());
-    let stale = Some(age).filter(|age| options.as_of.is_none() && *age > options.max_age);
+    let stale = Some(age).filter(|age| options.time.as_of.is_none() && *age > options.time.max_age);
     let mut standings = Vec::with_capacity(GRAPHS);
     for ground in grounds {
         standings.push(match ground.prepared(&member)? {
@@ -179,7 +183,7 @@ fn one<const GRAPHS: usize>(
     }
     let outcome = match <[ClusterAssessment; GRAPHS]>::try_from(standings) {
         Ok(standings) => Ok((member, standings)),
-        Err(_) => unreachable!("there is one standing for each graph"),
+        Err(_) => unreachable!("there is one assessment for each graph"),
     };
-    Ok(Read { name, outcome, remarks, stale })
+    Ok(SnapshotResult { name, outcome, remarks, stale })
 }

@@ -1,4 +1,4 @@
-//! `clearway graph build`: the answers an update service gives, as files or on standard output.
+//! `clearway graph build`: the answers of an update service, as files or on standard output.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -8,26 +8,30 @@ use clearway_core::terminal_text::escape_json;
 use clearway_core::{Exceeded, GraphLimits};
 use clearway_graph::{Revision, wire};
 
-use super::source::{self, Given};
+use super::source::{self, GraphInput};
 use crate::arguments::GraphBuild;
 use crate::exit::Exit;
 
-const NEITHER: &str = "name one answer with --channel, or a directory for all of them with --output-dir";
+const NEITHER: &str = "pass --channel to build one answer, or --output-dir to build all of them";
 
 /// Runs the command.
 pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
     if let Some(directory) = &options.output_dir {
-        let inputs = source::files(&options.source, "which is built already: leave --output-dir out to print it")?;
+        let inputs = source::files(&options.source, "not graph-data; omit --output-dir to print it")?;
         return all(&super::revision(&inputs)?, directory);
     }
     let named = options.channel.is_some();
     let view = match source::service(&options.source)? {
         Some(service) if !named && service.channel().is_none() => bail!("{NEITHER}"),
         Some(_) => source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?,
-        None => match source::given(&options.source)? {
-            Given::Files(_) if !named => bail!("{NEITHER}"),
-            Given::Files(inputs) => source::of_files(&inputs, options.channel.as_deref(), options.arch.arch.as_ref())?,
-            Given::Answer(answer) => source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?,
+        None => match source::read_input(&options.source)? {
+            GraphInput::Files(_) if !named => bail!("{NEITHER}"),
+            GraphInput::Files(inputs) => {
+                source::of_files(&inputs, options.channel.as_deref(), options.arch.arch.as_ref())?
+            }
+            GraphInput::Answer(answer) => {
+                source::of_answer(answer, options.channel.as_deref(), options.arch.arch.as_ref())?
+            }
         },
     };
     let answer = wire::write_within(&view.graph, &GraphLimits::default())?;
@@ -46,18 +50,18 @@ fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
     if let Some(above) = revision.above_in_answers() {
         bail!("{above}");
     }
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let mut written = 0_usize;
     let (mut bytes, limit) = (0_u64, revision.caps().answers_bytes);
     for channel in revision.channels() {
         // A channel is a name from a file and must not lead out of the directory.
         if !channel.name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter)) {
-            bail!("the channel `{}` has a name that is no file name", channel.name);
+            bail!("the name of the channel `{}` is not a valid file name", channel.name);
         }
         for arch in revision.arches() {
             let path = directory.join(format!("{}_{arch}.json", channel.name));
             let body = wire::write_within(&revision.graph(&channel.name, arch), revision.caps())
-                .with_context(|| format!("the answer for {} on {arch}", channel.name))?;
+                .with_context(|| format!("cannot build the answer for {} on {arch}", channel.name))?;
             bytes += body.len() as u64;
             if bytes > limit {
                 bail!("{}", Exceeded { cap: "answers_bytes", limit, what: "bytes in all answers" });
@@ -66,6 +70,6 @@ fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
             written += 1;
         }
     }
-    crate::output::print_note!("{written} answers of revision {} are in {}", revision.id(), directory.display());
+    crate::output::print_note!("wrote {written} answers of revision {} to {}", revision.id(), directory.display());
     Ok(Exit::Yes)
 }

@@ -1,4 +1,4 @@
-//! `clearway graph convert`: risks declared once in place of many blocks, or blocks in place of declared risks.
+//! `clearway graph convert`: risks declared once, or one blocked-edges file per update.
 //!
 //! What is written is loaded again, and nothing is handed over unless every answer is the same as before, byte for byte.
 
@@ -11,21 +11,21 @@ use clearway_graph::convert::{Conversion, compile, declare};
 use clearway_graph::{Inputs, Revision, load, wire};
 
 use super::source;
-use crate::arguments::{ConvertTo, GraphConvert};
+use crate::arguments::{GraphConvert, RiskFormat};
 use crate::exit::Exit;
 
 /// Runs the command.
 pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
-    let why = "and an answer does not say from which expressions its risks come: give the graph-data directory, \
-               an archive of it, or a service that hands it out";
+    let why = "which does not contain the version expressions of its risks: pass a graph-data directory, an archive of \
+               one, or a service that serves graph-data";
     let inputs = source::files(&options.source, why)?;
     let revision = super::revision(&inputs)?;
-    let mut conversion = match options.to {
-        ConvertTo::Risks if options.keep => {
-            bail!("--keep is for --to blocks: a risk that stands in both is declared twice")
+    let mut conversion = match options.format {
+        RiskFormat::Risks if options.keep => {
+            bail!("--keep needs `-o blocks`: with `-o risks` every risk would be declared twice")
         }
-        ConvertTo::Risks => declare(&revision)?,
-        ConvertTo::Blocks => compile(&revision)?,
+        RiskFormat::Risks => declare(&revision)?,
+        RiskFormat::Blocks => compile(&revision)?,
     };
     let replaced = conversion.replaced.len();
     if options.keep {
@@ -42,10 +42,10 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
         for (path, text) in &files {
             write(&directory.join(path), text.as_bytes())?;
         }
-        crate::output::print_note!("the converted graph-data is in {}", directory.display());
+        crate::output::print_note!("wrote the converted graph-data to {}", directory.display());
     }
-    let verb = if options.keep { "have" } else { "become" };
-    crate::output::print_line!("{replaced} files {verb} {written}; every answer stays the same, byte for byte");
+    let verb = if options.keep { "are copied to" } else { "are replaced by" };
+    crate::output::print_line!("{replaced} files {verb} {written} files; every answer stays the same, byte for byte");
     Ok(Exit::Yes)
 }
 
@@ -62,7 +62,7 @@ fn prove(inputs: &Inputs, before: &Revision, conversion: &Conversion, files: &BT
         .chain(files.iter().map(|(path, text)| ((*path).clone(), text.clone().into_bytes())))
         .collect();
     let Some(after) = load(&converted, &Limits::default()).revision else {
-        bail!("the converted files cannot be loaded; nothing was written");
+        bail!("the converted files are invalid; nothing was written");
     };
     for channel in before.channels() {
         for arch in before.arches() {
@@ -77,7 +77,7 @@ fn prove(inputs: &Inputs, before: &Revision, conversion: &Conversion, files: &BT
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     }
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! `clearway graph diff`: what a change does to the answers, channel by channel, and which files are why.
+//! `clearway graph diff`: differences of two graphs by channel, with the files that cause them.
 //!
 //! With files on both sides the files are named that are the reason. Where one side is an answer, the other one is cut
 //! down to the same channel.
@@ -10,7 +10,7 @@ use clearway_graph::{Graph, Inputs, Revision, diff};
 use clearway_sources::service::Service;
 use serde_json::{Value, json};
 
-use super::source::{self, Answered, Given, registry};
+use super::source::{self, GraphInput, ServiceAnswer, registry};
 use crate::arguments::{GraphDiff, GraphName};
 use crate::exit::Exit;
 use crate::output;
@@ -44,7 +44,7 @@ pub(super) fn run(options: &GraphDiff) -> Result<Exit> {
 /// One side of the comparison.
 enum Side {
     Files(Box<Revision>),
-    Answer(Answered),
+    Answer(ServiceAnswer),
     Service(Service),
 }
 
@@ -62,8 +62,8 @@ impl Side {
         let there = shown == "-" || path.exists();
         let given = if there { source::local(path, None) } else { source::local(&options.graph, Some(&shown)) };
         Ok(match given? {
-            Given::Files(inputs) => Side::Files(Box::new(super::revision(&with_releases(inputs, options)?)?)),
-            Given::Answer(answer) => Side::Answer(answer.told()),
+            GraphInput::Files(inputs) => Side::Files(Box::new(super::revision(&with_releases(inputs, options)?)?)),
+            GraphInput::Answer(answer) => Side::Answer(answer.with_printed_diagnostics()),
         })
     }
 
@@ -81,15 +81,15 @@ impl Side {
     fn graph(&self, channel: &str, channels: usize, arch: &Arch) -> Result<Graph> {
         match self {
             Side::Files(revision) => {
-                super::known(revision, channel, arch)?;
+                super::check_channel(revision, channel, arch)?;
                 Ok(revision.graph(channel, arch))
             }
-            Side::Answer(answer) if channels > 1 => bail!("{} is one answer, for one channel", answer.name),
+            Side::Answer(answer) if channels > 1 => bail!("{} is a single answer, for one channel", answer.name),
             Side::Answer(answer) => {
                 answer.check(Some(channel), None)?;
                 Ok(answer.graph.clone())
             }
-            Side::Service(service) => Ok(source::answer(service, channel, arch)?.told().graph),
+            Side::Service(service) => Ok(source::answer(service, channel, arch)?.with_printed_diagnostics().graph),
         }
     }
 }
@@ -109,12 +109,12 @@ fn channels(options: &GraphDiff, sides: &[Side; 2]) -> Result<Vec<String>> {
             _ => None,
         }));
     }
-    let answers: Vec<&Answered> =
+    let answers: Vec<&ServiceAnswer> =
         sides.iter().filter_map(|side| if let Side::Answer(answer) = side { Some(answer) } else { None }).collect();
     if let (true, [answer]) = (channels.is_empty(), answers.as_slice()) {
         match answer.channels().as_deref() {
             Some([only]) => channels.push((*only).to_owned()),
-            _ => bail!("{} is one answer, and several channels may be meant: name one with --channel", answer.name),
+            _ => bail!("{} is a single answer; pass its channel with --channel", answer.name),
         }
     }
     channels.sort();
@@ -137,7 +137,7 @@ fn of_files(before: &Revision, after: &Revision, channels: &[String], arch: &Arc
     names.sort_unstable();
     names.dedup();
     if let Some(unknown) = channels.iter().find(|channel| !names.contains(channel)) {
-        bail!("neither side has a channel `{unknown}`");
+        bail!("channel `{unknown}` not found in either graph");
     }
     names.retain(|name| channels.is_empty() || channels.contains(name));
     Ok(names.into_iter().map(|name| (name.clone(), before.diff(after, name, arch))).collect())
@@ -161,18 +161,18 @@ fn described(channel: &str, diff: &Diff) -> String {
         let what = match update.what {
             What::Gained => format!("offered now{unless}"),
             What::Lost if risks.is_empty() => "no longer offered".to_owned(),
-            What::Lost => format!("no longer offered; it carried {risks}"),
+            What::Lost => format!("no longer offered; it had {risks}"),
             What::BecameConditional => format!("offered only{unless}"),
-            What::BecameUnconditional => format!("offered to all now; it carried {risks}"),
-            What::RisksGained => format!("carries {risks} as well"),
-            What::RisksLost => format!("no longer carries {risks}"),
+            What::BecameUnconditional => format!("now offered to every cluster; it had {risks}"),
+            What::RisksGained => format!("now also has {risks}"),
+            What::RisksLost => format!("no longer has {risks}"),
         };
         line(format!("{update}: {what}"));
         for file in &update.files {
             let now = match file.now {
-                Says::Gained => "speaks of it now",
-                Says::Lost => "no longer speaks of it",
-                Says::Changed => "says something else",
+                Says::Gained => "now refers to it",
+                Says::Lost => "no longer refers to it",
+                Says::Changed => "changed",
             };
             line(format!("  because {} {now}", file.file));
         }

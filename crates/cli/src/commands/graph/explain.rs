@@ -1,4 +1,4 @@
-//! `clearway graph explain`: why an update is offered, conditional, blocked or missing, and every file that had a say.
+//! `clearway graph explain`: why an update is offered, conditional, blocked or missing.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use clearway_core::{Arch, Version};
 use clearway_graph::{Edge, Effect, Explanation, Inputs, Revision, Risk, Statement, Verdict};
 use serde_json::{Value, json};
 
-use super::source::{self, Answered, Given};
+use super::source::{self, GraphInput, ServiceAnswer};
 use crate::arguments::GraphExplain;
 use crate::exit::Exit;
 use crate::output;
@@ -24,11 +24,11 @@ pub(super) fn run(options: &GraphExplain) -> Result<Exit> {
                 None => return of_files(&source::data_of(&service)?, &from, &to, &arch, options),
             }
         }
-        None => source::given(&options.source)?,
+        None => source::read_input(&options.source)?,
     };
     match given {
-        Given::Files(inputs) => of_files(&inputs, &from, &to, &arch.cloned().unwrap_or_default(), options),
-        Given::Answer(mut answer) => {
+        GraphInput::Files(inputs) => of_files(&inputs, &from, &to, &arch.cloned().unwrap_or_default(), options),
+        GraphInput::Answer(mut answer) => {
             answer.check(channel, arch)?;
             answer.channel = channel.map(str::to_owned);
             of_answer(answer, &from, &to, options)
@@ -39,7 +39,7 @@ pub(super) fn run(options: &GraphExplain) -> Result<Exit> {
 fn of_files(inputs: &Inputs, from: &Version, to: &Version, arch: &Arch, options: &GraphExplain) -> Result<Exit> {
     let revision = super::revision(inputs)?;
     if let Some(channel) = &options.channel {
-        super::known(&revision, channel, arch)?;
+        super::check_channel(&revision, channel, arch)?;
     }
     let Some(mut explanation) = revision.explain(from, to, arch) else {
         bail!("{}", unknown(&revision, from, to, arch));
@@ -49,8 +49,8 @@ fn of_files(inputs: &Inputs, from: &Version, to: &Version, arch: &Arch, options:
         explanation.channels.retain(|name| name == channel);
     }
     output::print_data(options.output.format, &data(&explanation), || {
-        let but =
-            elsewhere.map(|channel| format!("\n\n{channel} does not hold both releases, so it is not offered there"));
+        let but = elsewhere
+            .map(|channel| format!("\n\n{channel} does not contain both releases, so the update is not offered there"));
         text(&explanation) + &but.unwrap_or_default()
     })?;
     Ok(match explanation.verdict {
@@ -62,11 +62,11 @@ fn of_files(inputs: &Inputs, from: &Version, to: &Version, arch: &Arch, options:
 }
 
 /// What an answer says of an update: everything clients see, and nothing of how it came about.
-fn of_answer(answer: Answered, from: &Version, to: &Version, options: &GraphExplain) -> Result<Exit> {
-    let answer = answer.told();
+fn of_answer(answer: ServiceAnswer, from: &Version, to: &Version, options: &GraphExplain) -> Result<Exit> {
+    let answer = answer.with_printed_diagnostics();
     let place = |version: &Version| {
         let found = answer.graph.find(version);
-        found.with_context(|| format!("{} has no release {version}", answer.name))
+        found.with_context(|| format!("release {version} not found in {}", answer.name))
     };
     let edge = Edge { from: place(from)?, to: place(to)? };
     let found = answer.graph.updates().find(|(update, _)| *update == edge).map(|(_, risks)| risks);
@@ -86,7 +86,7 @@ fn of_answer(answer: Answered, from: &Version, to: &Version, options: &GraphExpl
     });
     output::print_data(options.output.format, &data, || {
         let mut lines = vec![sentence, format!("  because {} says so", answer.name)];
-        lines.push("  which files had a say, only graph-data can tell".to_owned());
+        lines.push("  the files involved are known only from graph-data".to_owned());
         lines.extend(risks.iter().flat_map(|risk| described(risk)));
         lines.join("\n")
     })?;
@@ -94,7 +94,7 @@ fn of_answer(answer: Answered, from: &Version, to: &Version, options: &GraphExpl
 }
 
 fn conditional(from: &Version, to: &Version, risks: &[Arc<Risk>]) -> String {
-    format!("{from} to {to} is offered to clusters that none of {} risks matches", risks.len())
+    format!("{from} to {to} is offered to clusters to which none of {} risks applies", risks.len())
 }
 
 /// What a risk says, and its rules.
@@ -112,9 +112,9 @@ fn unknown(revision: &Revision, from: &Version, to: &Version, arch: &Arch) -> St
     let others: Vec<&str> =
         revision.arches().iter().filter(|other| revision.release(missing, other).is_some()).map(Arch::as_str).collect();
     if others.is_empty() {
-        format!("no release {missing} is known")
+        format!("release {missing} not found")
     } else {
-        format!("no release {missing} is known for {arch}, only for {}: use --arch", super::listing(&others))
+        format!("release {missing} not found for {arch}, only for {}: use --arch", super::listing(&others))
     }
 }
 
@@ -132,8 +132,8 @@ fn sentence(said: &Statement<'_>) -> String {
         Statement::Listed { key, file } => format!("{file} lists it under `{key}`"),
         Statement::Metadata { key, file } => format!("{file} says so in `{key}`"),
         Statement::Blocked(block) => match &block.effect {
-            Effect::Condition(risk) => format!("{} gives it the risk {}", block.file, risk.name()),
-            Effect::Remove => format!("{} takes it away", block.file),
+            Effect::Condition(risk) => format!("{} adds the risk {}", block.file, risk.name()),
+            Effect::Remove => format!("{} removes it", block.file),
         },
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     lines.extend(explanation.said.iter().map(|said| format!("  because {}", sentence(said))));
     let channels: Vec<String> = explanation.channels.iter().map(|name| (*name).to_owned()).collect();
     lines.push(if channels.is_empty() {
-        "  but no channel holds both releases, so no cluster sees it".to_owned()
+        "  but no channel contains both releases, so no cluster gets it".to_owned()
     } else {
         format!("  in the channels {}", channels.join(", "))
     });

@@ -1,4 +1,4 @@
-//! `clearway graph lint`: what is wrong with graph-data or an answer, by place.
+//! `clearway graph lint`: findings in graph-data or an answer.
 
 mod rule_texts;
 
@@ -10,7 +10,7 @@ use clearway_graph::{Inputs, codes, load};
 use clearway_promql::Fence;
 use serde_json::json;
 
-use super::source::{self, Answered, Given};
+use super::source::{self, GraphInput, ServiceAnswer};
 use crate::arguments::{DataFormat, FindingFormat, GraphLint};
 use crate::exit::Exit;
 use crate::findings::Findings;
@@ -20,22 +20,22 @@ use rule_texts::TextReader;
 /// Runs the command. Exit code 0: clean; 1: warnings or errors; 3: the graph-data is refused.
 pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     if let Some(code) = &options.explain {
-        return explain(code, options.output);
+        return explain(code, options.output.format);
     }
     let texts = TextReader::with(options.queries.fence()?);
-    let checked = Checked::of(source::files_or_answer(&options.source, None, None)?, &texts);
+    let checked = LintInput::of(source::files_or_answer(&options.source, None, None)?, &texts);
     let known = match &options.new_since {
         Some(revision) => {
             let is_in_git = !checked.is_answer && options.source.graph.as_path().is_dir();
             if !is_in_git {
                 bail!("`--new-since {revision}` needs a git repository; {} is not one", options.source.graph);
             }
-            Checked::of(source::local(options.source.graph.as_path(), Some(revision))?, &texts).found
+            LintInput::of(source::local(options.source.graph.as_path(), Some(revision))?, &texts).found
         }
         None => Vec::new(),
     };
     let known: BTreeSet<_> = known.iter().map(identity).collect();
-    let mut findings = Findings::new(options.output, if checked.is_answer { "answer" } else { "file" });
+    let mut findings = Findings::new(options.output.format, if checked.is_answer { "answer" } else { "file" });
     findings.checked = checked.number;
     findings.begin(&codes::sarif_rules())?;
     for finding in checked.found.iter().filter(|finding| !known.contains(&identity(finding))) {
@@ -48,18 +48,18 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
     }
     let exit = findings.end()?;
     if checked.refused {
-        bail!("the graph-data is refused as a whole; the errors above say why");
+        bail!("the graph-data is refused; see the errors above");
     }
     Ok(exit)
 }
 
 /// What the reader and the linter find in files, by place.
 pub(crate) fn findings(inputs: &Inputs) -> Vec<Diagnostic> {
-    Checked::of_files(inputs, &TextReader::with(Fence::default())).found
+    LintInput::of_files(inputs, &TextReader::with(Fence::default())).found
 }
 
 /// What came of looking at files or an answer.
-struct Checked {
+struct LintInput {
     found: Vec<Diagnostic>,
     refused: bool,
     is_answer: bool,
@@ -67,11 +67,11 @@ struct Checked {
     number: usize,
 }
 
-impl Checked {
-    fn of(given: Given, texts: &TextReader) -> Self {
+impl LintInput {
+    fn of(given: GraphInput, texts: &TextReader) -> Self {
         match given {
-            Given::Files(inputs) => Checked::of_files(&inputs, texts),
-            Given::Answer(answer) => Checked::of_answer(answer, texts),
+            GraphInput::Files(inputs) => LintInput::of_files(&inputs, texts),
+            GraphInput::Answer(answer) => LintInput::of_answer(answer, texts),
         }
     }
 
@@ -84,17 +84,17 @@ impl Checked {
             found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
         }
         let number = inputs.iter().count();
-        Checked { found, refused: outcome.revision.is_none(), is_answer: false, number }
+        LintInput { found, refused: outcome.revision.is_none(), is_answer: false, number }
     }
 
     /// What the reader of answers found, and what the linter says about a graph without files.
-    fn of_answer(answer: Answered, texts: &TextReader) -> Self {
+    fn of_answer(answer: ServiceAnswer, texts: &TextReader) -> Self {
         let mut found = answer.diagnostics;
         for mut finding in clearway_graph::lint::answer(&answer.graph, texts) {
             finding.place.file = Some(answer.name.clone());
             found.push(finding);
         }
-        Checked { found, refused: false, is_answer: true, number: 1 }
+        LintInput { found, refused: false, is_answer: true, number: 1 }
     }
 }
 
@@ -106,7 +106,7 @@ fn identity(finding: &Diagnostic) -> (&str, Option<&str>, &str) {
 fn explain(code: &str, format: FindingFormat) -> Result<Exit> {
     let Some(entry) = codes::code(&code.to_ascii_uppercase()) else {
         let known: Vec<&str> = codes::CODES.iter().map(|entry| entry.code).collect();
-        bail!("there is no code `{code}`; there are {}", known.join(", "));
+        bail!("code `{code}` not found; the codes are {}", known.join(", "));
     };
     let format = match format {
         FindingFormat::Table => DataFormat::Table,

@@ -1,4 +1,4 @@
-//! `clearway graph paths`: the ways from one version to another, over several updates.
+//! `clearway graph paths`: update paths from one version to another.
 
 use anyhow::{Result, bail};
 use clearway_graph::{NoPath, Path, paths};
@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphPaths) -> Result<Exit> {
     };
     output::print_data(options.output.format, &found, || {
         let fewest = &found.fewest_risks;
-        let search = if fewest.exact { "fewest risks" } else { "fewest risks found; there may be a way with fewer" };
+        let search = if fewest.exact { "fewest risks" } else { "fewest risks found; there may be a path with fewer" };
         let others = [("fewest conditional hops", &found.fewest_conditional_hops), (search, &fewest.path)];
         let others =
             others.map(

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 pub(super) fn run(options: &GraphRender) -> Result<Exit> {
     let (channel, arch) = (options.channel.as_deref(), options.arch.arch.as_ref());
     let view = match source::service(&options.source)? {
-        // Only the files know what nobody is offered.
+        // Blocked updates are only in graph-data.
         Some(service) if options.blocked => {
             let arch = source::arch_of(&service, arch)?;
             source::of_files(&source::data_of(&service)?, channel.or(service.channel()), Some(&arch))?
@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
     let removed = match (&view.revision, &view.arch) {
         _ if !options.blocked => Vec::new(),
         (Some(revision), Some(arch)) => revision.removed(&view.name, arch),
-        _ => bail!("an answer does not list removed updates: leave out --blocked, or name graph-data with --graph"),
+        _ => bail!("an answer does not contain blocked updates: omit --blocked, or pass graph-data with --graph"),
     };
     let drawing = render(
         &view.graph,

@@ -1,4 +1,4 @@
-//! `clearway graph show`: the releases of a channel and where each may go.
+//! `clearway graph show`: the releases of a channel and their updates.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::output;
 
 /// Where one release may go.
 #[derive(Default)]
-struct Ways<'g> {
+struct ReleaseUpdates<'g> {
     plain: Vec<u32>,
     conditional: Vec<u32>,
     risks: BTreeSet<&'g str>,
@@ -27,8 +27,8 @@ pub(super) fn run(options: &GraphShow) -> Result<Exit> {
 }
 
 /// Where each release may go, in the order of the nodes.
-fn ways(graph: &Graph) -> Vec<Ways<'_>> {
-    let mut ways: Vec<Ways<'_>> = graph.nodes().iter().map(|_| Ways::default()).collect();
+fn ways(graph: &Graph) -> Vec<ReleaseUpdates<'_>> {
+    let mut ways: Vec<ReleaseUpdates<'_>> = graph.nodes().iter().map(|_| ReleaseUpdates::default()).collect();
     for (edge, risks) in graph.updates() {
         let Some(way) = ways.get_mut(edge.from as usize) else { continue };
         let targets = if risks.is_empty() { &mut way.plain } else { &mut way.conditional };

@@ -1,16 +1,16 @@
-//! `clearway graph stranded`: versions that only a risk leads out of (U17).
+//! `clearway graph stranded`: versions without an unconditional update (U17).
 
 use anyhow::{Result, bail};
 use clearway_core::Arch;
 use clearway_graph::{Graph, Inputs, Missing, Stranded, Supported, stranded};
 use serde_json::{Value, json};
 
-use super::source::{self, Given};
+use super::source::{self, GraphInput};
 use crate::arguments::GraphStranded;
 use crate::exit::Exit;
 use crate::output;
 
-/// Runs the command. Exit code 0: nobody is stranded; 1: somebody is.
+/// Runs the command. Exit code 0: no version is stranded; 1: some are.
 pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     let supported = Supported { oldest: options.oldest.clone(), newest: options.newest.clone() };
     let found: Vec<(String, Stranded)> = graphs(options)?
@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     let data: Vec<Value> =
         found.iter().map(|(channel, version)| json!({"channel": channel, "stranded": version})).collect();
     output::print_data(options.output.format, &data, || {
-        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "WAYS WITH RISKS"], found.iter().map(row))
+        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "PATHS WITH RISKS"], found.iter().map(row))
     })?;
     output::print_note!("{} stranded", found.len());
     Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
@@ -39,19 +39,20 @@ fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
                 channels.extend(service.channel());
             }
             if !channels.is_empty() {
-                let answer =
-                    |channel: &str| Ok((channel.to_owned(), source::answer(&service, channel, &arch)?.told().graph));
+                let answer = |channel: &str| {
+                    Ok((channel.to_owned(), source::answer(&service, channel, &arch)?.with_printed_diagnostics().graph))
+                };
                 return channels.into_iter().map(answer).collect();
             }
             return of_files(&source::data_of(&service)?, &options.channels, &arch);
         }
-        None => source::given(&options.source)?,
+        None => source::read_input(&options.source)?,
     };
     match given {
-        Given::Files(inputs) => of_files(&inputs, &options.channels, &arch.cloned().unwrap_or_default()),
-        Given::Answer(answer) => {
+        GraphInput::Files(inputs) => of_files(&inputs, &options.channels, &arch.cloned().unwrap_or_default()),
+        GraphInput::Answer(answer) => {
             if let [_, _, ..] = options.channels.as_slice() {
-                bail!("{} is one answer, for one channel", answer.name);
+                bail!("{} is a single answer, for one channel", answer.name);
             }
             let view = source::of_answer(answer, options.channels.first().map(String::as_str), arch)?;
             Ok(vec![(view.name, view.graph)])
@@ -62,7 +63,7 @@ fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
 fn of_files(inputs: &Inputs, channels: &[String], arch: &Arch) -> Result<Vec<(String, Graph)>> {
     let revision = super::revision(inputs)?;
     for channel in channels {
-        super::known(&revision, channel, arch)?;
+        super::check_channel(&revision, channel, arch)?;
     }
     let names = revision.channels().map(|channel| &channel.name);
     let wanted = names.filter(|name| channels.is_empty() || channels.contains(name));
@@ -72,8 +73,8 @@ fn of_files(inputs: &Inputs, channels: &[String], arch: &Arch) -> Result<Vec<(St
 fn row((channel, version): &(String, Stranded)) -> Vec<String> {
     let missing = match version.missing {
         Missing::ToNewestPatch => "the newest patch",
-        Missing::OutOfMinor => "a later minor",
-        Missing::Both => "the newest patch or a later minor",
+        Missing::OutOfMinor => "a later minor version",
+        Missing::Both => "the newest patch or a later minor version",
     };
     let ways: Vec<String> = version
         .ways

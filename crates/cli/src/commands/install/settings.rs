@@ -1,4 +1,4 @@
-//! Which settings an installation gets: those that are given, over those it has, over the defaults.
+//! The settings of an installation: from options, from the installed operator, or defaults.
 
 use std::path::Path;
 
@@ -67,10 +67,10 @@ pub(super) fn given_keys(options: &Install) -> Result<ReleaseKeys> {
     Ok(release_keys)
 }
 
-/// Applying releases that nobody signed takes a decision, and keys without applying are a mistake.
+/// Applying unsigned releases needs an explicit flag, and keys without applying updates are a mistake.
 fn check_signatures(options: &Install, before: &Settings, settings: &Settings) -> Result<()> {
     if !settings.apply_updates && replaces_keys(options) {
-        bail!("--release-key and --allow-unsigned-releases need --apply-updates: nothing is applied without it");
+        bail!("--release-key and --allow-unsigned-releases need --apply-updates");
     }
     let was_unsigned = before.apply_updates && before.release_keys.is_empty();
     let is_decided = !settings.release_keys.is_empty() || options.allow_unsigned_releases || was_unsigned;
@@ -85,13 +85,13 @@ fn check_operator(settings: &Settings) -> Result<()> {
     let operator = read_operator(&operator_arguments(settings)).map_err(|error| {
         let error = error.to_string();
         let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        anyhow!("the operator would not start with these settings: {why}; --unset NAME drops one that is kept")
+        anyhow!("the operator would not start with these settings: {why}; --unset NAME resets a setting")
     })?;
     operator.queries.fence().map(drop)
 }
 
 /// The options that are not given, and whose values are those of the present installation.
-pub(super) fn kept(options: &Install, present: Option<&Present>, settings: &Settings) -> Vec<String> {
+pub(super) fn kept_settings(options: &Install, present: Option<&Present>, settings: &Settings) -> Vec<String> {
     let Some(present) = present else { return Vec::new() };
     let given = [
         ("apply-updates", options.apply_updates),
@@ -114,7 +114,7 @@ fn public_keys(file: &Path) -> Result<String> {
     Key::file(file)?;
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     if text.contains("PRIVATE KEY") {
-        bail!("{} holds a private key; name a file with the public key only", file.display());
+        bail!("{} contains a private key; pass a file with public keys only", file.display());
     }
     Ok(text)
 }

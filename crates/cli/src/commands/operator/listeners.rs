@@ -1,4 +1,4 @@
-//! Where the operator answers probes and shows its metrics: on one address, or on one for each.
+//! The addresses of the operator's probes and metrics.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;

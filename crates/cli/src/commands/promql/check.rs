@@ -1,4 +1,4 @@
-//! `clearway promql check`: what is wrong with a query before anybody evaluates it.
+//! `clearway promql check`: syntax, types, limits and result shape of a query.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) fn run(options: &PromqlCheck) -> Result<Exit> {
         "-" => String::from_utf8(super::series::input(Path::new("-"))?).context("standard input is not UTF-8")?,
         text => text.to_owned(),
     };
-    let mut findings = Findings::new(options.output, "query");
+    let mut findings = Findings::new(options.output.format, "query");
     findings.begin(&[])?;
     findings.checked = 1;
     match Query::parse(&text, &Limits::default()) {

@@ -18,7 +18,7 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
     let query = match Query::parse(&options.query, &Limits::default()) {
         Ok(query) => query,
         Err(errors) => {
-            errors.0.iter().for_each(|error| tell(error, &options.query));
+            errors.0.iter().for_each(|error| print_error(error, &options.query));
             return Ok(Exit::CouldNotRun);
         }
     };
@@ -31,19 +31,19 @@ pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
     let answer = match eval::instant(&query, &series, time, &settings) {
         Ok(answer) => answer,
         Err(error) => {
-            tell(&error, query.text());
+            print_error(&error, query.text());
             return Ok(if error.code == Code::Evaluation { Exit::No } else { Exit::CouldNotRun });
         }
     };
     for note in &answer.notes {
         output::print_note!("{}", note.describe(query.text()));
     }
-    output::print_data(options.output, &data(&answer, time, &query), || table(&answer, &query))?;
+    output::print_data(options.output.format, &data(&answer, time, &query), || table(&answer, &query))?;
     Ok(Exit::Yes)
 }
 
 /// Tells what is wrong with a query, at its place.
-fn tell(error: &Error, source: &str) {
+fn print_error(error: &Error, source: &str) {
     output::print_diagnostic(&error.diagnostic(source));
 }
 

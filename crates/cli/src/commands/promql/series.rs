@@ -20,10 +20,10 @@ pub(crate) fn input(file: &Path) -> Result<Vec<u8>> {
     let limit = Limits::default().file_bytes;
     let mut bytes = Vec::new();
     let read = if file.as_os_str() == "-" {
-        std::io::stdin().take(limit + 1).read_to_end(&mut bytes).context("standard input cannot be read")
+        std::io::stdin().take(limit + 1).read_to_end(&mut bytes).context("cannot read standard input")
     } else {
         let opened = fs::File::open(file).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
-        opened.with_context(|| format!("{} cannot be read", file.display()))
+        opened.with_context(|| format!("cannot read {}", file.display()))
     };
     if read? as u64 > limit {
         bail!("{} is larger than {limit} bytes", file.display());
@@ -41,14 +41,14 @@ pub(crate) fn open(path: &Path, format: SeriesFormat, now: Timestamp) -> Result<
     if path.is_dir() {
         if path.join(MANIFEST).exists() {
             let loaded = snapshot::read(path, &Limits::default());
-            return of_snapshot(loaded.with_context(|| format!("{} cannot be read", path.display()))?);
+            return of_snapshot(loaded.with_context(|| format!("cannot read {}", path.display()))?);
         }
         return metrics_directory::series(path, now).map_err(|why| anyhow!(why));
     }
     let (bytes, name) = (input(path)?, path.display());
     if format == SeriesFormat::Auto && is_archive(&bytes) {
         let loaded = snapshot::read_archive(bytes.as_slice(), &Limits::default());
-        return of_snapshot(loaded.with_context(|| format!("{name} cannot be read"))?);
+        return of_snapshot(loaded.with_context(|| format!("cannot read {name}"))?);
     }
     let at = Millis(now.as_seconds().saturating_mul(1_000));
     read(&bytes, format, at).map_err(|error| anyhow!("{name}: {error}"))
@@ -66,7 +66,7 @@ fn of_snapshot(loaded: Loaded) -> Result<Series> {
     }
     match loaded.snapshot.series {
         Part::Collected(found) => Ok(found.series),
-        Part::NotCollected { why } => bail!("the snapshot holds no series: {why}"),
+        Part::NotCollected { why } => bail!("the snapshot has no series: {why}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `clearway promql test`: runs test scripts and says what passed.
+//! `clearway promql test`: runs test scripts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,19 +24,19 @@ pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
         let report = script::run(&text, &limits, &Settings::default()).map_err(|error| anyhow!("{name}: {error}"))?;
         reports.push((name, report));
     }
-    if let Some(file) = &options.junit {
+    if let Some(file) = &options.report.junit {
         let suites = reports.iter().map(|(name, report)| (name.as_str(), cases(report)));
-        fs::write(file, junit::write(suites)).with_context(|| format!("{} cannot be written", file.display()))?;
+        fs::write(file, junit::write(suites)).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    output::print_data(options.output, &data(&reports), || table(&reports))?;
+    output::print_data(options.output.format, &data(&reports), || table(&reports))?;
     let mut total = (0, 0, 0);
     for (_, report) in &reports {
         let counts = report.counts();
         total = (total.0 + counts.0, total.1 + counts.1, total.2 + counts.2);
     }
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         let (passed, failed, unsupported) = total;
-        output::print_note!("{passed} passed, {failed} failed, {unsupported} not supported");
+        output::print_note!("{passed} passed, {failed} failed, {unsupported} unsupported");
     }
     Ok(if total.1 > 0 { Exit::No } else { Exit::Yes })
 }
@@ -47,7 +47,7 @@ fn table(reports: &[(String, Report)]) -> String {
     for (name, report) in reports {
         let (passed, failed, unsupported) = report.counts();
         let word = if failed > 0 { "FAIL" } else { "ok" };
-        let _ = writeln!(text, "{word} {name}: {passed} passed, {failed} failed, {unsupported} not supported");
+        let _ = writeln!(text, "{word} {name}: {passed} passed, {failed} failed, {unsupported} unsupported");
         for outcome in &report.outcomes {
             let (word, message) = match &outcome.verdict {
                 Verdict::Passed => continue,

@@ -30,7 +30,7 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
             for problem in &problems {
                 output::print_diagnostic(problem);
             }
-            output::print_note!("nothing was packed: {} problems", problems.len());
+            output::print_note!("nothing was packed: {} errors", problems.len());
             return Ok(Exit::No);
         }
     };
@@ -39,7 +39,7 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
         None => write(options, &packed, key.as_ref())?,
     };
     output::print_line!("{digest}");
-    output::print_note!("{} objects of {} are in {name}", packed.objects, options.version);
+    output::print_note!("packed {} objects of {} into {name}", packed.objects, options.version);
     Ok(Exit::Yes)
 }
 
@@ -93,7 +93,7 @@ fn target(name: &str, version: &Version) -> Result<(Repository, String)> {
     let image: Image = name.parse()?;
     match image.tag() {
         Some(tag) => Ok((image.repository().clone(), tag.to_owned())),
-        None => bail!("{name} names a digest, which cannot be chosen when pushing; name a tag"),
+        None => bail!("{name} has a digest, which cannot be set when pushing; use a tag"),
     }
 }
 
@@ -113,7 +113,7 @@ async fn push(
 }
 
 fn write(options: &ReleasePack, packed: &Packed, key: Option<&SigningKey>) -> Result<(String, Digest)> {
-    let Some(path) = &options.output_dir else { bail!("name a directory with --output-dir, or an image with --push") };
+    let Some(path) = &options.output_dir else { bail!("pass a directory with --output-dir, or an image with --push") };
     let digest = clearway_release::digest(&packed.files);
     let signatures = match key {
         Some(key) => Some(key.sign_directory(&digest)?),

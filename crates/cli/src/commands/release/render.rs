@@ -1,4 +1,4 @@
-//! `clearway release render`: the objects of a release as files, for something else to apply.
+//! `clearway release render`: the objects of a release as files, for another tool to apply.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use clearway_update::owner::Owner;
 
-use super::{Named, wait};
+use super::{NamedRelease, wait};
 use crate::arguments::ReleaseRender;
 use crate::exit::Exit;
 
@@ -20,9 +20,9 @@ const SIDE_BY_SIDE: usize = 8;
 /// Runs the command. Exit code 0: written; 1: it is no release; 3: could not run.
 pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     if options.connection.is_named() && !options.prune {
-        bail!("--kubeconfig and --context need --prune: nothing else is asked of the cluster");
+        bail!("--kubeconfig and --context need --prune");
     }
-    let named = Named::new(&options.source)?;
+    let named = NamedRelease::new(&options.source)?;
     let fetched = wait(named.fetch(None))?;
     let payload = fetched.and_then(|fetched| fetched.payload(&Selection::default(), &ReleaseLimits::default()));
     let payload = match payload {
@@ -35,15 +35,15 @@ pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     };
     let owner = Owner::new(&options.owner.0, &options.owner.1);
     let rendered = render(&payload, &owner, &BTreeSet::new())?;
-    let gone = if options.prune { Some(wait(gone(options, &owner, &payload))??) } else { None };
+    let gone = if options.prune { Some(wait(objects_to_prune(options, &owner, &payload))??) } else { None };
     write_rendered(&options.output_dir, &rendered, gone.as_deref())?;
     let (count, version, place) = (rendered.files.len(), payload.version(), options.output_dir.display());
-    crate::output::print_note!("{count} objects of release {version} are in {place}");
+    crate::output::print_note!("wrote {count} objects of release {version} to {place}");
     Ok(Exit::Yes)
 }
 
 /// What is there of the owner, and no longer in the release.
-async fn gone(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
+async fn objects_to_prune(options: &ReleaseRender, owner: &Owner, payload: &Payload) -> Result<Vec<ObjectId>> {
     if let Some(directory) = &options.state {
         return found(&StateDirectory::open(directory)?, owner, payload).await;
     }
@@ -59,7 +59,7 @@ async fn found<S: Store>(store: &S, owner: &Owner, payload: &Payload) -> Result<
     let stays: BTreeSet<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
     let found = orphans(store, owner, &stays, Appliers::Anybody, SIDE_BY_SIDE).await;
     let found = found.map_err(|(kind, error)| match kind {
-        Some(kind) => anyhow!("cannot look through {kind}: {error}"),
+        Some(kind) => anyhow!("cannot list {kind}: {error}"),
         None => error.into(),
     })?;
     Ok(found.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect())

@@ -1,4 +1,4 @@
-//! `clearway release show`: what a release is made of.
+//! `clearway release show`: metadata, components and objects of a release.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use clearway_release::{Manifest, Part, Payload, ReleaseLimits, Selection, Stage}
 use clearway_sources::release::Reference;
 use serde_json::{Value, json};
 
-use super::{Named, wait};
+use super::{NamedRelease, wait};
 use crate::arguments::ReleaseShow;
 use crate::exit::Exit;
 use crate::output;
 
 /// Runs the command.
 pub(super) fn run(options: &ReleaseShow) -> Result<Exit> {
-    let named = Named::new(&options.source)?;
+    let named = NamedRelease::new(&options.source)?;
     let fetched = wait(named.fetch(None))??;
     if options.digest {
         output::print_line!("{}", fetched.digest);
@@ -114,7 +114,7 @@ fn table(payload: &Payload) -> String {
     });
     text += &output::table(&["LEVEL", "COMPONENT", "DO", "OBJECT", "FILE"], rows);
     if !payload.left_out.is_empty() {
-        let _ = writeln!(text, "\n{} objects are not for this kind of cluster", payload.left_out.len());
+        let _ = writeln!(text, "\n{} objects are excluded for this kind of cluster", payload.left_out.len());
     }
     text
 }

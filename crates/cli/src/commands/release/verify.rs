@@ -1,11 +1,11 @@
-//! `clearway release verify`: whether a release is whole, can be carried out, and was signed.
+//! `clearway release verify`: integrity, manifests and signature of a release.
 
 use anyhow::Result;
 use clearway_core::{Diagnostic, Severity};
 use clearway_release::{Payload, ReleaseLimits, Selection, Verdict, codes};
 use clearway_sources::release::Key;
 
-use super::{Named, wait};
+use super::{NamedRelease, wait};
 use crate::arguments::ReleaseVerify;
 use crate::exit::Exit;
 use crate::findings::Findings;
@@ -16,9 +16,9 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
     for path in &options.keys {
         keys.extend(Key::file(path)?);
     }
-    let named = Named::new(&options.source)?;
+    let named = NamedRelease::new(&options.source)?;
     let (selection, limits) = (Selection::default(), ReleaseLimits::default());
-    let mut findings = Findings::new(options.output, "object");
+    let mut findings = Findings::new(options.output.format, "object");
     let fetched = match wait(named.fetch(options.digest.as_ref()))? {
         Ok(fetched) => fetched,
         // What is wrong with the release itself is an answer.
@@ -44,7 +44,7 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
     let payload = fetched.payload(&selection, &limits).ok();
     findings.checked = payload.as_ref().map_or(0, |payload| payload.manifests.len());
     let exit = findings.end()?;
-    told(payload.as_ref(), signature.as_ref());
+    print_summary(payload.as_ref(), signature.as_ref());
     // A file that cannot be read does not make the answer unknown: such a release is none.
     Ok(if exit == Exit::CouldNotRun { Exit::No } else { exit })
 }
@@ -52,16 +52,16 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
 fn of_signature(verdict: &Verdict) -> Option<Diagnostic> {
     let why = match verdict {
         Verdict::Verified { .. } => return None,
-        Verdict::Unsigned => "it is not signed",
+        Verdict::Unsigned => "no valid signature",
         Verdict::Failed { why } => why,
     };
     let finding = Diagnostic::new(codes::SIGNATURE, Severity::Error, format!("the release cannot be verified: {why}"));
-    Some(finding.with_help("do not carry it out; ask who made it"))
+    Some(finding.with_help("do not apply it; ask its publisher"))
 }
 
-fn told(payload: Option<&Payload>, signature: Option<&Verdict>) {
+fn print_summary(payload: Option<&Payload>, signature: Option<&Verdict>) {
     if let Some(payload) = payload {
-        crate::output::print_note!("release {} has the digest {}", payload.version(), payload.digest);
+        crate::output::print_note!("release {}, digest {}", payload.version(), payload.digest);
     }
     match signature {
         Some(Verdict::Verified { key, .. }) => crate::output::print_note!("signed by {key}"),

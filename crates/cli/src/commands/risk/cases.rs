@@ -4,9 +4,9 @@
 //! risk: SlowDisks                # the name of a risk
 //! cases:
 //! - name: a cluster with a slow disk
-//!   series: |                    # metrics as text exposition; without them there is nobody to ask
+//!   series: |                    # metrics as text exposition; without them there is no metrics store
 //!     disk_seconds{disk="a"} 2
-//!   objects:                     # all there is of the kinds that rules look at; without them nobody looked
+//!   objects:                     # all objects of the kinds that rules read; without them they are unknown
 //!   - {apiVersion: v1, kind: ConfigMap, metadata: {name: disks, namespace: kube-system}, data: {mode: slow}}
 //!   - file: nodes.yaml           # or from a file of YAML or JSON, relative to this one
 //!   conditions:                  # the same in short: objects with one condition about their present generation
@@ -54,7 +54,7 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) series: Option<String>,
     objects: Option<Vec<Map<String, Value>>>,
-    conditions: Option<Vec<Conditioned>>,
+    conditions: Option<Vec<ConditionObject>>,
     pub(super) snapshot: Option<PathBuf>,
     pub(super) cluster_id: Option<String>,
     pub(super) now: Option<Timestamp>,
@@ -65,7 +65,7 @@ pub(super) struct Case {
 /// An object of which only a condition matters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Conditioned {
+struct ConditionObject {
     api_version: String,
     kind: String,
     namespace: Option<String>,
@@ -119,12 +119,12 @@ impl Case {
                 _ => all.push(Value::Object(object.clone())),
             }
         }
-        all.extend(self.conditions.iter().flatten().map(Conditioned::object));
+        all.extend(self.conditions.iter().flatten().map(ConditionObject::object));
         Ok(Some(all))
     }
 }
 
-impl Conditioned {
+impl ConditionObject {
     fn object(&self) -> Value {
         let condition = json!({"type": self.type_, "status": self.status, "observedGeneration": 1});
         let mut metadata = json!({"name": self.name, "generation": 1});
@@ -139,7 +139,7 @@ impl Conditioned {
 fn read_objects(graph_data: &mut ConfinedDirectory, path: &Path) -> Result<Vec<Value>> {
     let shown = path.display().to_string();
     let read = graph_data.read_file(Path::new(DIRECTORY), path, FILE_BYTES);
-    let bytes = read.with_context(|| format!("{shown} cannot be read"))?;
+    let bytes = read.with_context(|| format!("cannot read {shown}"))?;
     let (mut objects, mut wrong) = (Vec::new(), None);
     clearway_yaml::read(bytes.as_slice(), &shown, &Limits::default(), |found| match found {
         ReadEvent::Object { root, .. } => objects.push(root.to_json()),
@@ -157,16 +157,16 @@ fn read_objects(graph_data: &mut ConfinedDirectory, path: &Path) -> Result<Vec<V
 /// The files of a graph-data directory's tests, by name; none if it has no tests.
 pub(super) fn read(graph_data: &mut ConfinedDirectory) -> Result<Vec<(String, File)>> {
     let directory = Path::new(DIRECTORY);
-    let listed = graph_data.list_names(directory).with_context(|| format!("{DIRECTORY} cannot be read"))?;
+    let listed = graph_data.list_names(directory).with_context(|| format!("cannot read {DIRECTORY}"))?;
     let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
     let mut files = Vec::new();
     for path in &names {
         let name = directory.join(path).display().to_string();
         let read = graph_data.read_file(directory, path, FILE_BYTES);
-        let bytes = read.with_context(|| format!("{name} cannot be read"))?;
+        let bytes = read.with_context(|| format!("cannot read {name}"))?;
         let text = std::str::from_utf8(&bytes).with_context(|| format!("{name} is not UTF-8"))?;
-        let file: File = serde_saphyr::from_str(text).with_context(|| format!("{name} is no test of a risk"))?;
+        let file: File = serde_saphyr::from_str(text).with_context(|| format!("{name} is not a risk test"))?;
         if file.cases.is_empty() {
             bail!("{name} has no cases");
         }
@@ -183,7 +183,7 @@ fn check(case: &Case) -> Result<()> {
     let more =
         case.series.is_some() || case.objects.is_some() || case.conditions.is_some() || case.cluster_id.is_some();
     if case.snapshot.is_some() && more {
-        bail!("a snapshot is all there is of a cluster: leave out series, objects, conditions and clusterId");
+        bail!("a case with a snapshot cannot have series, objects, conditions or clusterId");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `clearway risk explain`: where a risk stands, what its rules ask, and with evidence whether it applies.
+//! `clearway risk explain`: the files, updates and rules of a risk, and with evidence whether it applies.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use clearway_advice::{RiskProof, Settings, Verdict, render};
 use clearway_graph::Risk;
 use serde::Serialize;
 
-use super::place::{self, Carried, Declared, On};
+use super::occurrences::{self, Declaration, RiskUpdates, UpdateRange};
 use super::rule::{self, RuleText};
 use crate::arguments::RiskExplain;
 use crate::commands::assess::opened_evidence::OpenedEvidence;
@@ -20,15 +20,15 @@ use crate::output;
 /// A risk, explained.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Explained {
+struct Explanation {
     name: String,
     message: String,
     url: String,
     /// The files; none for an answer, which does not say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    declared: Vec<Declared>,
+    declared: Vec<Declaration>,
     /// The updates it is on.
-    on: Vec<On>,
+    on: Vec<UpdateRange>,
     /// Its rules in order of precedence (U2).
     rules: Vec<RuleText>,
     /// Whether it applies to the cluster that was named, if one was.
@@ -37,10 +37,10 @@ struct Explained {
 }
 
 /// A risk of the name that was asked for, and where it stands.
-struct Found {
+struct RiskMatch {
     risk: Arc<Risk>,
-    declared: Vec<Declared>,
-    carried: Carried,
+    declared: Vec<Declaration>,
+    carried: RiskUpdates,
 }
 
 /// Files that are listed for people; a risk that is declared block by block may stand in hundreds.
@@ -69,61 +69,64 @@ pub(super) fn run(options: &RiskExplain) -> Result<Exit> {
 }
 
 /// The risks of the name; several if their texts or rules differ.
-fn found(options: &RiskExplain) -> Result<Vec<Found>> {
+fn found(options: &RiskExplain) -> Result<Vec<RiskMatch>> {
     let access = &options.evidence.cluster;
     let (name, channel, arch) = (options.name.as_str(), access.channel.as_deref(), access.arch.arch.as_ref());
     let mut names = BTreeSet::new();
     let mut found = Vec::new();
     match source::files_or_answer(&options.source, channel, arch)? {
-        source::Given::Files(inputs) => {
+        source::GraphInput::Files(inputs) => {
             let revision = graph::revision(&inputs)?;
             let arch = arch.cloned().unwrap_or_default();
             if let Some(channel) = channel {
-                graph::known(&revision, channel, &arch)?;
+                graph::check_channel(&revision, channel, &arch)?;
             }
-            for ((own, _), risk) in place::risks(&revision) {
+            for ((own, _), risk) in occurrences::risks(&revision) {
                 if own == name {
-                    let carried = place::carried(&revision, &risk, channel, &arch);
-                    found.push(Found { declared: place::declared(&revision, &risk), risk, carried });
+                    let carried = occurrences::carried(&revision, &risk, channel, &arch);
+                    found.push(RiskMatch { declared: occurrences::declared(&revision, &risk), risk, carried });
                 }
                 names.insert(own);
             }
         }
-        source::Given::Answer(answer) => {
+        source::GraphInput::Answer(answer) => {
             let view = source::of_answer(answer, channel, arch)?;
             let risks = view.graph.conditional().iter().flat_map(|group| group.risks.iter());
             for risk in risks {
                 names.insert(risk.name().to_owned());
-                if risk.name() == name && !found.iter().any(|known: &Found| known.risk == *risk) {
-                    let mut carried = Carried::default();
+                if risk.name() == name && !found.iter().any(|known: &RiskMatch| known.risk == *risk) {
+                    let mut carried = RiskUpdates::default();
                     carried.add(&view.name, &view.graph, risk);
-                    found.push(Found { risk: Arc::clone(risk), declared: Vec::new(), carried });
+                    found.push(RiskMatch { risk: Arc::clone(risk), declared: Vec::new(), carried });
                 }
             }
         }
     }
     if found.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        bail!("there is no risk `{name}`; there are {}", graph::listing(&names));
+        bail!("risk `{name}` not found; the risks are {}", graph::listing(&names));
     }
     found.sort_by(|one, other| one.risk.order(&other.risk));
     Ok(found)
 }
 
-fn explain(options: &RiskExplain, given: &OpenedEvidence<'_>, found: Found) -> Result<Explained> {
-    let Found { risk, declared, carried } = found;
+fn explain(options: &RiskExplain, given: &OpenedEvidence<'_>, found: RiskMatch) -> Result<Explanation> {
+    let RiskMatch { risk, declared, carried } = found;
     let count = risk.rules().len();
     let fence = options.evidence.cluster.queries.fence()?;
-    let settings = Settings { max_age: options.evidence.max_age, fence, ..Settings::default() };
+    let settings = Settings { max_age: options.evidence.time.max_age, fence, ..Settings::default() };
     let rules = risk.rules().iter().enumerate().map(|(at, one)| rule::explained(one, at + 1 == count, &settings));
     let proof = if given.is_any() {
-        let plan = super::alone(&risk, &settings)?;
+        let plan = super::plan_of(&risk, &settings)?;
         let id = options.evidence.cluster.cluster_id.clone().or(given.about()?.id);
-        Some(given.judge(&plan, id.as_deref(), |evidence, now| super::judged(&risk, evidence, now, &settings))??)
+        Some(
+            given
+                .evaluate(&plan, id.as_deref(), |evidence, now| super::evaluate(&risk, evidence, now, &settings))??,
+        )
     } else {
         None
     };
-    Ok(Explained {
+    Ok(Explanation {
         name: risk.name().to_owned(),
         message: risk.message().to_owned(),
         url: risk.url().to_owned(),
@@ -134,7 +137,7 @@ fn explain(options: &RiskExplain, given: &OpenedEvidence<'_>, found: Found) -> R
     })
 }
 
-fn text(one: &Explained) -> String {
+fn text(one: &Explanation) -> String {
     let mut out = format!("{}\n  {}\n", one.name, output::printable(&one.message));
     // Writing into a text cannot fail.
     let mut line = |indent: usize, name: &str, what: &str| {
@@ -146,7 +149,7 @@ fn text(one: &Explained) -> String {
         }
     };
     line(2, "more at", &one.url);
-    for Declared { file, to, from, fixed_in } in one.declared.iter().take(FILES) {
+    for Declaration { file, to, from, fixed_in } in one.declared.iter().take(FILES) {
         let fixed = fixed_in.as_ref().map(|version| format!(", fixed in {version}")).unwrap_or_default();
         line(2, "declared", &format!("{file}: from {from} to {to}{fixed}"));
     }
@@ -156,12 +159,12 @@ fn text(one: &Explained) -> String {
     if one.on.is_empty() {
         line(2, "on", "no update of any channel");
     }
-    for On { from, to, updates, channels } in &one.on {
+    for UpdateRange { from, to, updates, channels } in &one.on {
         let many = if *updates == 1 { "1 update".to_owned() } else { format!("{updates} updates") };
         line(2, "on", &format!("{from} to {to}, {many}, in {}", channels.join(", ")));
     }
     if one.rules.is_empty() {
-        line(2, "rules", "none: it applies to every cluster");
+        line(2, "rules", "none: the risk applies to every cluster");
     }
     for (number, rule) in (1..).zip(&one.rules) {
         let kind = if rule.kind.is_empty() { "(no type)" } else { &rule.kind };

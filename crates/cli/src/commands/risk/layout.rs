@@ -9,7 +9,7 @@ const WIDTH: usize = 72;
 const SHORT: usize = 8;
 
 /// The query: branches of a set operator below each other, and whatever is too wide broken up and indented.
-pub(super) fn laid_out(expr: &Expr) -> String {
+pub(super) fn format_query(expr: &Expr) -> String {
     let text = expr.to_string();
     if let ExprKind::Binary(binary) = &expr.kind
         && (binary.op.is_set() || text.len() > WIDTH)
@@ -19,9 +19,9 @@ pub(super) fn laid_out(expr: &Expr) -> String {
         if let Some(operator) = text.strip_prefix(&left).and_then(|rest| rest.strip_suffix(&right)) {
             // `0 * …` is no branch of its own.
             if left.len() <= SHORT && !binary.op.is_set() {
-                return format!("{left}{operator}{}", laid_out(&binary.right));
+                return format!("{left}{operator}{}", format_query(&binary.right));
             }
-            return format!("{}\n{}\n{}", laid_out(&binary.left), operator.trim(), laid_out(&binary.right));
+            return format!("{}\n{}\n{}", format_query(&binary.left), operator.trim(), format_query(&binary.right));
         }
     }
     if text.len() <= WIDTH { text } else { broken(expr, &text).unwrap_or(text) }
@@ -39,7 +39,7 @@ fn broken(expr: &Expr, text: &str) -> Option<String> {
             rest = rest.strip_suffix(", ")?;
         }
         rest = rest.strip_suffix(&part.to_string())?;
-        arguments.push(laid_out(part).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"));
+        arguments.push(format_query(part).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"));
     }
     arguments.reverse();
     Some(format!("{rest}\n{}\n)", arguments.join(",\n")))
@@ -63,7 +63,7 @@ mod tests {
             (format!("max((a{{{long}}} > bool 3) + on (x) group_left (y) (b{{{long}}}))"), 5),
         ] {
             let query = Query::parse(&text, &Limits::default()).unwrap();
-            let shown = laid_out(query.expr());
+            let shown = format_query(query.expr());
             let again = Query::parse(&shown, &Limits::default()).unwrap();
             assert_eq!(again.to_string(), query.to_string(), "{shown}");
             assert_eq!(shown.lines().count(), lines, "{shown}");

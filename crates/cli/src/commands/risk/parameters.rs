@@ -1,4 +1,4 @@
-//! The parameters of a rule, as the types of rules read them: under the name of the type, keys in any case.
+//! The parameters of a rule: under the name of its type, with keys in any case.
 
 use clearway_graph::Rule;
 use serde_json::{Map, Value};

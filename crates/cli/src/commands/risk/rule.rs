@@ -1,4 +1,4 @@
-//! One rule of a risk in words: what it asks, what it needs for that, and what each answer means.
+//! A rule of a risk as text: its query or condition, the evidence it needs, and the meaning of each result.
 
 use anyhow::Result;
 use clearway_advice::evidence::{FailureClass, Snapshot};
@@ -9,7 +9,7 @@ use clearway_promql::{CLUSTER_ID_LABEL, Query, shape};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::layout::laid_out;
+use super::layout::format_query;
 use super::parameters::{find, own, word};
 
 /// A rule, explained.
@@ -30,7 +30,7 @@ pub(super) struct RuleText {
     /// When it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) no_match: Option<String>,
-    /// What nobody can tell anything from.
+    /// The results that are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unknown: Option<String>,
     /// What happens then.
@@ -61,13 +61,13 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
         never: None,
         notes: Vec::new(),
     };
-    let then = if last { "the risk is unknown: this is the last rule" } else { "the next rule is tried" };
-    let opinion = opinion(rule, settings)?;
+    let then = if last { "the risk is Unknown, because this is the last rule" } else { "the next rule is evaluated" };
+    let opinion = evaluation_error(rule, settings)?;
     match &opinion {
         Some(proof) => {
             let why = proof.why.clone().unwrap_or_default();
             if proof.failure == Some(FailureClass::Refused) {
-                text.fence = Some("refuses it".to_owned());
+                text.fence = Some("refused".to_owned());
             }
             text.never = Some(why);
             text.asks = match rule.promql() {
@@ -78,7 +78,7 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
             return Ok(text);
         }
         None if rule.kind == Rule::ALWAYS => {
-            text.matches = Some("always: it applies to every cluster".to_owned());
+            text.matches = Some("always: the risk applies to every cluster".to_owned());
             return Ok(text);
         }
         None => text.then = Some(then.to_owned()),
@@ -93,11 +93,11 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
     Ok(text)
 }
 
-/// What keeps a rule from being evaluated, if something does: what becomes of it where nothing is known tells.
-fn opinion(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
+/// Why a rule can never be evaluated, if so; found by evaluating it without evidence.
+fn evaluation_error(rule: &Rule, settings: &Settings) -> Result<Option<RuleProof>> {
     let alone = Risk::new("Alone", "", "", vec![rule.clone()]).into();
     let nothing = Snapshot::empty(Timestamp::EPOCH, "");
-    let proof = super::judged(&alone, &nothing, Timestamp::EPOCH, settings)?;
+    let proof = super::evaluate(&alone, &nothing, Timestamp::EPOCH, settings)?;
     let kept_from = |tried: &&RuleProof| {
         tried.outcome == Outcome::NotRecognised
             || matches!(
@@ -114,17 +114,17 @@ fn promql(rule: &Rule, text: &mut RuleText) {
     let Some(query) = rule.promql().and_then(|query| Query::parse(query, &Settings::default().limits).ok()) else {
         return;
     };
-    text.fence = Some("lets it through".to_owned());
-    text.asks = laid_out(query.expr());
+    text.fence = Some("allowed".to_owned());
+    text.asks = format_query(query.expr());
     text.needs = query.metrics().into_iter().map(|metric| format!("metric {metric}")).collect();
-    text.matches = Some("exactly one series with the value 1".to_owned());
-    text.no_match = Some("exactly one series with the value 0".to_owned());
+    text.matches = Some("one series with the value 1".to_owned());
+    text.no_match = Some("one series with the value 0".to_owned());
     text.unknown = Some("no series (the metrics are absent), several, any other value, or an error".to_owned());
     let ours = |matcher: &clearway_promql::ast::Matcher| {
         matcher.label.text == CLUSTER_ID_LABEL && matcher.value.text.is_empty()
     };
     if query.selectors().iter().any(|selector| selector.matchers.iter().any(ours)) {
-        let note = format!("`{CLUSTER_ID_LABEL}=\"\"` means the cluster's id where a store holds several clusters.");
+        let note = format!("`{CLUSTER_ID_LABEL}=\"\"` is replaced by the cluster id if a store has several clusters.");
         text.notes.push(note);
     }
     for finding in shape::findings(&query) {
@@ -135,11 +135,17 @@ fn promql(rule: &Rule, text: &mut RuleText) {
 fn resource(parameters: &Map<String, Value>, text: &mut RuleText) {
     text.asks = word(parameters, "expression").map(str::to_owned).unwrap_or_default();
     let whom = selected(parameters, text);
-    text.matches = Some(format!("the expression is true of {whom}"));
-    text.no_match = Some(if is_all(parameters) { "it is false of one" } else { "it is false of all" }.to_owned());
-    let unknown =
-        "a field that is not there, a value that is neither true nor false, or an API server that does not answer";
-    absent(parameters, "no such object", unknown, text);
+    text.matches = Some(format!("the expression is true for {whom}"));
+    text.no_match = Some(
+        if is_all(parameters) {
+            "the expression is false for one of them"
+        } else {
+            "the expression is false for all of them"
+        }
+        .to_owned(),
+    );
+    let unknown = "a missing field, a result that is not a boolean, or an unreachable API server";
+    absent(parameters, "object not found", unknown, text);
 }
 
 fn condition(parameters: &Map<String, Value>, text: &mut RuleText) {
@@ -147,30 +153,33 @@ fn condition(parameters: &Map<String, Value>, text: &mut RuleText) {
         (word(parameters, "type").unwrap_or_default(), word(parameters, "status").unwrap_or_default());
     text.asks = format!("the condition {type_} is {status}");
     let whom = selected(parameters, text);
-    text.matches = Some(format!("it is so for {whom}"));
-    text.no_match = Some(if is_all(parameters) { "it is not so for one" } else { "it is not so for any" }.to_owned());
+    text.matches = Some(format!("true for {whom}"));
+    text.no_match = Some(if is_all(parameters) { "false for one of them" } else { "false for all of them" }.to_owned());
     let unknown = "a condition about another generation of its object, a status of Unknown that is not asked for, or an API server \
                    that does not answer";
-    absent(parameters, "no such object, or one without the condition", unknown, text);
+    absent(parameters, "object not found, or without the condition", unknown, text);
 }
 
 fn rollout(parameters: &Map<String, Value>, text: &mut RuleText) {
     let start = word(parameters, "start").unwrap_or_default();
-    text.needs = vec!["the cluster's id".to_owned()];
+    text.needs = vec!["cluster id".to_owned()];
     match (word(parameters, "duration"), find(parameters, "percentage")) {
         (Some(duration), _) => {
-            text.asks = format!("whether it is the cluster's turn, within {duration} from {start}");
-            text.matches = Some("before the cluster's turn, which follows from its id and the risk's name".to_owned());
-            text.no_match = Some("from then on".to_owned());
+            text.asks = format!("whether the cluster's start time, within {duration} from {start}, has passed");
+            text.matches = Some(
+                "before the cluster's start time, which is computed from the cluster id and the name of the risk"
+                    .to_owned(),
+            );
+            text.no_match = Some("from the start time on".to_owned());
         }
         (None, share) => {
             let share = share.map(ToString::to_string).unwrap_or_default();
-            text.asks = format!("whether the cluster is among the {share} percent whose turn is at {start}");
+            text.asks = format!("whether the cluster is among the {share} percent of clusters that start at {start}");
             text.matches = Some(format!("before {start}, and afterwards for all other clusters"));
-            text.no_match = Some("for these clusters from then on".to_owned());
+            text.no_match = Some("for these clusters from the start on".to_owned());
         }
     }
-    text.unknown = Some("the cluster's id is not known".to_owned());
+    text.unknown = Some("the cluster id is unknown".to_owned());
 }
 
 /// Says which objects are needed, and gives words for whether one or all of them have to agree.
@@ -190,7 +199,7 @@ fn selected(parameters: &Map<String, Value>, text: &mut RuleText) -> &'static st
     if is_all(parameters) { "every selected object" } else { "at least one selected object" }
 }
 
-/// What it means that there is nothing to look at, beside what else cannot be told.
+/// The meaning of missing objects, and the other unknown results.
 fn absent(parameters: &Map<String, Value>, what: &str, else_: &str, text: &mut RuleText) {
     match word(parameters, "whenAbsent") {
         Some("Match") => text.matches = text.matches.take().map(|said| format!("{said}; or {what}")),

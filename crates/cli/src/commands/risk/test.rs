@@ -1,4 +1,4 @@
-//! `clearway risk test`: given these metrics and objects, does the risk apply?
+//! `clearway risk test`: runs the unit tests of risks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,9 +16,9 @@ use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::graph_data;
 use serde::Serialize;
 
+use super::broken_evidence::{self, CaseOutcome};
 use super::cases::{self, Case, DIRECTORY, Expected};
-use super::generated::{self, Came};
-use super::place;
+use super::occurrences;
 use crate::arguments::RiskTest;
 use crate::commands::assess::snapshot_evidence;
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ use crate::output;
 /// What came of one case.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tested {
+struct TestResults {
     risk: String,
     /// The file of the case; none for one that every risk has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,15 +51,14 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     let graph = options.directory.as_ref().unwrap_or(&options.graph);
     let inputs = graph_data::directory(graph, &Limits::for_graph_data())?;
     let Some(revision) = load(&inputs, &Limits::default()).revision else {
-        bail!("the graph-data is refused as a whole; `clearway graph lint` says why");
+        bail!("the graph-data is refused; run `clearway graph lint`");
     };
-    let risks = place::risks(&revision);
-    let mut directory =
-        ConfinedDirectory::open(graph).with_context(|| format!("{} cannot be read", graph.display()))?;
+    let risks = occurrences::risks(&revision);
+    let mut directory = ConfinedDirectory::open(graph).with_context(|| format!("cannot read {}", graph.display()))?;
     let files = cases::read(&mut directory)?;
     let known = |name: &str| risks.keys().any(|(own, _)| own == name);
     if let Some((name, file)) = files.iter().find(|(_, file)| !known(&file.risk)) {
-        bail!("{name}: there is no risk `{}`", file.risk);
+        bail!("{name}: risk `{}` not found", file.risk);
     }
     let settings = Settings { fence: options.queries.fence()?, ..Settings::default() };
     let mut tested = Vec::new();
@@ -70,15 +69,17 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
             }
         }
         if !options.only_written {
-            tested.extend(generated::tried(risk, &settings)?.into_iter().map(|(case, came)| made(risk, case, came)));
+            tested.extend(
+                broken_evidence::run_cases(risk, &settings)?.into_iter().map(|(case, came)| made(risk, case, came)),
+            );
         }
     }
-    tell(options, &tested)?;
+    print_results(options, &tested)?;
     Ok(if tested.iter().all(|test| test.passed) { Exit::Yes } else { Exit::No })
 }
 
-fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
-    if let Some(path) = &options.junit {
+fn print_results(options: &RiskTest, tested: &[TestResults]) -> Result<()> {
+    if let Some(path) = &options.report.junit {
         let mut suites: BTreeMap<&str, Vec<junit::Case>> = BTreeMap::new();
         for test in tested {
             let result = match (&test.why, test.skipped) {
@@ -88,7 +89,7 @@ fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
             };
             suites.entry(&test.risk).or_default().push(junit::Case { name: test.case.clone(), result });
         }
-        std::fs::write(path, junit::write(suites)).with_context(|| format!("{} cannot be written", path.display()))?;
+        std::fs::write(path, junit::write(suites)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     output::print_data(options.output.format, &tested, || {
         let mut text = String::new();
@@ -106,7 +107,7 @@ fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
                 let _ = writeln!(text, "       {line}");
             }
         }
-        let count = |is: fn(&Tested) -> bool| tested.iter().filter(|test| is(test)).count();
+        let count = |is: fn(&TestResults) -> bool| tested.iter().filter(|test| is(test)).count();
         let (failed, skipped) = (count(|test| !test.passed), count(|test| test.skipped.is_some()));
         let _ = write!(text, "{} passed, {failed} failed", tested.len().saturating_sub(failed + skipped));
         if skipped > 0 {
@@ -116,19 +117,19 @@ fn tell(options: &RiskTest, tested: &[Tested]) -> Result<()> {
     })
 }
 
-/// A case that somebody wrote.
+/// A case from a file.
 fn written(
     risk: &Arc<Risk>,
     file: &str,
     case: &Case,
     graph_data: &mut ConfinedDirectory,
     settings: &Settings,
-) -> Result<Tested> {
+) -> Result<TestResults> {
     let whose = |part: &str| format!("{file}: the {part} of `{}`", case.name);
     let proof = if let Some(path) = &case.snapshot {
         let read = snapshot_evidence::read_below(graph_data, Path::new(DIRECTORY), path);
         let kept = read.with_context(|| whose("snapshot"))?.showing_values();
-        super::judged(risk, &kept, case.now.unwrap_or(kept.taken_at()), settings)?
+        super::evaluate(risk, &kept, case.now.unwrap_or(kept.taken_at()), settings)?
     } else {
         let now = case.now.unwrap_or(Timestamp::EPOCH);
         let at = Millis(now.as_seconds().saturating_mul(1_000));
@@ -141,17 +142,17 @@ fn written(
             cluster_id: case.cluster_id.as_deref(),
             ..Snapshot::empty(now, "the case")
         };
-        super::judged(risk, &evidence, now, settings)?
+        super::evaluate(risk, &evidence, now, settings)?
     };
     let found = Expected::of(proof.verdict);
     let wrong = if found == case.expect {
         let missed = case.reason.as_ref().filter(|reason| !says(&proof, reason));
-        missed.map(|reason| format!("it is {}, but nothing in the proof says `{reason}`", found.word()))
+        missed.map(|reason| format!("the result is {}, but the proof does not contain `{reason}`", found.word()))
     } else {
-        Some(format!("expected {}, but it is {}", case.expect.word(), found.word()))
+        Some(format!("expected {}, got {}", case.expect.word(), found.word()))
     };
     let why = wrong.map(|wrong| format!("{wrong}\n{}", render::risk(&proof)));
-    Ok(Tested {
+    Ok(TestResults {
         risk: risk.name().to_owned(),
         file: Some(file.to_owned()),
         case: case.name.clone(),
@@ -172,7 +173,7 @@ fn objects(
 ) -> Result<Option<Objects>> {
     let Some(all) = case.all_objects(graph_data)? else { return Ok(None) };
     let mut objects = Objects::new(now, "the case").showing_values();
-    for request in super::alone(risk, settings)?.object_requests() {
+    for request in super::plan_of(risk, settings)?.object_requests() {
         objects.looked_for(request.kind.clone());
     }
     for object in all {
@@ -193,15 +194,15 @@ fn says(proof: &RiskProof, what: &str) -> bool {
 }
 
 /// A case that every risk has.
-fn made(risk: &Risk, case: &str, result: Came) -> Tested {
+fn made(risk: &Risk, case: &str, result: CaseOutcome) -> TestResults {
     let (outcome, skipped, why) = match result {
-        Came::Skipped(why) => (None, Some(why), None),
-        Came::Judged(proof, wrong) => {
+        CaseOutcome::Skipped(why) => (None, Some(why), None),
+        CaseOutcome::Judged(proof, wrong) => {
             let why = wrong.map(|wrong| format!("{wrong}\n{}", render::risk(&proof)));
             (Some(Expected::of(proof.verdict).word()), None, why)
         }
     };
-    Tested {
+    TestResults {
         risk: risk.name().to_owned(),
         file: None,
         case: case.to_owned(),

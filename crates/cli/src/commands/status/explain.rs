@@ -1,4 +1,4 @@
-//! `clearway status explain`: the page of a rule, or the list of all.
+//! `clearway status explain`: the documentation of a lint rule, or the list of rules.
 
 use anyhow::{Result, bail};
 use clearway_conditions::lint::{self, RuleDoc};
@@ -12,7 +12,7 @@ use crate::output;
 pub(super) fn run(code: Option<&str>, format: DataFormat) -> Result<Exit> {
     if let Some(code) = code {
         let Some(rule) = lint::rule(&code.to_ascii_uppercase()) else {
-            bail!("there is no rule `{code}`; `clearway status explain` lists them");
+            bail!("rule `{code}` not found; `clearway status explain` lists all rules");
         };
         output::print_data(format, &data(rule), || rule.page.to_owned())?;
         return Ok(Exit::Yes);
@@ -23,7 +23,7 @@ pub(super) fn run(code: Option<&str>, format: DataFormat) -> Result<Exit> {
             let words = [rule.code, rule.severity.as_str(), &rule.scope.to_string(), rule.title];
             words.map(str::to_owned).to_vec()
         };
-        output::table(&["RULE", "SEVERITY", "LOOKS AT", "WHAT IT ASKS FOR"], lint::RULES.iter().map(row))
+        output::table(&["RULE", "SEVERITY", "LOOKS AT", "DESCRIPTION"], lint::RULES.iter().map(row))
     })?;
     Ok(Exit::Yes)
 }

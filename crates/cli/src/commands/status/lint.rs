@@ -1,4 +1,4 @@
-//! `clearway status lint`: findings as they are made, one object after the other.
+//! `clearway status lint`: findings in the status of objects.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
 use super::Repeats;
-use super::live::{Fetched, Live};
+use super::live_objects::{Fetched, LiveObjects};
 use crate::arguments::Lint;
 use crate::exit::Exit;
 use crate::findings::Findings;
@@ -29,7 +29,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
         super::require_named(selection)?;
     }
     let policy = policy(options)?;
-    let mut findings = Findings::new(options.output, "object");
+    let mut findings = Findings::new(options.output.format, "object");
     findings.told = options.watch.map(|_| BTreeSet::new());
     findings.begin(&lint::sarif_rules())?;
     for expired in policy.suppressions.expired(policy.now) {
@@ -55,7 +55,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
 
 async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Findings) -> Result<()> {
     let selection = &options.selection;
-    let live = Live::open(selection).await?;
+    let live = LiveObjects::open(selection).await?;
     let groups = if options.all { live.everything() } else { live.groups(selection)? };
     let Some(duration) = options.watch else {
         let labels = selection.selector.as_deref();
@@ -69,7 +69,7 @@ async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Fin
         };
         return live.fetch(&groups, labels, check).await;
     };
-    let [group] = groups.as_slice() else { bail!("--watch follows one kind at a time") };
+    let [group] = groups.as_slice() else { bail!("--watch supports one kind at a time") };
     let namespace = group.namespace.clone().unwrap_or_default();
     let names: BTreeSet<String> = group.names.iter().cloned().collect();
     let seen = live.cluster.follow(&group.resource, &namespace, names);
@@ -77,20 +77,21 @@ async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Fin
 }
 
 fn not_seen(message: String) -> Diagnostic {
-    Diagnostic::new(NOT_SEEN, Severity::Error, message).at(Place::default()).with_help("what can be seen was checked")
+    Diagnostic::new(NOT_SEEN, Severity::Error, message)
+        .at(Place::default())
+        .with_help("the objects that could be read were checked")
 }
 
 fn policy(options: &Lint) -> Result<Policy> {
-    let mut policy = Policy::new(options.now.unwrap_or_else(clock::now));
+    let mut policy = Policy::new(options.time.now.unwrap_or_else(clock::now));
     policy.profile = options.profile.0;
     if let Some(path) = &options.suppressions {
         let name = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("the suppressions in {name} cannot be read"))?;
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the suppressions in {name}"))?;
         policy.suppressions = Suppressions::parse(&text, &name).map_err(|problems| {
             let rendered: Vec<String> =
                 problems.iter().map(|problem| clearway_core::diagnostic::terminal::render(problem, false)).collect();
-            anyhow::anyhow!("the suppressions in {name} cannot be used\n\n{}", rendered.join("\n\n"))
+            anyhow::anyhow!("invalid suppressions in {name}\n\n{}", rendered.join("\n\n"))
         })?;
     }
     Ok(policy)
@@ -104,7 +105,7 @@ async fn watch(
 ) -> Result<()> {
     let mut line = LiveLine::new();
     if !line.is_live() {
-        output::print_note!("following for {}", clearway_core::humanize(duration));
+        output::print_note!("watching for {}", clearway_core::humanize(duration));
     }
     let end = tokio::time::Instant::now() + duration;
     let stop = tokio::signal::ctrl_c();
@@ -112,7 +113,7 @@ async fn watch(
     loop {
         let left = end.saturating_duration_since(tokio::time::Instant::now());
         line.set(&format!(
-            "following for {}; {} states seen; Ctrl-C ends",
+            "watching for {}; {} states observed; Ctrl-C stops",
             clearway_core::humanize(left),
             findings.checked
         ));

@@ -10,8 +10,8 @@ use clearway_sources::clock;
 use serde_json::{Value, json};
 
 use super::Repeats;
-use super::family::{Family, Schemas};
-use super::live::{Fetched, Live};
+use super::live_objects::{Fetched, LiveObjects};
+use super::related_objects::{RelatedObjects, Schemas};
 use crate::arguments::{DataFormat, Show};
 use crate::exit::Exit;
 use crate::output;
@@ -26,7 +26,7 @@ pub(crate) const HEAD: [&str; 6] = ["HEALTH", "SINCE", "REASON", "BASIS", "OBJEC
 /// Runs the command.
 pub(super) async fn run(options: &Show) -> Result<Exit> {
     super::require_named(&options.selection)?;
-    let now = options.now.unwrap_or_else(clock::now);
+    let now = options.time.now.unwrap_or_else(clock::now);
     let (family, problems) = if options.selection.files.is_empty() {
         (from_cluster(options, now).await?, Vec::new())
     } else {
@@ -37,19 +37,19 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
     if options.tree {
         let trees = forest(judged);
         let data: Vec<Value> = trees.iter().map(tree_data).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             output::table(&HEAD, trees.iter().flat_map(|tree| tree_rows(tree, now)))
         })?;
     } else {
         let data: Vec<Value> = judged.iter().map(|object| data(&object.id, &object.value)).collect();
-        output::print_data(options.output, &data, || {
+        output::print_data(options.output.format, &data, || {
             output::table(&HEAD, judged.iter().map(|object| row(object.id.to_string(), &object.value, now)))
         })?;
     }
     for problem in &problems {
         output::print_diagnostic(problem);
     }
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         output::print_note!("{tally}");
     }
     let unread = problems.iter().any(|problem| problem.severity == Severity::Error);
@@ -61,8 +61,8 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
     })
 }
 
-fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>)> {
-    let mut family = Family::new(now, Schemas::new());
+fn from_files(options: &Show, now: Timestamp) -> Result<(RelatedObjects, Vec<Diagnostic>)> {
+    let mut family = RelatedObjects::new(now, Schemas::new());
     let problems = std::cell::RefCell::new(Vec::new());
     super::read_files(
         &options.selection,
@@ -81,11 +81,11 @@ fn from_files(options: &Show, now: Timestamp) -> Result<(Family, Vec<Diagnostic>
     Ok((family, problems.into_inner()))
 }
 
-async fn from_cluster(options: &Show, now: Timestamp) -> Result<Family> {
+async fn from_cluster(options: &Show, now: Timestamp) -> Result<RelatedObjects> {
     let selection = &options.selection;
-    let live = Live::open(selection).await?;
+    let live = LiveObjects::open(selection).await?;
     let groups = live.groups(selection)?;
-    let mut family = Family::new(now, live.schemas(&groups).await);
+    let mut family = RelatedObjects::new(now, live.schemas(&groups).await);
     let mut known = BTreeSet::new();
     live.fetch(&groups, selection.selector.as_deref(), |fetched| {
         match fetched {

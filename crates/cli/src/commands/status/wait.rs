@@ -1,4 +1,4 @@
-//! `clearway status wait`: follows objects until they are current, have failed, or a clock runs out.
+//! `clearway status wait`: watches objects until they are current or failed, or a time limit passes.
 //!
 //! The deciding is done by [`Wait`], which has neither a clock nor a connection; here is the loop that feeds it.
 
@@ -16,8 +16,8 @@ use clearway_yaml::{Source, Tape};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::family::{Family, Schemas};
-use super::live::{Fetched, Group, Live};
+use super::live_objects::{Fetched, Group, LiveObjects};
+use super::related_objects::{RelatedObjects, Schemas};
 use super::show;
 use crate::arguments::{self, DataFormat};
 use crate::exit::Exit;
@@ -39,7 +39,7 @@ const HEARTBEAT: Duration = Duration::from_mins(1);
 /// Runs the command.
 pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     super::require_named(&options.selection)?;
-    let live = Live::open(&options.selection).await?;
+    let live = LiveObjects::open(&options.selection).await?;
     let groups = targets(&live, options).await?;
     let ids = groups.iter().flat_map(|group| group.names.iter().map(|name| id(group, name)));
     let clocks = Clocks {
@@ -69,7 +69,7 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     }
     drop(sender);
     let schemas = live.schemas(&groups).await;
-    let display = Display::new(options.output);
+    let display = Display::new(options.output.format);
     let watcher = Watcher {
         live,
         schemas,
@@ -87,7 +87,7 @@ pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
 }
 
 /// What is waited for: what the command line names, or the objects in files.
-async fn targets(live: &Live, options: &arguments::Wait) -> Result<Vec<Group>> {
+async fn targets(live: &LiveObjects, options: &arguments::Wait) -> Result<Vec<Group>> {
     let selection = &options.selection;
     if selection.files.is_empty() {
         let mut groups = live.groups(selection)?;
@@ -105,10 +105,10 @@ async fn targets(live: &Live, options: &arguments::Wait) -> Result<Vec<Group>> {
             })
             .await?;
             if group.namespace.is_none() && group.resource.namespaced {
-                bail!("name a namespace with -n: `wait` follows objects of one namespace");
+                bail!("pass a namespace with -n: `wait` supports one namespace");
             }
             if names.is_empty() {
-                bail!("there are no {} to wait for", group.resource);
+                bail!("no {} found to wait for", group.resource);
             }
             group.names = names;
         }
@@ -118,7 +118,7 @@ async fn targets(live: &Live, options: &arguments::Wait) -> Result<Vec<Group>> {
 }
 
 /// The objects in files. A kind that is not served yet is waited for if its definition is among them.
-fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group>> {
+fn from_files(live: &LiveObjects, selection: &arguments::Selection) -> Result<Vec<Group>> {
     let mut objects: Vec<(ObjectId, String)> = Vec::new();
     let mut definitions: Vec<Value> = Vec::new();
     super::read_files(
@@ -147,7 +147,7 @@ fn from_files(live: &Live, selection: &arguments::Selection) -> Result<Vec<Group
             .cloned()
             .or_else(|| defined().find(|resource| resource.kind.group_kind() == id.group_kind()));
         let Some(resource) = resource else {
-            bail!("the cluster serves no {} in {api_version}, and the files do not define it", id.kind);
+            bail!("kind {} in {api_version} not found in the cluster or the files", id.kind);
         };
         let namespace = resource.namespaced.then(|| match id.namespace.as_str() {
             "" => live.cluster.default_namespace().to_owned(),
@@ -165,7 +165,7 @@ fn id(group: &Group, name: &str) -> ObjectId {
 
 /// The loop between the cluster and the machine that decides.
 struct Watcher {
-    live: Live,
+    live: LiveObjects,
     schemas: Schemas,
     wait: Wait,
     seen: mpsc::Receiver<(Group, WatchEvent)>,
@@ -202,8 +202,8 @@ impl Watcher {
             let pause = if self.display.is_live() { pause.min(Duration::from_secs(1)) } else { pause };
             tokio::select! {
                 next = self.seen.recv() => match next {
-                    Some((group, seen)) => self.take_in(&group, seen).await?,
-                    None => bail!("the connection to the cluster ended"),
+                    Some((group, seen)) => self.apply_event(&group, seen).await?,
+                    None => bail!("the connection to the cluster was closed"),
                 },
                 () = tokio::time::sleep(pause) => if clock::now() >= due {
                     look_again = clock::now().plus(LOOK_AGAIN);
@@ -214,7 +214,7 @@ impl Watcher {
         }
     }
 
-    async fn take_in(&mut self, group: &Group, seen: WatchEvent) -> Result<()> {
+    async fn apply_event(&mut self, group: &Group, seen: WatchEvent) -> Result<()> {
         let now = clock::now();
         match seen {
             WatchEvent::Object(object) => {
@@ -261,7 +261,7 @@ impl Watcher {
     }
 
     async fn judge(&mut self, id: &ObjectId, value: &Value, now: Timestamp) {
-        let mut family = Family::new(now, self.schemas.clone());
+        let mut family = RelatedObjects::new(now, self.schemas.clone());
         family.add_value(value);
         let workload = matches!(id.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet");
         if workload && family.any(State::InProgress) {
@@ -333,7 +333,7 @@ impl Display {
 fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
     let now = clock::now();
     let report = outcome.report();
-    match options.output {
+    match options.output.format {
         // The end of a stream of events is one more event.
         DataFormat::Json => output::print_event(&json!({"event": "end", "time": now, "result": outcome}))?,
         format => output::print_data(format, outcome, || {
@@ -341,7 +341,7 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
             output::table(&show::HEAD, rows)
         })?,
     }
-    if options.output == DataFormat::Table {
+    if options.output.format == DataFormat::Table {
         let tally: Tally = report.iter().map(|object| object.verdict.state).collect();
         output::print_note!("{tally}");
     }
@@ -349,22 +349,21 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
         Outcome::Current { .. } => Exit::Yes,
         Outcome::Failed { .. } => Exit::No,
         Outcome::TimedOut { clock, .. } => {
-            output::print_note!("not yet: {}", ran_out(*clock, options));
+            output::print_note!("{}", ran_out(*clock, options));
             let failing = report.iter().filter(|object| object.verdict.state == State::Failed).count();
             if failing > 0 {
-                output::print_note!("{failing} failing, but not for long enough to be sure; --patience says how long");
+                output::print_note!("{failing} failing, for less than --patience");
             }
             for object in report {
                 if let (Some(why), Some(age)) = (&object.unreachable, object.age_seconds) {
                     let age = humanize(Duration::from_secs(age));
-                    output::print_note!("{} was last seen {age} ago: {}", object.id, output::printable(why));
+                    output::print_note!("{} was last observed {age} ago: {}", object.id, output::printable(why));
                 }
             }
             Exit::Unknown
         }
         Outcome::CouldNotObserve { .. } => {
-            let why =
-                report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("nothing was seen of it");
+            let why = report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("it was not observed");
             output::print_note!("error: could not observe: {}", output::printable(why));
             Exit::CouldNotRun
         }
@@ -375,8 +374,10 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
 fn ran_out(clock: Clock, options: &arguments::Wait) -> String {
     let limit = |limit: Option<Duration>| humanize(limit.unwrap_or_default());
     match clock {
-        Clock::Total => format!("{} passed (--timeout)", limit(Some(options.timeout))),
-        Clock::PerObject => format!("an object took longer than {} (--per-object)", limit(options.per_object)),
-        Clock::NoProgress => format!("nothing changed for {} (--no-progress)", limit(options.no_progress)),
+        Clock::Total => format!("timed out after {} (--timeout)", limit(Some(options.timeout))),
+        Clock::PerObject => {
+            format!("timed out: an object took longer than {} (--per-object)", limit(options.per_object))
+        }
+        Clock::NoProgress => format!("timed out: nothing changed for {} (--no-progress)", limit(options.no_progress)),
     }
 }

@@ -1,4 +1,4 @@
-//! Foreign words on the way to people: conditions as blocks of text, and as JSON.
+//! Conditions as text and as JSON, with control characters escaped.
 
 use clearway_conditions::{Condition, Conditions, Status as Word};
 use clearway_core::Timestamp;
@@ -21,7 +21,7 @@ pub(super) struct Statement {
 
 /// A condition as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Said {
+pub(super) struct ConditionJson {
     #[serde(rename = "type")]
     type_: String,
     status: Word,
@@ -33,10 +33,10 @@ pub(super) struct Said {
     since: Option<Timestamp>,
 }
 
-impl Said {
+impl ConditionJson {
     /// All of a list.
     pub(super) fn all(conditions: &Conditions) -> Vec<Self> {
-        let said = |condition: Condition<'_>| Said {
+        let said = |condition: Condition<'_>| ConditionJson {
             type_: condition.type_.to_owned(),
             status: condition.status,
             reason: condition.reason.to_owned(),

@@ -1,4 +1,4 @@
-//! `--watch`: follows an object until what was asked for is there, has failed, or a clock runs out. Never silently.
+//! `--watch`: watches an object until the requested update completes or fails, or a time limit passes.
 //!
 //! On a terminal a line is kept up to date; elsewhere each change is a line, and so is every minute without one.
 
@@ -11,8 +11,8 @@ use clearway_sources::clock;
 use clearway_sources::store::{Store, StoreEvent};
 use serde_json::{Value, json};
 
-use super::object::{Found, Subject};
-use super::status_summary::{Standing, State, judge};
+use super::object::{FetchedObject, Subject};
+use super::status_summary::{State, StatusSummary, summarize};
 use crate::arguments::{DataFormat, Following};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine, printable};
@@ -31,7 +31,7 @@ struct Watch<'a> {
     format: DataFormat,
     line: LiveLine,
     started: Timestamp,
-    seen: Option<Standing>,
+    seen: Option<StatusSummary>,
     /// Since when it has been bad.
     bad: Option<Timestamp>,
     shown: Option<(String, Timestamp)>,
@@ -78,7 +78,7 @@ pub(super) async fn run<S: Store>(
         tokio::select! {
             one = seen.recv() => match one {
                 Some(StoreEvent::Object(raw)) => {
-                    if let Some(exit) = watch.take_in(*raw)? {
+                    if let Some(exit) = watch.apply_object(*raw)? {
                         return Ok(exit);
                     }
                 }
@@ -87,10 +87,10 @@ pub(super) async fn run<S: Store>(
                     watch.trouble = Some(printable(&error.to_string()));
                     watch.show(clock::now())?;
                 }
-                None => anyhow::bail!("nothing more can be seen of {key}"),
+                None => anyhow::bail!("the watch of {key} was closed"),
             },
             _ = tick.tick() => {
-                if let Some(exit) = watch.look_at_the_clock()? {
+                if let Some(exit) = watch.check_time_limits()? {
                     return Ok(exit);
                 }
             }
@@ -105,23 +105,23 @@ pub(super) async fn run<S: Store>(
 }
 
 impl Watch<'_> {
-    fn take_in(&mut self, raw: Value) -> Result<Option<Exit>> {
-        let (found, _) = Found::read(raw)?;
+    fn apply_object(&mut self, raw: Value) -> Result<Option<Exit>> {
+        let (found, _) = FetchedObject::read(raw)?;
         self.trouble = None;
         if let Some(wanted) = self.wanted {
             let now = &found.raw["spec"]["desiredUpdate"];
             if ["architecture", "version", "image"].iter().any(|field| now[field] != wanted[field]) {
                 self.line.clear();
                 let asked = match now["version"].as_str().filter(|text| !text.is_empty()).or(now["image"].as_str()) {
-                    Some(other) => format!("{} is asked for by now", printable(other)),
-                    None => "the request was taken back".to_owned(),
+                    Some(other) => format!("{} has been requested instead", printable(other)),
+                    None => "the request was cancelled".to_owned(),
                 };
                 output::print_note!("stopped watching: {asked}");
-                self.seen = Some(judge(&found, self.subject));
+                self.seen = Some(summarize(&found, self.subject));
                 return self.end(Exit::No).map(Some);
             }
         }
-        let (standing, now) = (judge(&found, self.subject), clock::now());
+        let (standing, now) = (summarize(&found, self.subject), clock::now());
         let bad = standing.state.is_bad();
         self.bad = if bad { self.bad.or(Some(now)) } else { None };
         let end = match standing.state {
@@ -134,22 +134,19 @@ impl Watch<'_> {
         end.map(|exit| self.end(exit)).transpose()
     }
 
-    fn look_at_the_clock(&mut self) -> Result<Option<Exit>> {
+    fn check_time_limits(&mut self) -> Result<Option<Exit>> {
         let now = clock::now();
         if let Some(since) = self.bad
             && self.trouble.is_none()
             && now.since(since) >= self.options.patience
         {
             self.line.clear();
-            output::print_note!("it has been so for {} (--patience)", humanize(now.since(since)));
+            output::print_note!("failing for {} (--patience)", humanize(now.since(since)));
             return self.end(Exit::No).map(Some);
         }
         if now.since(self.started) >= self.options.timeout {
             self.line.clear();
-            output::print_note!(
-                "not yet: {} passed (--timeout); what was asked for goes on",
-                humanize(self.options.timeout)
-            );
+            output::print_note!("timed out after {} (--timeout); the update continues", humanize(self.options.timeout));
             return self.end(if self.seen.is_some() { Exit::Unknown } else { Exit::CouldNotRun }).map(Some);
         }
         self.show(now)?;
@@ -159,12 +156,14 @@ impl Watch<'_> {
     /// Says how far it is, if that is new or long ago.
     fn show(&mut self, now: Timestamp) -> Result<()> {
         let text = match (&self.trouble, &self.seen) {
-            (Some(why), _) => format!("cannot look at the moment: {why}"),
-            (None, Some(Standing { headline, message, .. })) if message.is_empty() => headline.clone(),
-            (None, Some(Standing { headline, message, .. })) => format!("{headline}: {}", message.replace('\n', " ")),
+            (Some(why), _) => format!("cannot read the object, trying again: {why}"),
+            (None, Some(StatusSummary { headline, message, .. })) if message.is_empty() => headline.clone(),
+            (None, Some(StatusSummary { headline, message, .. })) => {
+                format!("{headline}: {}", message.replace('\n', " "))
+            }
             // The first word waits for a moment: mostly there is something to say then.
             (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
-            (None, None) => format!("nothing was seen of {} yet", self.subject.key()),
+            (None, None) => format!("waiting for {}", self.subject.key()),
         };
         if self.format == DataFormat::Table && self.line.is_live() {
             self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
@@ -196,6 +195,6 @@ impl Watch<'_> {
     }
 }
 
-fn as_json(standing: &Standing) -> Value {
+fn as_json(standing: &StatusSummary) -> Value {
     json!({"state": standing.state, "headline": standing.headline, "message": standing.message, "advice": standing.advice})
 }

@@ -1,4 +1,4 @@
-//! The object that a command is about, as it is now.
+//! The object of a command, as it is stored.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) struct Subject {
 
 /// An object that was read.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FetchedObject {
     /// As it is stored.
     pub(super) raw: Value,
     pub(super) object: VersionObject,
@@ -82,21 +82,21 @@ impl Subject {
         ObjectReference::cluster_scoped(GroupVersionKind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
     }
 
-    /// The object as it is now. What of it cannot be read is told on standard error.
-    pub(super) async fn fetch(&self, store: &impl Store) -> Result<Found> {
+    /// The object as it is stored. Fields that are invalid are printed on standard error.
+    pub(super) async fn fetch(&self, store: &impl Store) -> Result<FetchedObject> {
         let raw = match store.get(&self.key()).await {
             Ok(Some(raw)) => raw,
             Ok(None) => return Err(self.missing()),
             Err(StoreError::NoSuchKind { .. }) => bail!(
-                "there is no {kind} ({api}) here: connect to a cluster that has it, or install Clearway (`clearway install`)",
+                "{kind} ({api}) not found: use a cluster that has this CRD, or install Clearway (`clearway install`)",
                 kind = self.kind,
                 api = self.kind.api_version()
             ),
             Err(error) => return Err(error.into()),
         };
-        let (found, remarks) = Found::read(raw)?;
+        let (found, remarks) = FetchedObject::read(raw)?;
         for remark in remarks {
-            crate::output::print_note!("warning: {}; it is left out", printable(&remark.to_string()));
+            crate::output::print_note!("warning: {}; ignored", printable(&remark.to_string()));
         }
         Ok(found)
     }
@@ -106,20 +106,20 @@ impl Subject {
         let name = printable(&self.name);
         match self.kind {
             api::Kind::ClusterVersion => anyhow!(
-                "no cluster version information available: there is no ClusterVersion `{name}` here; \
-                 `clearway install --adopt VERSION` makes one"
+                "no cluster version information available: ClusterVersion `{name}` not found; \
+                 `clearway install --adopt VERSION` creates it"
             ),
-            api::Kind::ComponentVersion => anyhow!("there is no ComponentVersion `{name}` here"),
+            api::Kind::ComponentVersion => anyhow!("ComponentVersion `{name}` not found"),
         }
     }
 }
 
-impl Found {
+impl FetchedObject {
     /// Reads an object, and says what of it could not be read.
     pub(super) fn read(raw: Value) -> Result<(Self, Vec<Remark>)> {
         let (object, remarks) = VersionObject::read(&raw)?;
         let status = object.status.clone().unwrap_or_default();
-        Ok((Found { raw, object, status }, remarks))
+        Ok((FetchedObject { raw, object, status }, remarks))
     }
 }
 

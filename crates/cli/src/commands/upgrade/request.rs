@@ -1,5 +1,5 @@
-//! Asking for an update, and taking that back. Both are merge patches of `spec.desiredUpdate`: who else writes to the
-//! object at the same time neither disturbs them nor is disturbed.
+//! Requesting and cancelling an update. Both are merge patches of `spec.desiredUpdate`, so concurrent writers of other
+//! fields do not conflict.
 
 pub(super) mod accept;
 pub(super) mod channel;
@@ -15,12 +15,12 @@ use clearway_update::reconciler::RE_EVALUATE;
 use serde_json::{Value, json};
 
 use super::follow;
-use super::object::{Found, Subject};
-use super::status_summary::named;
+use super::object::{FetchedObject, Subject};
+use super::status_summary::update_name;
 use crate::arguments::{DataFormat, UpgradeRequest};
 use crate::exit::Exit;
 use crate::output::{self, printable};
-use target::{Allowed, Choice, Refusal, Target, Wanted, choose};
+use target::{AllowFlags, Choice, Refusal, RequestedTarget, Target, choose};
 
 /// Asks for an update.
 pub(super) async fn update<S: Store>(
@@ -31,12 +31,12 @@ pub(super) async fn update<S: Store>(
 ) -> Result<Exit> {
     let found = subject.fetch(store).await?;
     let wanted = match (&options.to, &options.to_image) {
-        (Some(version), _) => Wanted::Version(version),
-        (None, Some(image)) => Wanted::Image(image),
-        (None, None) if options.to_multi_arch => Wanted::MultiArch,
-        (None, None) => Wanted::Latest,
+        (Some(version), _) => RequestedTarget::Version(version),
+        (None, Some(image)) => RequestedTarget::Image(image),
+        (None, None) if options.to_multi_arch => RequestedTarget::MultiArch,
+        (None, None) => RequestedTarget::Latest,
     };
-    let allowed = Allowed {
+    let allowed = AllowFlags {
         not_recommended: options.allow_not_recommended,
         explicit: options.allow_explicit_upgrade,
         force: options.force,
@@ -47,13 +47,13 @@ pub(super) async fn update<S: Store>(
             let data = json!({"object": subject, "action": "alreadyThere"});
             output::print_data(format, &data, || format!("info: {sentence}"))?;
             if let Some(other) = found.object.spec.desired_update.as_ref().filter(|update| !is_there(&found, update)) {
-                let other = named(other).unwrap_or_default();
+                let other = update_name(other).unwrap_or_default();
                 let command = subject.command();
-                output::print_note!("warning: {other} is still asked for; take that back with `{command} --clear`");
+                output::print_note!("warning: {other} is still requested; cancel it with `{command} --clear`");
             }
             return Ok(Exit::Yes);
         }
-        Err(refusal) => return Ok(refused(&refusal)),
+        Err(refusal) => return Ok(print_refusal(&refusal)),
     };
     for warning in &target.warnings {
         output::print_note!("warning: {warning}");
@@ -62,11 +62,11 @@ pub(super) async fn update<S: Store>(
     if let Some(objections) = objections::objections(&found.status).filter(|_| !target.again) {
         if !options.allow_upgrade_with_warnings {
             let text = format!("{objections}\n\nIf you want to upgrade anyway, use --allow-upgrade-with-warnings.");
-            return Ok(refused(&Refusal { exit: Exit::No, text }));
+            return Ok(print_refusal(&Refusal { exit: Exit::No, text }));
         }
         output::print_note!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
     }
-    let asked = ask(&found, &target, options.force);
+    let asked = build_patch(&found, &target, options.force);
     let stored = store.patch(&subject.key(), Part::Main, &asked.patch).await.context("unable to upgrade")?;
     let shown = match target.version.as_str() {
         _ if target.multi => "multi cluster architecture".to_owned(),
@@ -93,17 +93,17 @@ pub(super) async fn update<S: Store>(
         let wanted = stored["spec"]["desiredUpdate"].clone();
         return follow::run(store, subject, &options.following, Some(&wanted), format).await;
     }
-    output::print_note!("follow it with `{} status --watch`", subject.command());
+    output::print_note!("watch it with `{} status --watch`", subject.command());
     Ok(Exit::Yes)
 }
 
 /// Says why nothing was asked for.
-fn refused(refusal: &Refusal) -> Exit {
+fn print_refusal(refusal: &Refusal) -> Exit {
     output::print_note!("error: {}", refusal.text);
     refusal.exit
 }
 
-struct Asked {
+struct RequestPatch {
     patch: Value,
     /// Whether the spec says so already.
     again: bool,
@@ -111,7 +111,7 @@ struct Asked {
 
 /// The whole of `desiredUpdate` as OpenShift's clients write it. What the spec says already changes nothing by being
 /// written again, so the operator is asked to look again.
-fn ask(found: &Found, target: &Target, force: bool) -> Asked {
+fn build_patch(found: &FetchedObject, target: &Target, force: bool) -> RequestPatch {
     let before = &found.raw["spec"]["desiredUpdate"];
     let mut update =
         json!({"architecture": architecture(target), "version": target.version, "image": target.image, "force": force});
@@ -128,7 +128,7 @@ fn ask(found: &Found, target: &Target, force: bool) -> Asked {
     if again {
         patch["metadata"] = json!({"annotations": {RE_EVALUATE: clock::now().to_string()}});
     }
-    Asked { patch, again }
+    RequestPatch { patch, again }
 }
 
 /// As the spec names it.
@@ -176,13 +176,13 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
     )?;
     let open = found.status.open_entry();
     if is_there && open.is_some() {
-        output::print_note!("the update that was begun goes on; ask for another version with --to to go elsewhere");
+        output::print_note!("the current update continues; request another version with --to to change it");
     }
     Ok(Exit::Yes)
 }
 
 /// Whether a request is for what is being kept or brought about already.
-fn is_there(found: &Found, update: &Update) -> bool {
+fn is_there(found: &FetchedObject, update: &Update) -> bool {
     let desired = &found.status.desired;
     update.architecture.as_ref().is_none_or(|_| is_multi(&found.status))
         && update.version.as_ref().is_none_or(|version| *version == desired.version)

@@ -1,4 +1,4 @@
-//! Where an object stands: at rest, on its way, failing, stopped; and what to do. A function of the object alone.
+//! The state of an update in a few words, with advice: a function of the object alone.
 
 use clearway_conditions::{Condition, Status as Word};
 use clearway_update::api::{Update, UpdateHistory, UpdateState, same_image};
@@ -6,7 +6,7 @@ use clearway_update::desired_update::architecture::changes_architecture;
 use serde::Serialize;
 
 use super::condition_text::clean;
-use super::object::{Found, Subject};
+use super::object::{FetchedObject, Subject};
 use crate::exit::Exit;
 use crate::output::printable;
 
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// Whether somebody should look.
+    /// Whether an administrator should act.
     pub(super) fn is_bad(self) -> bool {
         matches!(self, State::Failing | State::Stopped)
     }
@@ -44,7 +44,7 @@ impl State {
 
 /// Where an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct StatusSummary {
     pub(super) state: State,
     /// One sentence, without its full stop.
     pub(super) headline: String,
@@ -57,9 +57,9 @@ pub(super) struct Standing {
 }
 
 /// Judges an object.
-pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
+pub(super) fn summarize(found: &FetchedObject, subject: &Subject) -> StatusSummary {
     let (status, noun) = (&found.status, subject.noun());
-    let standing = |state, headline: String, message: &str, advice: Vec<String>| Standing {
+    let standing = |state, headline: String, message: &str, advice: Vec<String>| StatusSummary {
         state,
         headline,
         message: clean(message),
@@ -67,11 +67,11 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
         is_final: false,
     };
     if found.object.status.is_none() {
-        let advice = "Check that the operator is running: it has not written a status yet.".to_owned();
-        return standing(State::Unknown, format!("{noun}: nothing is known"), "", vec![advice]);
+        let advice = "Check that the operator is running; it has not written a status yet.".to_owned();
+        return standing(State::Unknown, format!("{noun}: no status"), "", vec![advice]);
     }
     let condition = |type_| status.conditions.get(type_);
-    let wanted = found.object.spec.desired_update.as_ref().filter(|update| named(update).is_some());
+    let wanted = found.object.spec.desired_update.as_ref().filter(|update| update_name(update).is_some());
     if let Some(generation) = found.object.metadata.generation
         && status.observed_generation < generation
     {
@@ -79,24 +79,24 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
         if let Some(update) = wanted
             && condition("ReleaseAccepted").is_some_and(|accepted| refuses(&accepted, update))
         {
-            return prepared(found, subject, &named(update).unwrap_or_default());
+            return summarize_request(found, subject, &update_name(update).unwrap_or_default());
         }
-        let asked = wanted.and_then(named).map(|name| format!("; {name} is asked for")).unwrap_or_default();
-        let advice = "If this stays so, see that the operator is running.".to_owned();
-        let headline = format!("{noun}: the operator has not taken up the latest spec yet{asked}");
+        let asked = wanted.and_then(update_name).map(|name| format!("; {name} is requested")).unwrap_or_default();
+        let advice = "If this does not change, check that the operator is running.".to_owned();
+        let headline = format!("{noun}: the operator has not observed the latest spec yet{asked}");
         return standing(State::Updating, headline, "", vec![advice]);
     }
     if let Some(invalid) = condition("Invalid").filter(is_true) {
-        let advice = format!("Correct the spec, or take the request back with `{} --clear`.", subject.command());
+        let advice = format!("Correct the spec, or cancel the request with `{} --clear`.", subject.command());
         let headline = format!("{noun}: the spec is invalid ({})", printable(invalid.reason));
         let judged = standing(State::Stopped, headline, invalid.message, vec![advice]);
-        return Standing { is_final: true, ..judged };
+        return StatusSummary { is_final: true, ..judged };
     }
     let newest = status.history.first();
     if let Some(update) = wanted
         && (!newest.is_some_and(|entry| is_of(entry, update)) || changes_architecture(&found.object.spec, status))
     {
-        return prepared(found, subject, &named(update).unwrap_or_default());
+        return summarize_request(found, subject, &update_name(update).unwrap_or_default());
     }
     let failing = condition("Failing").filter(is_true);
     let progressing = condition("Progressing");
@@ -104,19 +104,19 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
     match (newest, failing) {
         (None, _) => {
             let advice = format!(
-                "Adopt the release that is there (`clearway install --adopt VERSION`), or ask for one with `{} --to-image`.",
+                "Adopt the current release (`clearway install --adopt VERSION`), or request one with `{} --to-image`.",
                 subject.command()
             );
-            standing(State::Unknown, format!("{noun}: no release was applied yet"), message, vec![advice])
+            standing(State::Unknown, format!("{noun}: no release has been applied yet"), message, vec![advice])
         }
         (Some(entry), Some(failing)) => {
             let what = if entry.state == UpdateState::Completed { "is at" } else { "is updating to" };
             let headline =
-                format!("{noun} {what} {}, but something is wrong ({})", shown(entry), printable(failing.reason));
-            let mut advice = vec!["See to what the message names; the operator tries again by itself.".to_owned()];
+                format!("{noun} {what} {}, with an error ({})", entry_name(entry), printable(failing.reason));
+            let mut advice = vec!["Fix the cause in the message; the operator retries automatically.".to_owned()];
             if entry.state == UpdateState::Partial {
                 advice.push(format!(
-                    "To go elsewhere, ask for another version with `{} --to VERSION --allow-upgrade-with-warnings`.",
+                    "To change the target, request another version with `{} --to VERSION --allow-upgrade-with-warnings`.",
                     subject.command()
                 ));
             }
@@ -125,35 +125,40 @@ pub(super) fn judge(found: &Found, subject: &Subject) -> Standing {
         (Some(entry), None)
             if entry.state == UpdateState::Completed && !progressing.is_some_and(|one| is_true(&one)) =>
         {
-            let advice = format!("See what is recommended next with `{}`.", subject.command());
-            standing(State::Current, format!("{noun} is at {}", shown(entry)), message, vec![advice])
+            let advice = format!("List the recommended updates with `{}`.", subject.command());
+            standing(State::Current, format!("{noun} is at {}", entry_name(entry)), message, vec![advice])
         }
         (Some(entry), None) => {
             let from = status.history.iter().skip(1).find(|entry| entry.state == UpdateState::Completed);
-            let from = from.map(|entry| format!(" from {}", shown(entry))).unwrap_or_default();
-            let advice = format!("Follow it with `{} status --watch`.", subject.command());
-            standing(State::Updating, format!("{noun} is updating to {}{from}", shown(entry)), message, vec![advice])
+            let from = from.map(|entry| format!(" from {}", entry_name(entry))).unwrap_or_default();
+            let advice = format!("Watch it with `{} status --watch`.", subject.command());
+            standing(
+                State::Updating,
+                format!("{noun} is updating to {}{from}", entry_name(entry)),
+                message,
+                vec![advice],
+            )
         }
     }
 }
 
 /// An update that was asked for and has not begun.
-fn prepared(found: &Found, subject: &Subject, name: &str) -> Standing {
+fn summarize_request(found: &FetchedObject, subject: &Subject, name: &str) -> StatusSummary {
     let accepted = found.status.conditions.get("ReleaseAccepted");
     let message = accepted.map(|condition| clean(condition.message)).unwrap_or_default();
     let noun = subject.noun();
     if let Some(refused) = accepted.filter(|condition| condition.status == Word::False) {
         let command = subject.command();
         let advice = vec![
-            "See to what the message names; the operator tries again by itself.".to_owned(),
-            format!("To have it tried now, ask for it again; to take it back use `{command} --clear`."),
+            "Fix the cause in the message; the operator retries automatically.".to_owned(),
+            format!("To retry now, request it again; to cancel it, use `{command} --clear`."),
         ];
-        let headline = format!("{noun}: {name} is asked for, but not accepted ({})", printable(refused.reason));
-        return Standing { state: State::Stopped, headline, message, advice, is_final: false };
+        let headline = format!("{noun}: {name} is requested, but not accepted ({})", printable(refused.reason));
+        return StatusSummary { state: State::Stopped, headline, message, advice, is_final: false };
     }
-    let advice = vec![format!("Follow it with `{} status --watch`.", subject.command())];
-    let headline = format!("{noun}: {name} is asked for, and being looked at");
-    Standing { state: State::Updating, headline, message, advice, is_final: false }
+    let advice = vec![format!("Watch it with `{} status --watch`.", subject.command())];
+    let headline = format!("{noun}: {name} is requested, and being checked");
+    StatusSummary { state: State::Updating, headline, message, advice, is_final: false }
 }
 
 fn is_true(condition: &Condition<'_>) -> bool {
@@ -169,13 +174,13 @@ fn refuses(accepted: &Condition<'_>, update: &Update) -> bool {
 }
 
 /// What an update is called; nothing if it names nothing.
-pub(super) fn named(update: &Update) -> Option<String> {
-    let multi = if update.architecture.is_some() { " for several architectures" } else { "" };
+pub(super) fn update_name(update: &Update) -> Option<String> {
+    let multi = if update.architecture.is_some() { " (multi-architecture)" } else { "" };
     update.version.as_deref().or(update.image.as_deref()).map(|name| format!("{}{multi}", printable(name)))
 }
 
 /// What an entry of the history is called.
-pub(super) fn shown(entry: &UpdateHistory) -> String {
+pub(super) fn entry_name(entry: &UpdateHistory) -> String {
     printable(if entry.version.is_empty() { &entry.image } else { &entry.version })
 }
 

@@ -1,4 +1,4 @@
-//! Where the object is: a cluster, or the state directory of the embedded mode. Never one in place of the other.
+//! The store with the object: a cluster, or a state directory.
 
 use std::path::Path;
 
@@ -19,18 +19,15 @@ pub(super) enum UpgradeStore {
 pub(super) async fn open(access: &UpgradeAccess) -> Result<UpgradeStore> {
     if let Some(path) = &access.state {
         if access.connection.is_named() {
-            bail!(
-                "--state (or CLEARWAY_STATE) names the directory {}, and --kubeconfig or --context a cluster: name one of them",
-                path.display()
-            );
+            bail!("--state (or CLEARWAY_STATE) {} cannot be used with --kubeconfig or --context", path.display());
         }
         return directory(path);
     }
     match Cluster::connect(&access.connection.connection()).await {
         Ok(cluster) => Ok(UpgradeStore::Cluster(Box::new(ClusterStore::new(cluster, "clearway-upgrade")))),
-        Err(ClusterError::Config { why }) => bail!(
-            "no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or a state directory with --state"
-        ),
+        Err(ClusterError::Config { why }) => {
+            bail!("no cluster configured: {why}; pass --kubeconfig or KUBECONFIG, or a state directory with --state")
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -38,7 +35,7 @@ pub(super) async fn open(access: &UpgradeAccess) -> Result<UpgradeStore> {
 /// A directory that is one already: a wrong name must not make a new one.
 fn directory(path: &Path) -> Result<UpgradeStore> {
     if !path.join("objects").is_dir() {
-        bail!("{} is no state directory: it has no `objects` in it", path.display());
+        bail!("{} is not a state directory: `objects` not found in it", path.display());
     }
     let state = StateDirectory::open(path)?;
     for finding in state.check() {

@@ -1,4 +1,4 @@
-//! The updates that a status knows, newest first, each with whether it is recommended (U11, U13).
+//! The known updates of a status, newest first, each with its recommendation (U11, U13).
 
 use std::cmp::Ordering;
 
@@ -10,14 +10,14 @@ use super::condition_text::Statement;
 
 /// An update that is known.
 #[derive(Debug, Clone)]
-pub(super) struct Known<'s> {
+pub(super) struct KnownUpdate<'s> {
     pub(super) release: &'s Release,
     pub(super) recommended: Statement,
     /// The names of its risks.
     pub(super) risks: Vec<&'s str>,
 }
 
-impl Known<'_> {
+impl KnownUpdate<'_> {
     pub(super) fn is_recommended(&self) -> bool {
         self.recommended.status == Word::True
     }
@@ -25,17 +25,17 @@ impl Known<'_> {
 
 /// Every update of a status. What is in both lists is what its condition says: where the two contradict each other,
 /// nothing is recommended by accident (U16).
-pub(super) fn known(status: &Status) -> Vec<Known<'_>> {
-    let conditional = status.conditional_updates.iter().map(|update| Known {
+pub(super) fn known_updates(status: &Status) -> Vec<KnownUpdate<'_>> {
+    let conditional = status.conditional_updates.iter().map(|update| KnownUpdate {
         release: &update.release,
         recommended: recommended(update),
         risks: update.risks.iter().map(|risk| risk.name.as_str()).collect(),
     });
-    let mut all: Vec<Known<'_>> = conditional.collect();
+    let mut all: Vec<KnownUpdate<'_>> = conditional.collect();
     for release in &status.available_updates {
         if !all.iter().any(|known| is_same(known.release, release)) {
             let recommended = Statement { status: Word::True, reason: String::new(), message: String::new() };
-            all.push(Known { release, recommended, risks: Vec::new() });
+            all.push(KnownUpdate { release, recommended, risks: Vec::new() });
         }
     }
     all.sort_by(|one, other| newest_first(&one.release.version, &other.release.version));
@@ -53,7 +53,7 @@ fn recommended(update: &ConditionalUpdate) -> Statement {
         None => Statement {
             status: Word::Unknown,
             reason: "NotEvaluated".to_owned(),
-            message: "Its risks were not evaluated yet.".to_owned(),
+            message: "Its risks have not been evaluated yet.".to_owned(),
         },
     }
 }

@@ -19,7 +19,7 @@ const SNAPSHOT: [&str; 2] = ["--snapshot", "kept/cluster"];
 /// The sample product, and a snapshot of a cluster that runs it, taken in May 2026.
 fn place() -> Place {
     let place = Place::new();
-    assert_eq!(place.run(&["demo", "--once", "--keep", "kept"]).code, 0);
+    assert_eq!(place.run(&["demo", "--once", "--output-dir", "kept"]).code, 0);
     place
 }
 
@@ -58,7 +58,7 @@ fn a_snapshot_is_judged_now_and_replayed_as_of_its_capture() {
         // Days, and hours in case there are any.
         assert!(words[3].contains('d') && words[3] != "0s", "{line}");
     }
-    assert!(now.err.contains("--as-of snapshot judges it as of 2026-05-04T09:00:00Z"), "{now:?}");
+    assert!(now.err.contains("--as-of snapshot evaluates it at 2026-05-04T09:00:00Z"), "{now:?}");
     let why = assess(&place, &[&SNAPSHOT[..], &["--to", "1.5.0"]].concat());
     assert!(why.code == 2 && why.out.contains(" old; at most 2h is believed."), "{why:?}");
 

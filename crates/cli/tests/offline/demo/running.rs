@@ -50,7 +50,7 @@ impl Running {
     fn end(&mut self, signal: Signal) -> Option<i32> {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
-        self.line_with("The demo has ended.");
+        self.line_with("The demo has stopped.");
         assert!(self.lines.recv_timeout(BOUND).is_err(), "that was the last line");
         self.child.wait().unwrap().code()
     }
@@ -85,15 +85,15 @@ fn ctrl_c_ends_an_update_half_way() {
 
 #[test]
 fn a_demo_that_stays_ends_when_it_is_told_to() {
-    ended("tour", "Ctrl-C ends the demo", Signal::TERM);
+    ended("tour", "Ctrl-C stops the demo", Signal::TERM);
 }
 
 #[test]
 fn a_second_terminal_works_on_it() {
     let place = Place::new();
-    let mut demo = Running::start(&place, &["outage", "--keep", "it's kept"]);
+    let mut demo = Running::start(&place, &["outage", "--output-dir", "it's kept"]);
     demo.line_with("In a second terminal:");
-    demo.line_with("Ctrl-C ends the demo");
+    demo.line_with("Ctrl-C stops the demo");
     let from = demo.seen.iter().position(|line| line == "In a second terminal:").unwrap();
     let told = demo.seen.iter().skip(from + 2).take_while(|line| !line.is_empty());
     let script: String = told.map(|line| line.trim_start().to_owned() + "\n").collect();
@@ -129,6 +129,6 @@ fn a_second_terminal_works_on_it() {
     let path = state.join("objects/coordination.k8s.io/Lease/clearway/clearway-operator.yaml");
     fs::File::open(path).unwrap().read_to_string(&mut lease).unwrap();
     assert!(lease.contains("holderIdentity: \"\""), "{lease}");
-    let again = place.run(&["demo", "--once", "--keep", "it's kept"]);
+    let again = place.run(&["demo", "--once", "--output-dir", "it's kept"]);
     assert!(again.code == 3 && again.err.contains("is from an earlier demo: remove it"), "{again:?}");
 }

@@ -194,7 +194,7 @@ fn what_is_refused_is_told_and_is_no_answer() {
     let refused = run(&place, "graph lint --graph data -o json");
     assert_eq!(refused.code, 3);
     assert!(refused.places().iter().any(|place| place.contains("channels/bad.yaml")), "{refused:?}");
-    assert!(refused.err.contains("refused as a whole"), "{refused:?}");
+    assert!(refused.err.contains("the graph-data is refused"), "{refused:?}");
     assert_eq!(run(&place, "graph lint --graph nowhere").code, 3);
 }
 
@@ -207,5 +207,5 @@ fn a_code_is_explained() {
     assert_eq!(run(&place, "graph lint --explain GD012 -o json").json()["severity"], "warning");
     let unknown = run(&place, "graph lint --explain GD999");
     assert_eq!(unknown.code, 3);
-    assert!(unknown.err.contains("there is no code `GD999`; there are GD001, "), "{unknown:?}");
+    assert!(unknown.err.contains("code `GD999` not found; the codes are GD001, "), "{unknown:?}");
 }

@@ -145,7 +145,7 @@ fn a_channel_is_the_same_wherever_it_comes_from() {
         ("graph build CHANNEL", "--channel stable-1.5"),
         ("graph paths 1.4.0 1.5.2 CHANNEL", "--channel stable-1.5"),
         ("graph stranded CHANNEL --newest-patches", "stable-1.5"),
-        ("graph render CHANNEL --format mermaid", "stable-1.5"),
+        ("graph render CHANNEL -o mermaid", "stable-1.5"),
     ] {
         let want = product.run(&format!("{} --graph data", line.replace("CHANNEL", channel)));
         assert!(want.code != 3 && !want.out.is_empty(), "{line}: {want:?}");
@@ -174,8 +174,8 @@ fn everything_is_the_same_from_a_directory_an_archive_and_a_service() {
         "graph lint -o json",
         "graph explain 1.4.2 1.5.0",
         "graph stranded",
-        "graph convert --to blocks",
-        "graph render stable-1.5 --blocked --format dot",
+        "graph convert -o blocks",
+        "graph render stable-1.5 --blocked -o dot",
     ] {
         let want = product.run(&format!("{line} --graph data"));
         for graph in ["data.archive", "SERVICE/full"] {
@@ -225,7 +225,7 @@ fn what_cannot_be_told_from_a_source_is_refused_in_one_sentence() {
     let archive = fs::read(product.place.path().join("data.archive")).unwrap();
     product.place.write("cut.archive", &archive[..archive.len() / 2]);
     let told = product.transcript(&[
-        "graph convert --to risks --graph stable.answer",
+        "graph convert -o risks --graph stable.answer",
         "graph build --graph stable.answer --output-dir out",
         "graph build --graph SERVICE/full",
         "graph show --graph data",

@@ -40,5 +40,5 @@ fn without_a_rule_all_are_listed() {
 fn an_unknown_rule_is_refused_with_where_to_look() {
     let answer = Place::new().run(&["status", "explain", "SC999"]);
     assert_eq!((answer.code, answer.out.as_str()), (3, ""));
-    assert_eq!(answer.err, "error: there is no rule `SC999`; `clearway status explain` lists them\n");
+    assert_eq!(answer.err, "error: rule `SC999` not found; `clearway status explain` lists all rules\n");
 }

@@ -83,7 +83,7 @@ fn nothing_named_is_bad_usage_and_no_question_of_clusters() {
     for verb in ["show", "lint", "wait"] {
         let answer = place.run(&["status", verb]);
         assert_eq!((answer.code, answer.out.as_str()), (3, ""));
-        assert_eq!(answer.err, "error: no objects named: give a KIND, KIND/NAME, or files with -f; see --help\n");
+        assert_eq!(answer.err, "error: no objects selected: pass a KIND, KIND/NAME, or files with -f; see --help\n");
     }
     let answer = place.run(&["status", "show", "deploy"]);
     assert_eq!(answer.code, 3);

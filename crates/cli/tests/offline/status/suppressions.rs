@@ -46,7 +46,7 @@ fn a_mistake_in_them_ends_the_check_before_it_begins() {
     ] {
         let answer = lint(text, "2026-01-01T00:00:00Z");
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{answer:?}");
-        assert!(answer.err.starts_with("error: the suppressions in accepted.yaml cannot be used\n"), "{answer:?}");
+        assert!(answer.err.starts_with("error: invalid suppressions in accepted.yaml\n"), "{answer:?}");
         assert!(
             answer.err.contains(message) && answer.err.contains(&format!("--> accepted.yaml:{place}\n")),
             "{answer:?}"
@@ -67,6 +67,6 @@ fn a_file_of_them_that_is_missing_is_named() {
     let place = Place::new();
     place.write("w.yaml", WIDGET);
     let answer = place.run(&["status", "lint", "-f", "w.yaml", "--suppressions", "nope.yaml"]);
-    let want = "error: the suppressions in nope.yaml cannot be read: No such file or directory (os error 2)\n";
+    let want = "error: cannot read the suppressions in nope.yaml: No such file or directory (os error 2)\n";
     assert_eq!((answer.err.as_str(), answer.out.as_str(), answer.code), (want, "", 3));
 }

@@ -104,9 +104,9 @@ fn completed(object: &mut Value) {
 fn an_update_is_followed_to_its_end() {
     let state = State::cluster(STORY);
     let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch"]);
-    watch.until("Cluster: the operator has not taken up the latest spec yet; 4.6.43 is asked for");
+    watch.until("Cluster: the operator has not observed the latest spec yet; 4.6.43 is requested");
     report(&state, |_| ());
-    watch.until("Cluster: 4.6.43 is asked for, and being looked at");
+    watch.until("Cluster: 4.6.43 is requested, and being checked");
     report(&state, |object| begun(object, "Working towards 4.6.43: 1 of 2 done (50% complete)"));
     watch.until("Cluster is updating to 4.6.43 from 4.6.23: Working towards 4.6.43: 1 of 2 done (50% complete)");
     report(&state, completed);
@@ -119,18 +119,18 @@ fn an_update_is_followed_to_its_end() {
 fn a_failure_is_believed_after_a_while_and_a_wrong_spec_at_once() {
     let state = State::cluster(STORY);
     let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch", "--patience", "2s"]);
-    watch.until("not taken up");
+    watch.until("not observed the latest spec");
     report(&state, |object| {
         begun(object, "Unable to apply 4.6.43");
         super::set(object, condition("Failing", "True", "UpdateFailed", "it does not work"));
     });
     let end = watch.end();
     assert!(end.code == 1 && end.err.contains("(--patience)"), "{end:?}");
-    assert!(end.err.contains("something is wrong (UpdateFailed): it does not work"), "{end:?}");
+    assert!(end.err.contains("with an error (UpdateFailed): it does not work"), "{end:?}");
 
     let state = State::cluster(STORY);
     let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch"]);
-    watch.until("not taken up");
+    watch.until("not observed the latest spec");
     report(&state, |object| {
         super::set(object, condition("Invalid", "True", "InvalidClusterVersion", "no such version"));
     });
@@ -142,24 +142,21 @@ fn a_failure_is_believed_after_a_while_and_a_wrong_spec_at_once() {
 fn following_ends_when_the_clock_the_person_or_another_request_says_so() {
     let state = State::cluster(STORY);
     let late = state.run(&["--to", "4.6.43", "--watch", "--timeout", "5s"]);
-    assert!(
-        late.code == 2 && late.err.contains("not yet: 5s passed (--timeout); what was asked for goes on"),
-        "{late:?}"
-    );
+    assert!(late.code == 2 && late.err.contains("timed out after 5s (--timeout); the update continues"), "{late:?}");
 
     let mut watch = Running::start(&state, &["status", "--watch"]);
-    watch.until("4.6.43 is asked for");
+    watch.until("4.6.43 is requested");
     kill_process(Pid::from_child(&watch.child), Signal::INT).unwrap();
     let end = watch.end();
     assert!(end.code == 2 && end.err.contains("stopped watching; the update continues"), "{end:?}");
 
     for (spec, said) in [
-        (json!({"desiredUpdate": {"version": "4.6.42", "image": "x"}}), "4.6.42 is asked for by now"),
-        (json!({"desiredUpdate": null}), "the request was taken back"),
+        (json!({"desiredUpdate": {"version": "4.6.42", "image": "x"}}), "4.6.42 has been requested instead"),
+        (json!({"desiredUpdate": null}), "the request was cancelled"),
     ] {
         let state = State::cluster(STORY);
         let mut watch = Running::start(&state, &["--to", "4.6.43", "--watch"]);
-        watch.until("not taken up");
+        watch.until("not observed the latest spec");
         ask(&state, &spec);
         let end = watch.end();
         assert!(end.code == 1 && end.err.contains(said), "{end:?}");

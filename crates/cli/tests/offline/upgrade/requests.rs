@@ -19,7 +19,7 @@ fn a_request_changes_nothing_else() {
     let taken = state.run(&["--to", "4.7.4", "--allow-not-recommended"]);
     assert_eq!((taken.code, taken.out.as_str()), (0, "Requested update to 4.7.4\n"), "{taken:?}");
     assert!(taken.err.starts_with("warning: with --allow-not-recommended you have accepted the risks with 4.7.4 and bypassed Recommended=False MultipleReasons: "), "{taken:?}");
-    assert!(taken.err.ends_with("follow it with `clearway upgrade --state state status --watch`\n"), "{taken:?}");
+    assert!(taken.err.ends_with("watch it with `clearway upgrade --state state status --watch`\n"), "{taken:?}");
     let mut want = before;
     want["spec"]["desiredUpdate"] = json!({
         "architecture": "", "version": "4.7.4", "force": false,
@@ -52,9 +52,9 @@ fn the_exit_code_is_the_answer_and_a_no_writes_nothing() {
         (&["--to", "4.6.43", "--clear"], 3, "cannot be used with"),
         (&["--to-image", "quay.io/x:1"], 3, "must be a by-digest pull spec"),
         (&["--force"], 3, "--to"),
-        (&["--watch"], 3, "there is nothing to follow"),
+        (&["--watch"], 3, "nothing to watch"),
         (&["--to", "4.6.43", "--timeout", "5s"], 3, "--watch"),
-        (&["--to", "4.6.43", "history"], 3, "do not go with a command"),
+        (&["--to", "4.6.43", "history"], 3, "cannot be used with a subcommand"),
         (&["sideways"], 3, "sideways"),
     ] {
         let state = State::cluster(STORY);
@@ -75,7 +75,7 @@ fn the_change_of_architecture_is_one_request_with_the_present_version() {
     let want = json!({"architecture": "Multi", "version": "4.6.23", "image": "", "force": false});
     assert_eq!(state.stored()["spec"]["desiredUpdate"], want);
     let status = state.run(&["status"]);
-    assert!(status.code == 2 && status.out.contains("4.6.23 for several architectures is asked for"), "{status:?}");
+    assert!(status.code == 2 && status.out.contains("4.6.23 (multi-architecture) is requested"), "{status:?}");
     let cleared = state.run(&["--clear"]);
     assert_eq!(cleared.out, "Cancelled requested upgrade to 4.6.23\n", "{cleared:?}");
 }
@@ -140,7 +140,7 @@ fn what_is_stuck_may_be_asked_for_again() {
     assert_eq!(again.out, "Requested update to 4.6.43 again\n");
     assert_eq!(refused.stored()["metadata"]["generation"], generation, "the spec is the same");
     let there = refused.run(&["--to", "4.6.23"]);
-    assert!(there.err.contains("4.6.43 is still asked for"), "{there:?}");
+    assert!(there.err.contains("4.6.43 is still requested"), "{there:?}");
 }
 
 /// A rehearsal that was asked for earlier does not turn an update into one.
@@ -205,7 +205,7 @@ fn risks_are_accepted_by_name_and_taken_back() {
     let accepted =
         state.run(&["accept", "ExampleReason,Unheard", "--reason", "known", "--until", "2199-01-01T00:00:00Z"]);
     assert_eq!(accepted.code, 0, "{accepted:?}");
-    assert!(accepted.err.contains("no update that is known now has a risk named Unheard"), "{accepted:?}");
+    assert!(accepted.err.contains("no known update has a risk named Unheard"), "{accepted:?}");
     let entry = |name: &str| json!({"name": name, "reason": "known", "until": "2199-01-01T00:00:00Z"});
     let old = json!({"name": "Old", "reason": "r", "until": "soon"});
     assert_eq!(state.stored()["spec"]["acceptedRisks"], json!([old, entry("ExampleReason"), entry("Unheard")]));
@@ -215,15 +215,15 @@ fn risks_are_accepted_by_name_and_taken_back() {
     assert_eq!(state.run(&["accept", "Never-", "-o", "json"]).json()["action"], "unchanged");
     assert_eq!(state.run(&["accept", "Old-,ExampleReason-", "Unheard-"]).code, 0);
     assert_eq!(state.stored()["spec"]["acceptedRisks"], Value::Null);
-    assert_eq!(state.run(&["accept"]).out, "No risks are accepted.\n");
+    assert_eq!(state.run(&["accept"]).out, "There are no accepted risks.\n");
     let before = state.text();
     for (arguments, said) in [
-        (&["A"][..], "say why with --reason"),
-        (&["A", "--reason", " "], "say why with --reason"),
-        (&["A", "--reason", "r", "--until", "2001-01-01T00:00:00Z"], "is over already"),
+        (&["A"][..], "pass a reason with --reason"),
+        (&["A", "--reason", " "], "pass a reason with --reason"),
+        (&["A", "--reason", "r", "--until", "2001-01-01T00:00:00Z"], "is in the past"),
         (&["A", "--reason", "r", "--until", "later"], "is neither a time such as"),
-        (&["A,A-", "--reason", "r"], "both Risk and Risk-: A"),
-        (&["A,,B", "--reason", "r"], "illegal risk \"\""),
+        (&["A,A-", "--reason", "r"], "both added and removed: A"),
+        (&["A,,B", "--reason", "r"], "invalid risk name \"\""),
         (&["--reason", "r"], "RISK"),
     ] {
         let answer = state.run(&[&["accept"], arguments].concat());

@@ -109,7 +109,7 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
     for command in [
         "assess --graph answer.json --version 1.0.0 --why",
         "assess --graph data --version 1.0.0 --channel c --why",
-        "graph render c --graph data --format dot",
+        "graph render c --graph data -o dot",
         "risk explain x --graph data",
         "upgrade --to 1.0.1 --state state",
         "upgrade channel x --state state",
@@ -132,7 +132,7 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
         let printed = String::from_utf8(printed).unwrap();
         assert!(!printed.is_empty(), "{command}");
         // YAML for a file or a pipe is data, and escapes what YAML has to; for a terminal all of it is escaped.
-        let yaml = command.ends_with("-o yaml") || command.contains("--format dot");
+        let yaml = command.ends_with("-o yaml") || command.contains("-o dot");
         let found = printed.chars().find(|letter| (letter.is_ascii() || !yaml) && is_hostile(*letter));
         assert_eq!(found, None, "{command}: {printed:?}");
         shown +=

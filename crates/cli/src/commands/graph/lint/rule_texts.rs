@@ -1,4 +1,4 @@
-//! What the PromQL and CEL readers know of the texts of rules, for the linter of the graph.
+//! Checks of the PromQL and CEL texts of rules, for the linter of the graph.
 
 use clearway_advice::check_expression;
 use clearway_cel::ErrorClass;
@@ -33,7 +33,7 @@ impl RuleTexts for TextReader {
             }
         };
         let refused = self.fence.check(&query).err().map(|refusal| {
-            let help = format!("Change the query, or the limit `{}` of the fence.", refusal.limit.as_str());
+            let help = format!("Change the query, or raise the limit `{}`.", refusal.limit.as_str());
             finding(QueryFault::Refused, Severity::Error, &refusal.to_string(), &help, refusal.span)
         });
         let shape = shape::findings(&query)

@@ -1,11 +1,11 @@
-//! A source of which any channel may be asked, as clusters of a fleet follow several: read once, and cut as they come.
+//! A graph source from which any channel can be read, for clusters on different channels.
 
 use anyhow::Result;
 use clearway_core::Arch;
 use clearway_graph::{Graph, Revision};
 use clearway_sources::service::{Service, ServiceError};
 
-use super::{Answered, Given};
+use super::{GraphInput, ServiceAnswer};
 use crate::arguments::{GraphName, GraphSource};
 use crate::commands::graph;
 
@@ -18,7 +18,7 @@ pub(crate) struct Channels {
 
 enum Side {
     Files(Box<Revision>),
-    Answer(Answered),
+    Answer(ServiceAnswer),
     Service(Service),
 }
 
@@ -31,7 +31,7 @@ impl Channels {
         }
         let side = match super::service(graph)? {
             Some(service) => Side::Service(service),
-            None => Side::given(super::given(graph)?)?,
+            None => Side::from_input(super::read_input(graph)?)?,
         };
         Ok(Channels { side, name })
     }
@@ -59,13 +59,13 @@ impl Channels {
 
     /// One channel, or in a sentence why there is none for whoever follows it. An error is one of the source.
     pub(crate) fn graph(&self, channel: Option<&str>, arch: Option<&Arch>) -> Result<Result<Graph, String>> {
-        let nobody = || "which channel does the cluster follow? name it with --channel".to_owned();
+        let nobody = || "the channel of the cluster is unknown; pass --channel".to_owned();
         Ok(match &self.side {
             Side::Files(revision) => match channel {
                 None => Err(nobody()),
                 Some(channel) => {
                     let arch = arch.cloned().unwrap_or_default();
-                    graph::known(revision, channel, &arch)
+                    graph::check_channel(revision, channel, &arch)
                         .map(|()| revision.graph(channel, &arch))
                         .map_err(|why| why.to_string())
                 }
@@ -77,7 +77,7 @@ impl Channels {
             Side::Service(service) => match channel.or(service.channel()) {
                 None => Err(nobody()),
                 Some(channel) => match super::answer(service, channel, &super::arch_of(service, arch)?) {
-                    Ok(answer) => Ok(answer.told().graph),
+                    Ok(answer) => Ok(answer.with_printed_diagnostics().graph),
                     // Who answers does not know the channel; who does not answer knows nothing about any.
                     Err(error) => match error.downcast_ref() {
                         None | Some(ServiceError::Refused { .. }) => Err(error.to_string()),
@@ -90,10 +90,10 @@ impl Channels {
 }
 
 impl Side {
-    fn given(given: Given) -> Result<Self> {
+    fn from_input(given: GraphInput) -> Result<Self> {
         Ok(match given {
-            Given::Files(inputs) => Side::Files(Box::new(graph::revision(&inputs)?)),
-            Given::Answer(answer) => Side::Answer(answer.told()),
+            GraphInput::Files(inputs) => Side::Files(Box::new(graph::revision(&inputs)?)),
+            GraphInput::Answer(answer) => Side::Answer(answer.with_printed_diagnostics()),
         })
     }
 }

@@ -10,8 +10,9 @@ use clearway_sources::oci::{
     self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
 };
 
-use crate::arguments::{Registries, RegistryAccess, Trust};
+use crate::arguments::{Registries, RegistryAccess, ServiceTrust};
 use crate::output::LiveLine;
+use crate::runtime::block_on;
 
 /// How registries are spoken to.
 pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> RegistryOptions {
@@ -24,15 +25,15 @@ pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> Regi
 }
 
 /// The graph-data of an image or artifact.
-pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &Trust) -> Result<Inputs> {
+pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &ServiceTrust) -> Result<Inputs> {
     let image: Image = name.parse()?;
     let registry = connect(registries, trust)?;
     let limits = Limits::for_graph_data();
-    Ok(super::wait(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+    Ok(block_on(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
 }
 
-/// Adds the releases of the named repositories, and tells on standard error which tags look like releases and are none.
-pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &Trust) -> Result<()> {
+/// Adds the releases of the named repositories, and prints ignored tags on standard error.
+pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: &ServiceTrust) -> Result<()> {
     if registries.registry.is_empty() {
         return Ok(());
     }
@@ -45,28 +46,28 @@ pub(crate) fn add_releases(inputs: &mut Inputs, registries: &Registries, trust: 
                 line.set(&format!("read {done} of {of} tags and images of {repository}"));
             }
         };
-        let scraped = super::wait(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
+        let scraped = block_on(oci::releases(&registry, &repository, &Cache::none(), &progress))??;
         if scraped.releases == 0 {
-            bail!("there is no release in {repository}");
+            bail!("no releases found in {repository}");
         }
         if let Ok(mut line) = line.lock() {
             line.clear();
         }
         for left in &scraped.left_out {
-            tell(&repository, left);
+            print_ignored(&repository, left);
         }
         inputs.insert(scraped.path, scraped.file);
     }
     Ok(())
 }
 
-fn connect(registries: &Registries, trust: &Trust) -> Result<Registry> {
-    Ok(Registry::new(options(trust.ca_file.clone(), &registries.access))?)
+fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
+    Ok(Registry::new(options(trust.ca.file.clone(), &registries.access))?)
 }
 
-fn tell(repository: &Repository, left: &LeftOut) {
+fn print_ignored(repository: &Repository, left: &LeftOut) {
     // Meant to be there, but not to be releases.
     if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
-        crate::output::print_note!("left out of {repository}: {}", crate::output::printable(&left.to_string()));
+        crate::output::print_note!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }

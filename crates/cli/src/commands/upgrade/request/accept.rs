@@ -1,4 +1,4 @@
-//! `clearway upgrade accept`: risks that are taken, by name, with a reason and an end; kept in `spec.acceptedRisks`.
+//! `clearway upgrade accept`: accepted risks in `spec.acceptedRisks`, each with a reason and an expiry.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use clearway_update::api::{AcceptedRisk, Spec};
 use serde_json::{Value, json};
 
 use crate::arguments::{DataFormat, End, UpgradeAccept};
-use crate::commands::upgrade::object::{Found, Subject};
+use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::exit::Exit;
 use crate::output::{self, printable};
 
 /// The annotation of a CRD that says which channel it is of.
 const CHANNEL: &str = "clearway.dev/channel";
-/// How often it is tried anew if somebody else changes the object at the same time.
+/// Number of attempts if another client changes the object at the same time.
 const TRIES: usize = 20;
 /// The longest name and reason that the CRD takes.
 const LONGEST: (usize, usize) = (256, 4096);
@@ -47,24 +47,27 @@ pub(crate) async fn run<S: Store>(
         if after == before {
             return show(&found.object.spec, subject, Some("unchanged"), now, format);
         }
-        // A list is replaced whole; with this a change that somebody else made meanwhile is not lost.
+        // The whole list is replaced; the resource version prevents losing a concurrent change.
         let version = &found.raw["metadata"]["resourceVersion"];
         let list = if after.is_empty() { Value::Null } else { after.clone().into() };
         let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"acceptedRisks": list}});
         match store.patch(&subject.key(), Part::Main, &patch).await {
             Ok(stored) => {
                 if !after.is_empty() && !stored["spec"]["acceptedRisks"].is_array() {
-                    bail!("the CRD {} did not keep spec.acceptedRisks, so nothing is accepted", subject.kind().crd());
+                    bail!(
+                        "the CRD {} does not have the field spec.acceptedRisks, so no risk was accepted",
+                        subject.kind().crd()
+                    );
                 }
                 change.warn(&found);
-                let (kept, _) = Found::read(stored)?;
+                let (kept, _) = FetchedObject::read(stored)?;
                 return show(&kept.object.spec, subject, Some("changed"), now, format);
             }
             Err(StoreError::Conflict { .. }) => {}
-            Err(error) => return Err(error).context("the accepted risks cannot be changed"),
+            Err(error) => return Err(error).context("cannot change the accepted risks"),
         }
     }
-    bail!("somebody else keeps changing {}; try again", subject.key())
+    bail!("conflict: {} is being changed by another client; try again", subject.key())
 }
 
 /// Refuses where the field would be dropped without a word.
@@ -79,15 +82,15 @@ async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
         Ok(Some(definition)) => definition,
         // A state directory has no definitions, and keeps everything.
         Ok(None) => return Ok(()),
-        Err(error) => bail!("cannot find out whether this cluster stores accepted risks: {error}; {instead}"),
+        Err(error) => bail!("cannot determine whether this cluster supports accepted risks: {error}; {instead}"),
     };
     match definition["metadata"]["annotations"][CHANNEL].as_str() {
         Some("experimental") => Ok(()),
         Some(channel) => bail!(
-            "risks are accepted by name only where Clearway's CRDs are of the experimental channel, and {crd} is of the {} channel; {instead}, or install the other channel (`clearway install --channel experimental`)",
+            "accepting risks by name needs the experimental channel of Clearway's CRDs, but {crd} is of the {} channel; {instead}, or run `clearway install --channel experimental`",
             printable(channel)
         ),
-        None => bail!("{crd} is not Clearway's, and has no spec.acceptedRisks; {instead}"),
+        None => bail!("{crd} does not belong to Clearway and does not support spec.acceptedRisks; {instead}"),
     }
 }
 
@@ -95,7 +98,7 @@ impl Change {
     fn read(options: &UpgradeAccept, now: Timestamp) -> Result<Self> {
         let until = match options.until {
             None => None,
-            Some(End::At(time)) if time <= now => bail!("--until {time} is over already"),
+            Some(End::At(time)) if time <= now => bail!("--until {time} is in the past"),
             Some(End::At(time)) => Some(time),
             Some(End::After(duration)) => Some(now.plus(duration)),
         };
@@ -103,7 +106,7 @@ impl Change {
         for word in options.risks.iter().map(|word| word.trim()) {
             let name = word.strip_suffix('-').unwrap_or(word);
             if name.is_empty() || name.len() > LONGEST.0 {
-                bail!("illegal risk {word:?}: a name has 1 to {} letters", LONGEST.0);
+                bail!("invalid risk name {word:?}: it must have 1 to {} characters", LONGEST.0);
             }
             if word.len() > name.len() {
                 remove.insert(name.to_owned());
@@ -112,11 +115,11 @@ impl Change {
             }
         }
         if let Some(both) = add.iter().find(|risk| remove.contains(&risk.name)) {
-            bail!("requested risks with both Risk and Risk-: {}", both.name);
+            bail!("risks both added and removed: {}", both.name);
         }
         let reason = options.reason.as_deref().map(str::trim).unwrap_or_default();
         if !add.is_empty() && (reason.is_empty() || reason.len() > LONGEST.1) {
-            bail!("say why with --reason TEXT (1 to {} letters): it is recorded in the history", LONGEST.1);
+            bail!("pass a reason with --reason TEXT (1 to {} characters); it is recorded in the history", LONGEST.1);
         }
         for risk in &mut add {
             reason.clone_into(&mut risk.reason);
@@ -141,7 +144,7 @@ impl Change {
 
     /// A name that nothing carries is likely misspelt, but may belong to an update that is still to come. What OpenShift's
     /// clients accepted is theirs to take back.
-    fn warn(&self, found: &Found) {
+    fn warn(&self, found: &FetchedObject) {
         for risk in found.object.spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
             if self.remove.contains(&risk.name) {
                 let name = printable(&risk.name);
@@ -151,7 +154,7 @@ impl Change {
         for risk in &self.add {
             let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
             if !risks.any(|known| known.name == risk.name) {
-                output::print_note!("warning: no update that is known now has a risk named {}", printable(&risk.name));
+                output::print_note!("warning: no known update has a risk named {}", printable(&risk.name));
             }
         }
     }
@@ -173,13 +176,13 @@ pub(crate) fn accepted(spec: &Spec) -> Vec<AcceptedRisk> {
 pub(crate) fn as_json(spec: &Spec, now: Timestamp) -> Vec<Value> {
     let one = |risk: &AcceptedRisk| {
         let mut value = json!(risk);
-        value["ended"] = is_over(risk, now).into();
+        value["ended"] = is_expired(risk, now).into();
         value
     };
     accepted(spec).iter().map(one).collect()
 }
 
-pub(crate) fn is_over(risk: &AcceptedRisk, now: Timestamp) -> bool {
+pub(crate) fn is_expired(risk: &AcceptedRisk, now: Timestamp) -> bool {
     risk.until.is_some_and(|until| until <= now)
 }
 
@@ -191,11 +194,11 @@ fn show(spec: &Spec, subject: &Subject, action: Option<&str>, now: Timestamp, fo
     output::print_data(format, &data, || {
         let accepted = accepted(spec);
         if accepted.is_empty() {
-            return "No risks are accepted.".to_owned();
+            return "There are no accepted risks.".to_owned();
         }
         let row = |risk: AcceptedRisk| {
             let until = risk.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
-            let over = if is_over(&risk, now) { " (over)" } else { "" };
+            let over = if is_expired(&risk, now) { " (over)" } else { "" };
             vec![risk.name, format!("{until}{over}"), risk.reason]
         };
         output::table(&["RISK", "UNTIL", "REASON"], accepted.into_iter().map(row))

@@ -1,4 +1,4 @@
-//! `clearway upgrade channel`: where updates are taken from.
+//! `clearway upgrade channel`: shows or sets the update channel.
 //!
 //! Without a name it shows, and changes nothing: clearing by leaving something out has surprised people.
 
@@ -7,7 +7,7 @@ use clearway_sources::store::{Part, Store};
 use serde_json::json;
 
 use crate::arguments::{DataFormat, UpgradeChannel};
-use crate::commands::upgrade::object::{Found, Subject};
+use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::show::list::channel_line;
 use crate::exit::Exit;
 use crate::output::{self, printable};
@@ -74,15 +74,15 @@ pub(crate) async fn run<S: Store>(
     let patch = json!({"spec": {"channel": name}});
     store.patch(&subject.key(), Part::Main, &patch).await.context("unable to set channel")?;
     if name.is_empty() {
-        return told("cleared", "the channel is cleared".to_owned());
+        return told("cleared", "cleared the channel".to_owned());
     }
     told(
         "set",
-        format!("the channel is {shown}; `{}` shows the updates as soon as they are retrieved", subject.command()),
+        format!("set the channel to {shown}; run `{}` to list its updates when they are retrieved", subject.command()),
     )
 }
 
-fn show(found: &Found, subject: &Subject, format: DataFormat) -> Result<Exit> {
+fn show(found: &FetchedObject, subject: &Subject, format: DataFormat) -> Result<Exit> {
     let (channel, channels) = (found.object.spec.channel.as_deref(), &found.status.desired.channels);
     let data = json!({"object": subject, "channel": channel, "channels": channels});
     output::print_data(format, &data, || match channel {

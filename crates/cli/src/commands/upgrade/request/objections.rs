@@ -1,4 +1,4 @@
-//! What speaks against asking for an update now. The operator would take it; this is for whoever asks (U23).
+//! Conditions that block a request. The operator would accept it; this check is for the client (U23).
 
 use clearway_conditions::Status as Word;
 use clearway_update::api::Status;

@@ -1,7 +1,7 @@
-//! Which release is meant, and whether it may be asked for: a function of the object and the command line.
+//! The target of a request, and whether it is allowed: a function of the object and the command line.
 //!
 //! In order (U23): what is there already, the recommended updates, those that are not, what was named explicitly. The words
-//! are those of `oc adm upgrade`. Beyond it: False and Unknown are told apart (exit code 1 and 2), an update that is stuck
+//! are those of `oc adm upgrade`. Beyond it: False and Unknown are distinguished (exit code 1 and 2), an update that is stuck
 //! may be asked for again, a version may be taken from the history, and a refusal says which option is next.
 
 use clearway_conditions::Status as Word;
@@ -12,13 +12,13 @@ use clearway_update::desired_update::architecture::is_multi;
 use clearway_update::desired_update::downgrade::CurrentRelease;
 
 use crate::commands::upgrade::condition_text::{Statement, clean, reason_and_message};
-use crate::commands::upgrade::updates::{Known, known};
+use crate::commands::upgrade::updates::{KnownUpdate, known_updates};
 use crate::exit::Exit;
 use crate::output::printable;
 
 /// What was named.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum RequestedTarget<'a> {
     Version(&'a Version),
     Latest,
     Image(&'a str),
@@ -28,7 +28,7 @@ pub(crate) enum Wanted<'a> {
 
 /// What was allowed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowFlags {
     pub(crate) not_recommended: bool,
     pub(crate) explicit: bool,
     pub(crate) force: bool,
@@ -69,21 +69,26 @@ const BY_TAG: &str = "Using by-tag pull specs is dangerous, and while we still a
 const FORCED: &str = "--force overrides cluster verification of your supplied release image and waives any update precondition failures. Only use this if you are testing unsigned release images or you are working around a known bug in the cluster-version operator and you have verified the authenticity of the provided image yourself.";
 
 /// Chooses; `noun` is what the object is called in sentences.
-pub(crate) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun: &str) -> Result<Choice, Refusal> {
+pub(crate) fn choose(
+    status: &Status,
+    wanted: RequestedTarget<'_>,
+    allowed: AllowFlags,
+    noun: &str,
+) -> Result<Choice, Refusal> {
     match wanted {
-        Wanted::Image(image) => check_image(image, allowed.force)?,
-        Wanted::MultiArch => return multi_arch(status, allowed, noun),
-        Wanted::Version(_) | Wanted::Latest => {}
+        RequestedTarget::Image(image) => check_image(image, allowed.force)?,
+        RequestedTarget::MultiArch => return multi_arch(status, allowed, noun),
+        RequestedTarget::Version(_) | RequestedTarget::Latest => {}
     }
-    let updates = known(status);
+    let updates = known_updates(status);
     let found = match wanted {
-        Wanted::Latest => updates.iter().find(|known| known.is_recommended() || allowed.not_recommended),
-        Wanted::Version(version) => {
+        RequestedTarget::Latest => updates.iter().find(|known| known.is_recommended() || allowed.not_recommended),
+        RequestedTarget::Version(version) => {
             let version = version.to_string();
             updates.iter().find(|known| known.release.version == version)
         }
-        Wanted::Image(image) => updates.iter().find(|known| same_image(&known.release.image, image)),
-        Wanted::MultiArch => None,
+        RequestedTarget::Image(image) => updates.iter().find(|known| same_image(&known.release.image, image)),
+        RequestedTarget::MultiArch => None,
     };
     let mut choice = match (there_already(status, wanted, noun), found) {
         (Some(choice), _) => choice,
@@ -94,14 +99,14 @@ pub(crate) fn choose(status: &Status, wanted: Wanted<'_>, allowed: Allowed, noun
         if !target.again {
             target.warnings.extend(downgrade(status, target, allowed)?);
         }
-        if matches!(wanted, Wanted::Image(image) if is_by_tag(image)) {
+        if matches!(wanted, RequestedTarget::Image(image) if is_by_tag(image)) {
             target.warnings.push(BY_TAG.to_owned());
         }
         if found.is_some()
             && let Some((reason, message)) = not_retrieved(status)
         {
             let (reason, message) = (printable(reason), clean(message));
-            target.warnings.push(format!("What is known about updates may be out of date: {reason}: {message}"));
+            target.warnings.push(format!("The list of updates may be out of date: {reason}: {message}"));
         }
         target.warnings.extend(another_minor(status, &target.version));
         if allowed.force {
@@ -142,15 +147,15 @@ fn check_image(image: &str, force: bool) -> Result<(), Refusal> {
 }
 
 /// What is being kept or brought about is no new target: it is there, or it is asked for again.
-fn there_already(status: &Status, wanted: Wanted<'_>, noun: &str) -> Option<Choice> {
+fn there_already(status: &Status, wanted: RequestedTarget<'_>, noun: &str) -> Option<Choice> {
     let desired = &status.desired;
     let (is_it, shown, image) = match wanted {
-        Wanted::Version(version) => {
+        RequestedTarget::Version(version) => {
             let version = version.to_string();
             (desired.version == version, format!("version {version}"), desired.image.as_str())
         }
-        Wanted::Image(image) => (same_image(&desired.image, image), printable(image), image),
-        Wanted::Latest | Wanted::MultiArch => return None,
+        RequestedTarget::Image(image) => (same_image(&desired.image, image), printable(image), image),
+        RequestedTarget::Latest | RequestedTarget::MultiArch => return None,
     };
     if !is_it {
         return None;
@@ -164,8 +169,8 @@ fn there_already(status: &Status, wanted: Wanted<'_>, noun: &str) -> Option<Choi
 }
 
 /// A target that is known.
-fn chosen(known: &Known<'_>, wanted: Wanted<'_>, allowed: Allowed) -> Result<Target, Refusal> {
-    let Known { release, recommended: Statement { status, reason, message }, .. } = known;
+fn chosen(known: &KnownUpdate<'_>, wanted: RequestedTarget<'_>, allowed: AllowFlags) -> Result<Target, Refusal> {
+    let KnownUpdate { release, recommended: Statement { status, reason, message }, .. } = known;
     let version = printable(&release.version);
     let mut warnings = Vec::new();
     if !known.is_recommended() {
@@ -182,16 +187,16 @@ fn chosen(known: &Known<'_>, wanted: Wanted<'_>, allowed: Allowed) -> Result<Tar
         ));
     }
     // The name that was given is kept: it may be that of a mirror.
-    let image = if let Wanted::Image(image) = wanted { image.to_owned() } else { release.image.clone() };
+    let image = if let RequestedTarget::Image(image) = wanted { image.to_owned() } else { release.image.clone() };
     Ok(Target { version: release.version.clone(), image, warnings, ..Target::default() })
 }
 
 /// What is in no list: named explicitly, there before, or nothing.
 fn unmatched(
     status: &Status,
-    wanted: Wanted<'_>,
-    allowed: Allowed,
-    updates: &[Known<'_>],
+    wanted: RequestedTarget<'_>,
+    allowed: AllowFlags,
+    updates: &[KnownUpdate<'_>],
     noun: &str,
 ) -> Result<Choice, Refusal> {
     let explicit = |version: String, image: &str, warning: String| {
@@ -200,29 +205,29 @@ fn unmatched(
     };
     let possible = possible(updates, allowed);
     let next = match wanted {
-        Wanted::Image(image) if allowed.explicit => {
+        RequestedTarget::Image(image) if allowed.explicit => {
             let warning = "The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
             return explicit(String::new(), image, warning.to_owned());
         }
-        Wanted::Image(_) => "--allow-explicit-upgrade to continue with the update",
-        Wanted::Latest | Wanted::MultiArch => "--to-image to continue with the update",
-        Wanted::Version(version) => {
+        RequestedTarget::Image(_) => "--allow-explicit-upgrade to continue with the update",
+        RequestedTarget::Latest | RequestedTarget::MultiArch => "--to-image to continue with the update",
+        RequestedTarget::Version(version) => {
             let version = version.to_string();
             match status.history.iter().find(|entry| entry.version == version && !entry.image.is_empty()) {
                 Some(entry) if allowed.explicit => {
                     let warning = format!(
-                        "{version} is not one of the available updates, but was there before, and its image is taken from the history. Nothing is known about the risks of going there. You have used --allow-explicit-upgrade for the update to proceed anyway"
+                        "{version} is not one of the available updates, but is in the history, and its image is taken from there. The risks of this update are unknown. You have used --allow-explicit-upgrade for the update to proceed anyway"
                     );
                     return explicit(version, &entry.image, warning);
                 }
                 Some(_) => {
                     return Err(no(format!(
-                        "the update {version} is not one of the possible targets{possible}, but it was there before; nothing is known about the risks of going back. specify --allow-explicit-upgrade to continue with the update."
+                        "the update {version} is not one of the possible targets{possible}, but it is in the history; the risks of going back are unknown. specify --allow-explicit-upgrade to continue with the update."
                     )));
                 }
                 None if allowed.explicit => {
                     return Err(no(format!(
-                        "the update {version} is not one of the possible targets{possible}. --allow-explicit-upgrade needs an image, because a version alone does not say where its release is. specify --to-image and --allow-explicit-upgrade to continue with the update."
+                        "the update {version} is not one of the possible targets{possible}. --allow-explicit-upgrade needs an image, because the image of this version is unknown. specify --to-image and --allow-explicit-upgrade to continue with the update."
                     )));
                 }
                 None => "--to-image to continue with the update",
@@ -236,7 +241,7 @@ fn unmatched(
     }
     let nothing =
         if allowed.not_recommended { "no recommended or conditional updates" } else { "no recommended updates" };
-    if let Wanted::Latest = wanted {
+    if let RequestedTarget::Latest = wanted {
         if updates.is_empty() {
             let version = printable(&status.desired.version);
             return Ok(Choice::AlreadyThere(format!("{noun} is already at the latest available version {version}")));
@@ -247,7 +252,7 @@ fn unmatched(
         };
         let (bad, unknown) = (of(Word::False), of(Word::Unknown));
         let exit = if bad.is_empty() { Exit::Unknown } else { Exit::No };
-        let said = [("not recommended", bad), ("not known to be recommended", unknown)];
+        let said = [("not recommended", bad), ("Unknown", unknown)];
         let said = said.iter().filter(|(_, versions)| !versions.is_empty());
         let said: Vec<String> = said.map(|(words, versions)| format!("{words}: {}", versions.join(", "))).collect();
         let text = format!(
@@ -259,12 +264,12 @@ fn unmatched(
     if possible.is_empty() {
         return Err(no(format!("{nothing}, specify {next} or wait for new updates to be available.")));
     }
-    let name = if let Wanted::Version(version) = wanted { format!(" {version}") } else { String::new() };
+    let name = if let RequestedTarget::Version(version) = wanted { format!(" {version}") } else { String::new() };
     Err(no(format!("the update{name} is not one of the possible targets{possible}. specify {next}.")))
 }
 
 /// The versions that could be asked for, as they end a sentence.
-fn possible(updates: &[Known<'_>], allowed: Allowed) -> String {
+fn possible(updates: &[KnownUpdate<'_>], allowed: AllowFlags) -> String {
     let may = updates.iter().filter(|known| known.is_recommended() || allowed.not_recommended);
     let names: Vec<String> = may.map(|known| printable(&known.release.version)).collect();
     if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
@@ -275,15 +280,15 @@ fn not_retrieved(status: &Status) -> Option<(&str, &str)> {
     match status.conditions.get("RetrievedUpdates") {
         Some(condition) if condition.status == Word::True => None,
         Some(condition) => Some((condition.reason, condition.message)),
-        None => Some(("NotRetrieved", "No operator has said whether updates were retrieved.")),
+        None => Some(("NotRetrieved", "No operator has reported whether updates were retrieved.")),
     }
 }
 
-/// The release for several architectures of the present version. Only the operator can tell where it is.
-fn multi_arch(status: &Status, allowed: Allowed, noun: &str) -> Result<Choice, Refusal> {
+/// The multi-architecture release of the current version. Only the operator knows its image.
+fn multi_arch(status: &Status, allowed: AllowFlags, noun: &str) -> Result<Choice, Refusal> {
     let version = &status.desired.version;
     if version.is_empty() {
-        return Err(no(format!("{noun} has no version yet, so it cannot change its architecture.")));
+        return Err(no(format!("{noun} has no version yet, so its architecture cannot be changed.")));
     }
     if is_multi(status) {
         let version = printable(version);
@@ -294,7 +299,7 @@ fn multi_arch(status: &Status, allowed: Allowed, noun: &str) -> Result<Choice, R
 }
 
 /// What the operator does with an older release (U23): it refuses it unless it is the previous one or forced, and records it.
-fn downgrade(status: &Status, target: &Target, allowed: Allowed) -> Result<Option<String>, Refusal> {
+fn downgrade(status: &Status, target: &Target, allowed: AllowFlags) -> Result<Option<String>, Refusal> {
     let before = status.history.iter().find(|entry| same_image(&entry.image, &target.image));
     let version = match (target.version.as_str(), before) {
         ("", Some(entry)) => &entry.version,
@@ -303,13 +308,13 @@ fn downgrade(status: &Status, target: &Target, allowed: Allowed) -> Result<Optio
     if version.is_empty() && !status.desired.version.is_empty() && !allowed.force {
         let current = printable(&status.desired.version);
         return Ok(Some(format!(
-            "The version of this image is not known here. If it is older than {current}, the operator refuses it, unless it is the previous release or --force is given."
+            "The version of this image is unknown. If it is older than {current}, the operator refuses it, unless it is the previous release or --force is set."
         )));
     }
     let Some(downgrade) = CurrentRelease::of(status).downgrade_to(version, &target.image) else { return Ok(None) };
     match downgrade.refusal() {
         Some(why) if !allowed.force => Err(no(format!(
-            "{}. specify --force to continue with the update; that also waives the other checks of the release.",
+            "{}. specify --force to continue with the update; this also skips the other checks of the release.",
             printable(&why)
         ))),
         _ => Ok(Some(format!("{} The operator records this in the history.", printable(&downgrade.record())))),
@@ -322,7 +327,7 @@ fn another_minor(status: &Status, version: &str) -> Option<String> {
     let (to, from) = (version.parse::<Version>().ok()?, status.desired.version.parse::<Version>().ok()?);
     ((to.major(), to.minor()) > (from.major(), from.minor())).then(|| {
         let (reason, message) = (printable(upgradeable.reason), clean(upgradeable.message));
-        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} Clearway's operator carries the update out and records this in the history; OpenShift's operator refuses it unless --force is given.")
+        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} Clearway's operator applies the update and records this in the history; OpenShift's operator refuses it unless --force is set.")
     })
 }
 

@@ -1,4 +1,4 @@
-//! `clearway upgrade history`: the updates there were, newest first.
+//! `clearway upgrade history`: past updates, newest first.
 
 use anyhow::Result;
 use clearway_core::humanize;
@@ -6,18 +6,18 @@ use clearway_update::api::UpdateHistory as Entry;
 
 use crate::arguments::{DataFormat, UpgradeHistory};
 use crate::commands::upgrade::condition_text::{clean, indented};
-use crate::commands::upgrade::object::Found;
+use crate::commands::upgrade::object::FetchedObject;
 use crate::exit::Exit;
 use crate::output::{self, printable};
 
 const HEAD: [&str; 7] = ["VERSION", "STATE", "STARTED", "COMPLETED", "VERIFIED", "RISKS", "IMAGE"];
 
 /// Runs the command.
-pub(crate) fn run(found: &Found, options: &UpgradeHistory, format: DataFormat) -> Result<Exit> {
+pub(crate) fn run(found: &FetchedObject, options: &UpgradeHistory, format: DataFormat) -> Result<Exit> {
     let history = &found.status.history;
     output::print_data(format, history, || {
         if history.is_empty() {
-            return "There were no updates yet.".to_owned();
+            return "There are no updates in the history.".to_owned();
         }
         let mut text = output::table(&HEAD, history.iter().map(row));
         if options.details {
@@ -26,7 +26,7 @@ pub(crate) fn run(found: &Found, options: &UpgradeHistory, format: DataFormat) -
         text
     })?;
     if format == DataFormat::Table && !options.details && history.iter().any(is_risky) {
-        output::print_note!("with --details the risks that were accepted are shown");
+        output::print_note!("--details shows the accepted risks");
     }
     Ok(Exit::Yes)
 }

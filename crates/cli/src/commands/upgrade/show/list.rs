@@ -1,4 +1,4 @@
-//! `clearway upgrade` without a target: where things stand, what is recommended, and what is not (U13).
+//! `clearway upgrade` without a target: the current version, and recommended and other updates (U13).
 //!
 //! The text is that of the user story of OpenShift's enhancement "targeted update edge blocking"; what the story does not
 //! show is as `oc adm upgrade` has it.
@@ -12,9 +12,11 @@ use clearway_update::api::{Release, UpdateState};
 use serde::Serialize;
 
 use crate::arguments::DataFormat;
-use crate::commands::upgrade::condition_text::{Said, Statement, clean, indented, left_out, reason_and_message};
-use crate::commands::upgrade::object::{Found, Subject};
-use crate::commands::upgrade::updates::{Known, known};
+use crate::commands::upgrade::condition_text::{
+    ConditionJson, Statement, clean, indented, left_out, reason_and_message,
+};
+use crate::commands::upgrade::object::{FetchedObject, Subject};
+use crate::commands::upgrade::updates::{KnownUpdate, known_updates};
 use crate::exit::Exit;
 use crate::output::{self, printable};
 
@@ -31,14 +33,14 @@ struct List<'a> {
     channel: Option<&'a str>,
     channels: &'a [String],
     current: bool,
-    conditions: Vec<Said>,
-    updates: Vec<Listed<'a>>,
+    conditions: Vec<ConditionJson>,
+    updates: Vec<ListedUpdate<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Listed<'a> {
+struct ListedUpdate<'a> {
     version: &'a str,
     image: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,14 +50,14 @@ struct Listed<'a> {
     risks: &'a [&'a str],
 }
 
-fn listed<'a>(known: &'a Known<'a>) -> Listed<'a> {
-    let Known { release, recommended, risks } = known;
-    Listed { version: &release.version, image: &release.image, url: release.url.as_deref(), recommended, risks }
+fn listed<'a>(known: &'a KnownUpdate<'a>) -> ListedUpdate<'a> {
+    let KnownUpdate { release, recommended, risks } = known;
+    ListedUpdate { version: &release.version, image: &release.image, url: release.url.as_deref(), recommended, risks }
 }
 
 /// Runs the command: 2 if what it shows is not what the update service says now.
-pub(crate) fn run(found: &Found, subject: &Subject, all: bool, format: DataFormat) -> Result<Exit> {
-    let updates = known(&found.status);
+pub(crate) fn run(found: &FetchedObject, subject: &Subject, all: bool, format: DataFormat) -> Result<Exit> {
+    let updates = known_updates(&found.status);
     let current = retrieved(found) == Word::True;
     let Release { version, image, channels, .. } = &found.status.desired;
     let spec = &found.object.spec;
@@ -67,23 +69,23 @@ pub(crate) fn run(found: &Found, subject: &Subject, all: bool, format: DataForma
         channel: spec.channel.as_deref(),
         channels,
         current,
-        conditions: Said::all(&found.status.conditions),
+        conditions: ConditionJson::all(&found.status.conditions),
         updates: updates.iter().map(listed).collect(),
         left_out: left_out(&found.status.conditions),
     };
     if format == DataFormat::Table {
-        warnings(found, subject, updates.iter().any(Known::is_recommended));
+        warnings(found, subject, updates.iter().any(KnownUpdate::is_recommended));
     }
     output::print_data(format, &data, || text(found, subject, &updates, all))?;
     Ok(if current { Exit::Yes } else { Exit::Unknown })
 }
 
-fn retrieved(found: &Found) -> Word {
+fn retrieved(found: &FetchedObject) -> Word {
     found.status.conditions.get("RetrievedUpdates").map_or(Word::Unknown, |condition| condition.status)
 }
 
 /// What is wrong with what is shown, on standard error.
-fn warnings(found: &Found, subject: &Subject, any: bool) {
+fn warnings(found: &FetchedObject, subject: &Subject, any: bool) {
     let conditions = &found.status.conditions;
     for type_ in ["Failing", "Progressing"] {
         if conditions.get(type_).is_none() {
@@ -100,7 +102,7 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
             let Condition { reason, message, .. } = condition;
             output::print_note!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));
             if let Some(since) = condition.last_transition_time.filter(|_| any) {
-                output::print_note!("  What is shown is from before {since}, and may be out of date.");
+                output::print_note!("  The list is from before {since} and may be out of date.");
             }
             if let Some(remedy) = remedy(reason, &subject.command()) {
                 output::print_note!("  {remedy}");
@@ -108,7 +110,7 @@ fn warnings(found: &Found, subject: &Subject, any: bool) {
             output::print_note!("");
         }
         None => output::print_note!(
-            "warning: Cannot {verb} available updates: no operator has said yet whether they were retrieved.\n"
+            "warning: Cannot {verb} available updates: no operator has reported yet whether they were retrieved.\n"
         ),
     }
     for message in left_out(conditions) {
@@ -124,14 +126,14 @@ fn remedy(reason: &str, command: &str) -> Option<String> {
         "VersionNotFound" => format!("Choose a channel that has this version with `{command} channel NAME`."),
         "InvalidID" => "Set spec.clusterID to a UUID.".to_owned(),
         "RemoteFailed" | "ResponseFailed" | "ResponseInvalid" => {
-            "The update service (spec.upstream) does not answer as it should; it is asked again.".to_owned()
+            "The update service (spec.upstream) gives an invalid answer; the operator tries again.".to_owned()
         }
         _ => return None,
     })
 }
 
 /// The text: blocks with an empty line between them.
-fn text(found: &Found, subject: &Subject, updates: &[Known<'_>], all: bool) -> String {
+fn text(found: &FetchedObject, subject: &Subject, updates: &[KnownUpdate<'_>], all: bool) -> String {
     let (status, spec) = (&found.status, &found.object.spec);
     let condition = |type_| status.conditions.get(type_);
     let mut blocks: Vec<String> = Vec::new();
@@ -190,8 +192,8 @@ fn text(found: &Found, subject: &Subject, updates: &[Known<'_>], all: bool) -> S
     if blocks.is_empty() { String::new() } else { blocks.join("\n\n") + "\n" }
 }
 
-/// What is there, as far as the history can tell where nothing else says it.
-fn completed(found: &Found, subject: &Subject) -> Option<String> {
+/// The current version, from the history if the status has no other.
+fn completed(found: &FetchedObject, subject: &Subject) -> Option<String> {
     let newest = found.status.history.first().filter(|newest| newest.state == UpdateState::Completed)?;
     Some(format!("{} version is {}", subject.noun(), printable(&newest.version)))
 }
@@ -207,7 +209,7 @@ pub(crate) fn channel_line(channel: &str, channels: &[String]) -> String {
 
 /// Version and image, with a tab between them as the story has it. Where a tab alone would not align the columns, the
 /// versions are made equally long first.
-fn table(updates: &[&Known<'_>]) -> String {
+fn table(updates: &[&KnownUpdate<'_>]) -> String {
     let mut rows = vec![("  VERSION".to_owned(), "IMAGE".to_owned())];
     rows.extend(
         updates
@@ -223,8 +225,8 @@ fn table(updates: &[&Known<'_>]) -> String {
 }
 
 /// One update that is not recommended.
-fn entry(known: &Known<'_>) -> String {
-    let Known { release, recommended: Statement { status, reason, message }, .. } = known;
+fn entry(known: &KnownUpdate<'_>) -> String {
+    let KnownUpdate { release, recommended: Statement { status, reason, message }, .. } = known;
     let mut out = String::new();
     let _ = write!(out, "  Version: {}\n  Image: {}\n", printable(&release.version), printable(&release.image));
     let _ = write!(out, "  Recommended: {status}\n  Reason: {}\n  Message:", printable(reason));
@@ -240,7 +242,7 @@ fn entry(known: &Known<'_>) -> String {
 }
 
 /// That there are more, in the story's words; where it is not known of any that it is not recommended, it says that.
-fn hint(others: &[&Known<'_>]) -> String {
+fn hint(others: &[&KnownUpdate<'_>]) -> String {
     let which = if others.iter().any(|known| known.recommended.status == Word::False) {
         "which are not recommended based on"
     } else {

@@ -1,4 +1,4 @@
-//! `clearway upgrade plan --to V`: the way to a version over several updates, and what is known about each.
+//! `clearway upgrade plan --to V`: the update path to a version, with the risks of each update.
 //!
 //! The graph is that of the object's upstream. Nothing is asked of the cluster beyond its object: what that says about an
 //! update from here is taken over word for word, and where it settles whether a risk applies, that holds for the later
@@ -20,8 +20,8 @@ use serde::Serialize;
 use crate::arguments::{DataFormat, GraphSource, UpgradePlan};
 use crate::commands::graph::source::{self, View};
 use crate::commands::upgrade::condition_text::{Statement, clean, indented};
-use crate::commands::upgrade::object::{Found, Subject};
-use crate::commands::upgrade::updates::known;
+use crate::commands::upgrade::object::{FetchedObject, Subject};
+use crate::commands::upgrade::updates::known_updates;
 use crate::exit::Exit;
 use crate::output::{self, printable};
 
@@ -34,13 +34,13 @@ struct Plan<'a> {
     channel: &'a str,
     /// The best of what the ways say: True before Unknown before False.
     status: Word,
-    ways: Vec<Planned>,
+    ways: Vec<PlannedPath>,
     /// Whether no way meets fewer risks than the last one here.
     exact: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Planned {
+struct PlannedPath {
     name: &'static str,
     /// The least of what the hops say: False before Unknown before True.
     status: Word,
@@ -68,30 +68,27 @@ struct HopRisk {
 }
 
 /// Runs the command.
-pub(crate) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, format: DataFormat) -> Result<Exit> {
+pub(crate) fn run(options: &UpgradePlan, subject: &Subject, found: &FetchedObject, format: DataFormat) -> Result<Exit> {
     let (spec, status) = (&found.object.spec, &found.status);
-    let from: Version = status
-        .desired
-        .version
-        .parse()
-        .with_context(|| format!("{} does not say which version it is at", subject.key()))?;
+    let from: Version =
+        status.desired.version.parse().with_context(|| format!("{} has no version in its status", subject.key()))?;
     let (from, to) = (from.without_build(), options.to.without_build());
     let channel = options.channel.as_deref().or(spec.channel.as_deref());
-    let channel = channel.with_context(|| format!("{} has no channel: name one with --channel", subject.key()))?;
+    let channel = channel.with_context(|| format!("{} has no channel; pass --channel", subject.key()))?;
     let view = view(options, subject, found, channel)?;
     let settings = Settings { fence: options.queries.fence()?, ..Settings::default() };
     let found_ways = match paths(&view.graph, &from, &to) {
         Ok(found) => found,
         Err(why) if matches!(*why, NoPath::Unreachable { .. }) => {
-            output::print_data(format, &why, || format!("There is no way: {why}."))?;
+            output::print_data(format, &why, || format!("There is no path: {why}."))?;
             return Ok(Exit::No);
         }
         Err(why) => bail!("{why}; the channel is {}", printable(channel)),
     };
-    let told = Told { status, settings };
-    let mut ways = vec![told.planned("shortest", &found_ways.shortest, spec)];
+    let told = ObjectVerdicts { status, settings };
+    let mut ways = vec![told.plan_path("shortest", &found_ways.shortest, spec)];
     if found_ways.fewest_risks.path != found_ways.shortest {
-        ways.push(told.planned("fewestRisks", &found_ways.fewest_risks.path, spec));
+        ways.push(told.plan_path("fewestRisks", &found_ways.fewest_risks.path, spec));
     }
     let says = |status: Word| ways.iter().any(|way| way.status == status);
     let best = [Word::True, Word::Unknown].into_iter().find(|status| says(*status)).unwrap_or(Word::False);
@@ -109,7 +106,7 @@ pub(crate) fn run(options: &UpgradePlan, subject: &Subject, found: &Found, forma
 }
 
 /// The channel, of the graph that was named, or of the upstream of the object.
-fn view(options: &UpgradePlan, subject: &Subject, found: &Found, channel: &str) -> Result<View> {
+fn view(options: &UpgradePlan, subject: &Subject, found: &FetchedObject, channel: &str) -> Result<View> {
     let (named, multi) = (options.arch.arch.clone(), || multi(&found.status));
     if let Some(graph) = options.graph.clone() {
         // A directory or a file is not asked for an architecture that only the object names.
@@ -119,8 +116,7 @@ fn view(options: &UpgradePlan, subject: &Subject, found: &Found, channel: &str) 
         return source::view(&GraphSource { graph, rev: None, trust, registries }, Some(channel), arch.as_ref());
     }
     let upstream = found.object.spec.upstream.as_deref().map(Address::from);
-    let upstream =
-        upstream.with_context(|| format!("{} has no upstream: name the graph with --graph", subject.key()))?;
+    let upstream = upstream.with_context(|| format!("{} has no upstream; pass --graph", subject.key()))?;
     source::refuse_registries(&options.registries)?;
     source::view_of_upstream(&upstream, &options.trust, channel, named.or_else(multi).as_ref())
 }
@@ -131,13 +127,13 @@ fn multi(status: &Status) -> Option<Arch> {
 }
 
 /// What the object says about risks.
-struct Told<'s> {
+struct ObjectVerdicts<'s> {
     status: &'s Status,
     settings: Settings,
 }
 
-impl Told<'_> {
-    fn planned(&self, name: &'static str, way: &Way, spec: &clearway_update::api::Spec) -> Planned {
+impl ObjectVerdicts<'_> {
+    fn plan_path(&self, name: &'static str, way: &Way, spec: &clearway_update::api::Spec) -> PlannedPath {
         let cluster_id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
         let nobody = Recorded { cluster_id, ..Recorded::default() };
         let assessed = assess_path(way, &nobody, clock::now(), &self.settings);
@@ -145,7 +141,7 @@ impl Told<'_> {
             way.hops.iter().zip(assessed.hops).map(|(hop, assessed)| self.hop(&hop.risks, assessed)).collect();
         let says = |status: Word| hops.iter().any(|hop| hop.recommended.status == status);
         let status = [Word::False, Word::Unknown].into_iter().find(|status| says(*status)).unwrap_or(Word::True);
-        Planned { name, status, hops }
+        PlannedPath { name, status, hops }
     }
 
     fn hop(&self, carried: &[std::sync::Arc<Risk>], hop: HopAssessment) -> Hop {
@@ -173,8 +169,9 @@ impl Told<'_> {
     /// What the object says about an update from here; nothing if the graph has risks by now that it does not know of.
     fn said(&self, hop: &HopAssessment, risks: &[HopRisk]) -> Option<Statement> {
         let version = hop.to.to_string();
-        let known =
-            known(self.status).into_iter().find(|known| !hop.provisional && known.release.version == version)?;
+        let known = known_updates(self.status)
+            .into_iter()
+            .find(|known| !hop.provisional && known.release.version == version)?;
         let covers = |risk: &HopRisk| known.risks.contains(&risk.name.as_str());
         (!known.is_recommended() || risks.iter().all(covers)).then_some(known.recommended)
     }
@@ -213,10 +210,10 @@ fn statement(risks: &[HopRisk]) -> Statement {
     let (apply, clear): (Vec<&str>, usize) = (of(Verdict::Match).collect(), of(Verdict::NoMatch).count());
     let untold: Vec<&str> = of(Verdict::Unknown).chain(of(Verdict::Pending)).collect();
     let (status, reason, message) = match (apply.as_slice(), untold.as_slice()) {
-        ([], []) if clear == 0 => (Word::True, reasons::UNCONDITIONAL, "No risk is known.".to_owned()),
+        ([], []) if clear == 0 => (Word::True, reasons::UNCONDITIONAL, "No known risks.".to_owned()),
         ([], []) => (Word::True, reasons::NOT_EXPOSED, "None of its risks applies to this cluster.".to_owned()),
         ([], some) => {
-            let message = format!("The object does not say whether the cluster is exposed to {}.", some.join(", "));
+            let message = format!("The status does not show whether {} applies to this cluster.", some.join(", "));
             (Word::Unknown, reasons::EVALUATION_FAILED, message)
         }
         ([one], []) => (Word::False, *one, format!("{one} applies to this cluster.")),
@@ -234,7 +231,7 @@ fn text(plan: &Plan<'_>) -> String {
         let heading = match way.name {
             "shortest" => format!("{from} to {to} takes {updates} in {channel}:\n"),
             _ => format!(
-                "\nThe way with the fewest risks{} takes {updates}:\n",
+                "\nThe path with the fewest risks{} takes {updates}:\n",
                 if *exact { "" } else { " that was found" }
             ),
         };
@@ -250,19 +247,19 @@ fn hop_text(number: usize, hop: &Hop) -> String {
     let words = match hop.recommended.status {
         Word::True => "recommended",
         Word::False => "not recommended",
-        Word::Unknown => "not known to be safe",
+        Word::Unknown => "unknown",
     };
     let reason = printable(&hop.recommended.reason);
     let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     let mut out = format!("\n  {number}. {} to {}: {words}{reason}\n", hop.from, hop.to);
     if hop.provisional {
-        out.push_str("     as far as is known today\n");
+        out.push_str("     with today's evidence\n");
     }
     for risk in &hop.risks {
         let verdict = match risk.verdict {
             Verdict::Match => "applies to this cluster",
             Verdict::NoMatch => "does not apply",
-            Verdict::Unknown | Verdict::Pending => "not known whether it applies",
+            Verdict::Unknown | Verdict::Pending => "unknown whether it applies",
         };
         let _ = writeln!(out, "     {}: {verdict}", printable(&risk.name));
         if risk.verdict != Verdict::NoMatch {
@@ -279,11 +276,11 @@ fn advise(plan: &Plan<'_>, subject: &Subject) {
     let Some((way, first)) = way.and_then(|way| Some((way, way.hops.first()?))) else { return };
     if way.hops.len() > 1 || way.hops.iter().any(|hop| hop.recommended.status == Word::Unknown) {
         output::print_note!(
-            "what is said about risks rests on what the {} says about the next update; later ones are to be looked at again on the way, and `clearway assess --to {}` evaluates the risks themselves",
+            "whether a risk applies is taken from the status of the {} for the next update; check again before each later update. `clearway assess --to {}` evaluates the risks",
             subject.kind(),
             plan.to
         );
     }
     let flag = if first.recommended.status == Word::True { "" } else { " --allow-not-recommended" };
-    output::print_note!("begin with `{} --to {}{flag}`", subject.command(), first.to);
+    output::print_note!("start with `{} --to {}{flag}`", subject.command(), first.to);
 }

@@ -1,8 +1,8 @@
-//! `clearway upgrade status`: what is happening now, how it is going, and what to do.
+//! `clearway upgrade status`: the state of the current update, and what to do.
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clearway_conditions::Condition;
 use clearway_core::{Timestamp, humanize};
 use clearway_sources::clock;
@@ -10,11 +10,11 @@ use clearway_sources::store::Store;
 use serde_json::json;
 
 use crate::arguments::{DataFormat, UpgradeStatus};
-use crate::commands::upgrade::condition_text::{Said, indented, left_out};
+use crate::commands::upgrade::condition_text::{ConditionJson, indented, left_out};
 use crate::commands::upgrade::follow;
-use crate::commands::upgrade::object::{Found, Subject};
+use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::request::accept;
-use crate::commands::upgrade::status_summary::{Standing, judge, shown};
+use crate::commands::upgrade::status_summary::{StatusSummary, entry_name, summarize};
 use crate::exit::Exit;
 use crate::output::{self, printable};
 
@@ -26,10 +26,13 @@ pub(crate) async fn run<S: Store>(
     format: DataFormat,
 ) -> Result<Exit> {
     if options.following.watch {
+        if options.time.now.is_some() {
+            bail!("--now cannot be used with --watch");
+        }
         return follow::run(store, subject, &options.following, None, format).await;
     }
     let found = subject.fetch(store).await?;
-    let (now, standing) = (options.now.unwrap_or_else(clock::now), judge(&found, subject));
+    let (now, standing) = (options.time.now.unwrap_or_else(clock::now), summarize(&found, subject));
     let mut data = json!({
         "object": subject,
         "state": standing.state,
@@ -38,7 +41,7 @@ pub(crate) async fn run<S: Store>(
         "advice": standing.advice,
         "version": found.status.desired.version,
         "image": found.status.desired.image,
-        "conditions": Said::all(&found.status.conditions),
+        "conditions": ConditionJson::all(&found.status.conditions),
         "acceptedRisks": accept::as_json(&found.object.spec, now),
     });
     let left_out = left_out(&found.status.conditions);
@@ -49,8 +52,8 @@ pub(crate) async fn run<S: Store>(
     Ok(standing.state.exit())
 }
 
-fn text(found: &Found, standing: &Standing, now: Timestamp) -> String {
-    let Standing { headline, message, advice, .. } = standing;
+fn text(found: &FetchedObject, standing: &StatusSummary, now: Timestamp) -> String {
+    let StatusSummary { headline, message, advice, .. } = standing;
     let mut out = format!("{headline}.\n");
     if !message.is_empty() {
         let _ = writeln!(out, "  {}", indented(message, 2));
@@ -58,12 +61,12 @@ fn text(found: &Found, standing: &Standing, now: Timestamp) -> String {
     let since =
         |time: Timestamp| if time <= now { format!("{} ago", humanize(now.since(time))) } else { time.to_string() };
     if let Some(newest) = found.status.history.first() {
-        let (what, began) = (shown(newest), since(newest.started_time));
+        let (what, began) = (entry_name(newest), since(newest.started_time));
         let _ = match newest.completion_time {
             Some(time) => {
-                writeln!(out, "  {what} was begun {began}, and took {}.", humanize(time.since(newest.started_time)))
+                writeln!(out, "  {what} started {began} and took {}.", humanize(time.since(newest.started_time)))
             }
-            None => writeln!(out, "  {what} was begun {began}."),
+            None => writeln!(out, "  {what} started {began}."),
         };
     }
     let row = |condition: Condition<'_>| {
@@ -79,7 +82,7 @@ fn text(found: &Found, standing: &Standing, now: Timestamp) -> String {
     }
     let left_out = left_out(&found.status.conditions);
     if !left_out.is_empty() {
-        out.push_str("\nUpdates left out:\n");
+        out.push_str("\nOmitted updates:\n");
         for message in left_out {
             let _ = writeln!(out, "  {}", indented(&message, 2));
         }
@@ -89,7 +92,7 @@ fn text(found: &Found, standing: &Standing, now: Timestamp) -> String {
         out.push_str("\nAccepted risks:\n");
         for risk in accepted {
             let until = match risk.until {
-                Some(until) if accept::is_over(&risk, now) => format!(", over since {until}"),
+                Some(until) if accept::is_expired(&risk, now) => format!(", expired {until}"),
                 Some(until) => format!(", until {until}"),
                 None => String::new(),
             };

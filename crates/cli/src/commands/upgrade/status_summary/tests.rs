@@ -1,4 +1,4 @@
-//! Where objects stand: one row each.
+//! States and texts by object, one row each.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn object(wanted: &Value, history: &[Value], conditions: &[Value]) -> Value {
 }
 
 fn judged(object: Value) -> (State, String, bool) {
-    let standing = judge(&Found::read(object).unwrap().0, &subject());
+    let standing = summarize(&FetchedObject::read(object).unwrap().0, &subject());
     assert!(!standing.advice.is_empty(), "{standing:?}");
     (standing.state, standing.headline, standing.is_final)
 }
@@ -51,13 +51,13 @@ fn every_state_has_its_words() {
         (
             object(&wanted, std::slice::from_ref(&old), &[]),
             State::Updating,
-            "Cluster: 1.5.0 is asked for, and being looked at",
+            "Cluster: 1.5.0 is requested, and being checked",
             false,
         ),
         (
             object(&wanted, std::slice::from_ref(&old), &[condition("ReleaseAccepted", "False")]),
             State::Stopped,
-            "Cluster: 1.5.0 is asked for, but not accepted (ReleaseAcceptedReason)",
+            "Cluster: 1.5.0 is requested, but not accepted (ReleaseAcceptedReason)",
             false,
         ),
         (
@@ -69,13 +69,13 @@ fn every_state_has_its_words() {
         (
             object(&wanted, &[begun, old.clone()], &[progressing, condition("Failing", "True")]),
             State::Failing,
-            "Cluster is updating to 1.5.0, but something is wrong (FailingReason)",
+            "Cluster is updating to 1.5.0, with an error (FailingReason)",
             false,
         ),
         (
             object(&none, std::slice::from_ref(&done), &[condition("Failing", "True")]),
             State::Failing,
-            "Cluster is at 1.5.0, but something is wrong (FailingReason)",
+            "Cluster is at 1.5.0, with an error (FailingReason)",
             false,
         ),
         (
@@ -84,7 +84,7 @@ fn every_state_has_its_words() {
             "Cluster: the spec is invalid (InvalidReason)",
             true,
         ),
-        (object(&none, &[], &[]), State::Unknown, "Cluster: no release was applied yet", false),
+        (object(&none, &[], &[]), State::Unknown, "Cluster: no release has been applied yet", false),
     ] {
         assert_eq!(judged(object), (state, headline.to_owned(), is_final));
     }
@@ -95,10 +95,10 @@ fn a_status_of_an_older_spec_is_not_believed() {
     let done = [entry("1.5.0", "Completed")];
     let mut stale = object(&json!({"version": "1.6.0"}), &done, &[condition("Invalid", "True")]);
     stale["metadata"]["generation"] = 3.into();
-    let headline = "Cluster: the operator has not taken up the latest spec yet; 1.6.0 is asked for";
+    let headline = "Cluster: the operator has not observed the latest spec yet; 1.6.0 is requested";
     assert_eq!(judged(stale.clone()), (State::Updating, headline.to_owned(), false));
     stale["status"] = Value::Null;
-    assert_eq!(judged(stale), (State::Unknown, "Cluster: nothing is known".to_owned(), false));
+    assert_eq!(judged(stale), (State::Unknown, "Cluster: no status".to_owned(), false));
 }
 
 /// OpenShift's operator leaves `observedGeneration` where it is while it refuses what the spec asks for.
@@ -108,20 +108,20 @@ fn a_refusal_of_exactly_this_request_is_shown_at_once() {
     let message = "Preconditions failed for payload loaded version=\"1.6.0\" image=\"example.com/r@1.6.0\": Precondition \"ClusterVersionUpgradeable\" failed";
     let refused =
         json!({"type": "ReleaseAccepted", "status": "False", "reason": "PreconditionChecks", "message": message});
-    let taken_up = "Cluster: the operator has not taken up the latest spec yet; ";
+    let not_observed = "Cluster: the operator has not observed the latest spec yet; ";
     for (wanted, state, headline) in [
         (
             json!({"version": "1.6.0"}),
             State::Stopped,
-            "Cluster: 1.6.0 is asked for, but not accepted (PreconditionChecks)".to_owned(),
+            "Cluster: 1.6.0 is requested, but not accepted (PreconditionChecks)".to_owned(),
         ),
         (
             json!({"version": "1.6.0", "image": "example.com/r@1.6.0"}),
             State::Stopped,
-            "Cluster: 1.6.0 is asked for, but not accepted (PreconditionChecks)".to_owned(),
+            "Cluster: 1.6.0 is requested, but not accepted (PreconditionChecks)".to_owned(),
         ),
         // What was asked for before was refused; of this nothing is known yet.
-        (json!({"version": "1.6.1"}), State::Updating, format!("{taken_up}1.6.1 is asked for")),
+        (json!({"version": "1.6.1"}), State::Updating, format!("{not_observed}1.6.1 is requested")),
     ] {
         let mut stale = object(&wanted, &done, std::slice::from_ref(&refused));
         stale["metadata"]["generation"] = 3.into();
@@ -134,7 +134,7 @@ fn the_same_version_for_several_architectures_is_not_there_by_its_version() {
     let (done, wanted) = ([entry("1.5.0", "Completed")], json!({"version": "1.5.0", "architecture": "Multi"}));
     let mut single = object(&wanted, &done, &[]);
     single["status"]["desired"] = json!({"version": "1.5.0", "image": "example.com/r@1.5.0"});
-    let headline = "Cluster: 1.5.0 for several architectures is asked for, and being looked at";
+    let headline = "Cluster: 1.5.0 (multi-architecture) is requested, and being checked";
     assert_eq!(judged(single.clone()), (State::Updating, headline.to_owned(), false));
     single["status"]["desired"]["architecture"] = "Multi".into();
     assert_eq!(judged(single).0, State::Current);

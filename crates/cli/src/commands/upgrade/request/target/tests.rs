@@ -1,4 +1,4 @@
-//! Which target comes of which object and command line: one row each.
+//! Targets by object and command line, one row each.
 
 use clearway_conditions::Conditions;
 use clearway_update::api::{ConditionalUpdate, Release, UpdateHistory};
@@ -60,13 +60,13 @@ fn with(status: Status, condition: &serde_json::Value) -> Status {
     Status { conditions: Conditions::read(&json!([condition, retrieved])).0, ..status }
 }
 
-const NOTHING: Allowed = Allowed { not_recommended: false, explicit: false, force: false };
-const RISKY: Allowed = Allowed { not_recommended: true, ..NOTHING };
-const EXPLICIT: Allowed = Allowed { explicit: true, ..NOTHING };
-const FORCE: Allowed = Allowed { force: true, explicit: true, ..NOTHING };
+const NOTHING: AllowFlags = AllowFlags { not_recommended: false, explicit: false, force: false };
+const RISKY: AllowFlags = AllowFlags { not_recommended: true, ..NOTHING };
+const EXPLICIT: AllowFlags = AllowFlags { explicit: true, ..NOTHING };
+const FORCE: AllowFlags = AllowFlags { force: true, explicit: true, ..NOTHING };
 
-fn to(status: &Status, version: &str, allowed: Allowed) -> Result<Choice, Refusal> {
-    choose(status, Wanted::Version(&version.parse().unwrap()), allowed, CLUSTER)
+fn to(status: &Status, version: &str, allowed: AllowFlags) -> Result<Choice, Refusal> {
+    choose(status, RequestedTarget::Version(&version.parse().unwrap()), allowed, CLUSTER)
 }
 
 #[track_caller]
@@ -131,7 +131,7 @@ fn what_is_there_is_not_asked_for_and_what_is_stuck_may_be_asked_for_again() {
     );
     let mirrored = format!("mirror.example.com/other@{}", digest('2'));
     assert_eq!(
-        choose(&status, Wanted::Image(&mirrored), NOTHING, CLUSTER),
+        choose(&status, RequestedTarget::Image(&mirrored), NOTHING, CLUSTER),
         Ok(Choice::AlreadyThere(format!("Cluster is already at {mirrored}")))
     );
     status.history[0] = entry("1.4.2", '2', UpdateState::Partial);
@@ -142,7 +142,7 @@ fn what_is_there_is_not_asked_for_and_what_is_stuck_may_be_asked_for_again() {
 #[test]
 fn an_image_is_known_by_its_digest_and_keeps_the_name_it_was_given() {
     let status = status();
-    let by = |image: &str, allowed| choose(&status, Wanted::Image(image), allowed, CLUSTER);
+    let by = |image: &str, allowed| choose(&status, RequestedTarget::Image(image), allowed, CLUSTER);
     let mirrored = |letter| format!("mirror.example.com:5000/ours@{}", digest(letter));
     let known = target(by(&mirrored('3'), NOTHING));
     assert_eq!((known.version.as_str(), known.image), ("1.4.3", mirrored('3')));
@@ -199,16 +199,13 @@ fn an_explicit_version_is_explained() {
 
 #[test]
 fn the_latest_is_the_newest_that_is_allowed() {
-    let latest = |status: &Status, allowed| choose(status, Wanted::Latest, allowed, CLUSTER);
+    let latest = |status: &Status, allowed| choose(status, RequestedTarget::Latest, allowed, CLUSTER);
     let mut status = status();
     assert_eq!(target(latest(&status, NOTHING)).version, "1.5.3");
     status.available_updates.clear();
     status.conditional_updates.truncate(3);
     let (exit, text) = refusal(latest(&status, NOTHING));
-    assert!(
-        exit == Exit::No && text.contains("(not recommended: 1.5.0; not known to be recommended: 1.5.2, 1.5.1)"),
-        "{text}"
-    );
+    assert!(exit == Exit::No && text.contains("(not recommended: 1.5.0; Unknown: 1.5.2, 1.5.1)"), "{text}");
     let newest = target(latest(&status, RISKY));
     assert_eq!((newest.version.as_str(), newest.warnings.len()), ("1.5.2", 1));
     status.conditional_updates.remove(0);
@@ -228,7 +225,7 @@ fn what_cannot_be_known_is_not_no() {
     assert_eq!((exit, text.as_str()), (Exit::No, wait));
     let away = json!({"type": "RetrievedUpdates", "status": "False", "reason": "RemoteFailed", "message": "away"});
     let away = with(nothing, &away);
-    for choice in [to(&away, "1.9.0", NOTHING), choose(&away, Wanted::Latest, RISKY, CLUSTER)] {
+    for choice in [to(&away, "1.9.0", NOTHING), choose(&away, RequestedTarget::Latest, RISKY, CLUSTER)] {
         let (exit, text) = refusal(choice);
         let text_of_all = "cannot refresh available updates:\n  Reason: RemoteFailed\n  Message: away\n\nspecify --to-image to continue with the update.";
         assert_eq!((exit, text.as_str()), (Exit::Unknown, text_of_all));
@@ -236,9 +233,9 @@ fn what_cannot_be_known_is_not_no() {
     // What is listed all the same may be taken.
     let old = target(to(&Status { conditions: away.conditions, ..status() }, "1.4.3", NOTHING));
     assert_eq!(old.version, "1.4.3");
-    assert_eq!(old.warnings, ["What is known about updates may be out of date: RemoteFailed: away"]);
+    assert_eq!(old.warnings, ["The list of updates may be out of date: RemoteFailed: away"]);
     let untold = Status { desired: release("1.4.2", '2'), ..Status::default() };
-    let (exit, text) = refusal(choose(&untold, Wanted::Latest, NOTHING, CLUSTER));
+    let (exit, text) = refusal(choose(&untold, RequestedTarget::Latest, NOTHING, CLUSTER));
     assert!(exit == Exit::Unknown && text.contains("NotRetrieved"), "it is not the latest by lack of news: {text}");
 }
 
@@ -248,8 +245,8 @@ fn a_downgrade_is_refused_as_the_operator_refuses_it() {
     let mut status = status();
     status.history.push(entry("1.4.0", '0', UpdateState::Completed));
     status.available_updates.push(release("1.3.9", '8'));
-    let by = |image: &str, allowed| choose(&status, Wanted::Image(image), allowed, CLUSTER);
-    let why = "is older than the present release 1.4.2, and the only downgrade that needs no force is a rollback to the previous release (1.4.1). specify --force to continue with the update; that also waives the other checks of the release.";
+    let by = |image: &str, allowed| choose(&status, RequestedTarget::Image(image), allowed, CLUSTER);
+    let why = "is older than the present release 1.4.2, and the only downgrade that needs no force is a rollback to the previous release (1.4.1). specify --force to continue with the update; this also skips the other checks of the release.";
     for (choice, version) in [
         (to(&status, "1.4.0", EXPLICIT), "1.4.0"),
         (to(&status, "1.3.9", NOTHING), "1.3.9"),
@@ -273,7 +270,7 @@ fn a_downgrade_is_refused_as_the_operator_refuses_it() {
 #[test]
 fn the_change_of_architecture_is_asked_for_at_the_present_version() {
     let mut status = status();
-    let multi = |status: &Status| choose(status, Wanted::MultiArch, NOTHING, CLUSTER);
+    let multi = |status: &Status| choose(status, RequestedTarget::MultiArch, NOTHING, CLUSTER);
     let asked = target(multi(&status));
     assert_eq!((asked.version.as_str(), asked.image.as_str(), asked.multi), ("1.4.2", "", true));
     status.desired.architecture = Some("Multi".to_owned());
@@ -290,7 +287,7 @@ fn what_becomes_of_another_minor_version_is_told() {
     let warned = target(to(&status, "1.5.3", NOTHING)).warnings;
     assert_eq!(
         warned[0],
-        "1.5.3 is another minor version, and Upgradeable=False AdminAck: Acknowledge it. Clearway's operator carries the update out and records this in the history; OpenShift's operator refuses it unless --force is given."
+        "1.5.3 is another minor version, and Upgradeable=False AdminAck: Acknowledge it. Clearway's operator applies the update and records this in the history; OpenShift's operator refuses it unless --force is set."
     );
     assert!(target(to(&status, "1.4.3", NOTHING)).warnings.is_empty());
 }

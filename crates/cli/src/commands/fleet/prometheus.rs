@@ -1,4 +1,4 @@
-//! Clusters of a store that holds the metrics of many: each distinct rule is one question, answered for all at once.
+//! Clusters of a metrics store: each distinct rule is one query for all of them.
 //!
 //! A rule's query is rewritten so that one answer has the series of every cluster (`clearway_promql::Query::grouped_by`). What
 //! cannot be rewritten is not guessed: the rule could not be evaluated, for every cluster and with the reason. An
@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
 };
@@ -19,12 +19,13 @@ use clearway_sources::clock;
 use clearway_sources::prometheus::Prometheus;
 use futures::StreamExt as _;
 
-use super::Assembled;
-use super::grounds::{Grounds, Known};
-use super::members::{self, Members};
+use super::FleetAssessments;
+use super::cluster_list::{self, ClusterList};
+use super::prepared_graph::{AdviceResult, PreparedGraph};
 use crate::arguments::{AsOf, FleetEvidence};
-use crate::commands::assess::live::AT_ONCE;
+use crate::commands::assess::prometheus_evidence::AT_ONCE;
 use crate::output::LiveLine;
+use crate::runtime;
 
 /// Clusters that a question is asked for at most once it has failed for all of them: their names stand in the query.
 const PIECE: usize = 128;
@@ -32,18 +33,17 @@ const PIECE: usize = 128;
 const MORE: usize = 250;
 
 /// Assesses every cluster of the store.
-pub(super) fn assembled<const GRAPHS: usize>(
+pub(super) fn assess_clusters<const GRAPHS: usize>(
     prometheus: Prometheus,
     options: &FleetEvidence,
-    grounds: &[Grounds; GRAPHS],
-) -> Result<Assembled<GRAPHS>> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    let Members { clusters, refused } = runtime.block_on(members::of(&prometheus, options))?;
-    let mut known: Vec<[Known; GRAPHS]> = Vec::with_capacity(clusters.len());
+    grounds: &[PreparedGraph; GRAPHS],
+) -> Result<FleetAssessments<GRAPHS>> {
+    let runtime = runtime::on_this_thread()?;
+    let ClusterList { clusters, refused } = runtime.block_on(cluster_list::of(&prometheus, options))?;
+    let mut known: Vec<[AdviceResult; GRAPHS]> = Vec::with_capacity(clusters.len());
     let mut questions: BTreeMap<String, Question> = BTreeMap::new();
     for member in &clusters {
-        let under = grounds.iter().map(|ground| ground.prepared(member)).collect::<Result<Vec<Known>>>()?;
+        let under = grounds.iter().map(|ground| ground.prepared(member)).collect::<Result<Vec<AdviceResult>>>()?;
         for prepared in under.iter().flatten() {
             for question in prepared.stance.plan().questions() {
                 if !questions.contains_key(question.text()) {
@@ -51,14 +51,16 @@ pub(super) fn assembled<const GRAPHS: usize>(
                 }
             }
         }
-        known.push(<[Known; GRAPHS]>::try_from(under).unwrap_or_else(|_| unreachable!("there is one for each graph")));
+        known.push(
+            <[AdviceResult; GRAPHS]>::try_from(under).unwrap_or_else(|_| unreachable!("there is one for each graph")),
+        );
     }
     let ids: Vec<&str> = clusters.iter().map(|member| member.name.as_str()).collect();
-    let store = Store { prometheus, label: &options.cluster_label, at: AsOf::named(options.as_of) };
+    let store = Store { prometheus, label: &options.cluster_label, at: AsOf::named(options.time.as_of) };
     let answers = runtime.block_on(store.ask_all(&questions, &ids));
     let now = store.at.unwrap_or_else(clock::now);
     let standings = known.into_iter().zip(&ids).map(|(known, id)| {
-        let evidence = OfCluster { answers: &answers, id };
+        let evidence = ClusterEvidence { answers: &answers, id };
         known.map(|known| match known {
             Err(why) => ClusterAssessment::Absent { why },
             Ok(prepared) => prepared.stance.meet(&evidence, now),
@@ -68,7 +70,7 @@ pub(super) fn assembled<const GRAPHS: usize>(
     let failures = answers.values().filter_map(|asked| asked.for_all.as_ref());
     let unreachable = failures.filter(|failure| failure.class.is_of_source()).map(|failure| failure.message.clone());
     let unreachable = unreachable.collect();
-    Ok(Assembled { clusters: clusters.into_iter().zip(standings).collect(), refused, unreachable })
+    Ok(FleetAssessments { clusters: clusters.into_iter().zip(standings).collect(), refused, unreachable })
 }
 
 /// A store of many clusters.
@@ -79,7 +81,7 @@ struct Store<'o> {
 }
 
 /// What came of one question.
-struct Asked {
+struct QueryResult {
     observed_at: Timestamp,
     source: String,
     answered: BTreeMap<String, Vec<Sample>>,
@@ -90,20 +92,20 @@ struct Asked {
 }
 
 impl Store<'_> {
-    async fn ask_all(&self, questions: &BTreeMap<String, Question>, ids: &[&str]) -> HashMap<String, Asked> {
+    async fn ask_all(&self, questions: &BTreeMap<String, Question>, ids: &[&str]) -> HashMap<String, QueryResult> {
         let mut progress = LiveLine::new();
         let asked = questions.iter().map(async |(text, question)| (text.clone(), self.ask(question, ids).await));
         let mut asked = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
         let mut answers = HashMap::new();
         while let Some((text, answer)) = asked.next().await {
             answers.insert(text, answer);
-            progress.set(&format!("asked {} of {} queries for {} clusters", answers.len(), questions.len(), ids.len()));
+            progress.set(&format!("ran {} of {} queries for {} clusters", answers.len(), questions.len(), ids.len()));
         }
         answers
     }
 
-    async fn ask(&self, question: &Question, ids: &[&str]) -> Asked {
-        let mut asked = Asked {
+    async fn ask(&self, question: &Question, ids: &[&str]) -> QueryResult {
+        let mut asked = QueryResult {
             observed_at: self.at.unwrap_or_else(clock::now),
             source: self.prometheus.shown(),
             answered: BTreeMap::new(),
@@ -113,7 +115,7 @@ impl Store<'_> {
         let grouped = match question.query().grouped_by(self.label, &Limits::default()) {
             Ok(grouped) => grouped,
             Err(why) => {
-                let message = format!("The query cannot be asked for all clusters at once: {why}.");
+                let message = format!("The query cannot be run for all clusters at once: {why}.");
                 asked.for_all = Some(Failure::new(FailureClass::Evaluation, message));
                 return asked;
             }
@@ -129,8 +131,8 @@ impl Store<'_> {
     }
 
     /// Finds out for which clusters a question fails.
-    async fn ask_pieces(&self, grouped: &Grouped, ids: &[&str], asked: &mut Asked) {
-        // The names of the clusters make it longer than any query that somebody wrote.
+    async fn ask_pieces(&self, grouped: &Grouped, ids: &[&str], asked: &mut QueryResult) {
+        // The names of the clusters make it longer than any query of a publisher.
         let limits =
             Limits { bytes: 4 << 20, pattern_bytes: 16 << 20, pattern_positions: 4 << 20, ..Limits::default() };
         let mut pieces: Vec<&[&str]> = ids.chunks(PIECE).collect();
@@ -140,12 +142,12 @@ impl Store<'_> {
                 (None, _) => Failure::new(
                     FailureClass::Evaluation,
                     format!(
-                        "The query fails for some clusters, and after {MORE} more questions not all of them are known."
+                        "The query fails for some clusters, and after {MORE} more queries not all of them are known."
                     ),
                 ),
                 (_, Err(errors)) => Failure::new(
                     FailureClass::Evaluation,
-                    format!("The query cannot be asked for some clusters alone: {errors}"),
+                    format!("The query cannot be run for some clusters: {errors}"),
                 ),
                 (Some(less), Ok(query)) => {
                     left = less;
@@ -171,18 +173,18 @@ impl Store<'_> {
         // The text of an error may quote what the store holds.
         match self.prometheus.instant(query, self.at).await.map_err(|error| error.failure())?.value {
             Value::Vector(samples) => Ok(samples),
-            _ => Err(Failure::new(FailureClass::Ambiguous, "The store gave something else than an instant vector.")),
+            _ => Err(Failure::new(FailureClass::Ambiguous, "The store did not return an instant vector.")),
         }
     }
 }
 
 /// What the answers say of one cluster.
-struct OfCluster<'a> {
-    answers: &'a HashMap<String, Asked>,
+struct ClusterEvidence<'a> {
+    answers: &'a HashMap<String, QueryResult>,
     id: &'a str,
 }
 
-impl Evidence for OfCluster<'_> {
+impl Evidence for ClusterEvidence<'_> {
     fn promql(&self, question: &Question, _samples: u64) -> Reply<Value> {
         let Some(asked) = self.answers.get(question.text()) else { return Reply::NotConfigured };
         if let Some(failure) = asked.for_all.as_ref().or_else(|| asked.failed.get(self.id)) {

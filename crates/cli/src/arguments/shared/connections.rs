@@ -1,4 +1,4 @@
-//! How a command reaches a cluster, a Prometheus and registries: the same options wherever they are needed.
+//! Options for the connections to a cluster, a Prometheus and registries.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use clap::Args;
 use clearway_sources::kubernetes::Connection;
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 
-/// Which cluster is meant. Without options it is the one that `kubectl` talks to.
+/// The Kubernetes cluster. Without options it is the one that `kubectl` uses.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ClusterConnection {
-    /// The kubeconfig file of the cluster [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
+    /// Kubeconfig file [default: `KUBECONFIG`, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig [default: its current context]
+    /// Context in the kubeconfig [default: its current context]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) context: Option<String>,
 }
@@ -24,25 +24,25 @@ impl ClusterConnection {
         self.kubeconfig.is_some() || self.context.is_some()
     }
 
-    /// The connection; nothing is opened yet.
+    /// The settings of the connection; nothing is opened yet.
     pub(crate) fn connection(&self) -> Connection {
         Connection { kubeconfig: self.kubeconfig.clone(), context: self.context.clone(), ..Connection::default() }
     }
 }
 
-/// A metrics store, and how a client proves to it who it is.
+/// A metrics store, and the client's credentials for it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PrometheusAccess {
-    /// The Prometheus, or any Prometheus-compatible API (Thanos, Mimir, `VictoriaMetrics`)
+    /// Prometheus URL: any Prometheus-compatible API (Thanos, Mimir, `VictoriaMetrics`)
     #[arg(long = "prometheus", id = "prometheus", value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// A file with the bearer token for the Prometheus
+    /// File with the bearer token for Prometheus
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub(crate) token_file: Option<PathBuf>,
-    /// The client certificate for the Prometheus (PEM)
+    /// Client certificate for Prometheus (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_key"])]
     pub(crate) client_certificate: Option<PathBuf>,
-    /// The key of the client certificate (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["prometheus", "client_certificate"])]
     pub(crate) client_key: Option<PathBuf>,
 }
@@ -62,13 +62,21 @@ impl PrometheusAccess {
     }
 }
 
-/// How registries of images are reached.
+/// Credentials for registries, and whether TLS is used.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RegistryAccess {
-    /// The logins for registries, as `docker login` and `podman login` write them
+    /// Registry credentials, as `docker login` and `podman login` write them
     #[arg(long, value_name = "FILE")]
     pub(crate) registry_config: Option<PathBuf>,
-    /// Speak to every registry without TLS, not only to those on this machine
+    /// Use HTTP without TLS for every registry [default: only for registries on this machine]
     #[arg(long)]
     pub(crate) plain_http: bool,
+}
+
+/// Certificate authorities besides those of the system, for every TLS connection of a command but that to the cluster.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CaFile {
+    /// Trust the CA certificates (PEM) in this file, in addition to those of the system
+    #[arg(long = "ca-file", id = "ca_file", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }

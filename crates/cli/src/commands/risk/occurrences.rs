@@ -1,4 +1,4 @@
-//! Where a risk stands: the files that declare it, and the updates it is on, as ranges.
+//! The files that declare a risk, and the updates that have it, as ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// A file that declares a risk.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Declared {
+pub(super) struct Declaration {
     pub(super) file: String,
     /// The targets and sources as the file writes them.
     pub(super) to: String,
@@ -23,7 +23,7 @@ pub(super) struct Declared {
 /// Updates with the same sources.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct On {
+pub(super) struct UpdateRange {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) updates: usize,
@@ -32,13 +32,13 @@ pub(super) struct On {
 
 /// Every risk of a name, with its updates by channel.
 #[derive(Default)]
-pub(super) struct Carried {
+pub(super) struct RiskUpdates {
     /// By source and target.
     pub(super) updates: BTreeMap<(Version, Version), BTreeSet<String>>,
     pub(super) known: BTreeSet<Version>,
 }
 
-impl Carried {
+impl RiskUpdates {
     /// Takes in one channel.
     pub(super) fn add(&mut self, channel: &str, graph: &Graph, risk: &Risk) {
         let version = |place: u32| graph.node(place).map(|node| node.version().without_build());
@@ -53,7 +53,7 @@ impl Carried {
     }
 
     /// The updates as ranges: targets with the same sources in the same channels stand together.
-    pub(super) fn ranges(&self) -> Vec<On> {
+    pub(super) fn ranges(&self) -> Vec<UpdateRange> {
         let known: Vec<Version> = self.known.iter().cloned().collect();
         let covering = |some: &BTreeSet<&Version>| {
             let marked: Vec<bool> = known.iter().map(|version| some.contains(version)).collect();
@@ -71,22 +71,23 @@ impl Carried {
         for ((to, channels), from) in by_target {
             together.entry((from, channels)).or_default().insert(to);
         }
-        let on = |((from, channels), to): (&(BTreeSet<&Version>, &BTreeSet<String>), &BTreeSet<&Version>)| On {
-            from: covering(from),
-            to: covering(to),
-            updates: from.len() * to.len(),
-            channels: channels.iter().cloned().collect(),
-        };
+        let on =
+            |((from, channels), to): (&(BTreeSet<&Version>, &BTreeSet<String>), &BTreeSet<&Version>)| UpdateRange {
+                from: covering(from),
+                to: covering(to),
+                updates: from.len() * to.len(),
+                channels: channels.iter().cloned().collect(),
+            };
         together.iter().map(on).collect()
     }
 }
 
 /// The files of graph-data that declare a risk, each once.
-pub(super) fn declared(revision: &Revision, risk: &Risk) -> Vec<Declared> {
+pub(super) fn declared(revision: &Revision, risk: &Risk) -> Vec<Declaration> {
     let is_it = |effect: &Effect| matches!(effect, Effect::Condition(one) if **one == *risk);
-    let mut found: Vec<Declared> = Vec::new();
+    let mut found: Vec<Declaration> = Vec::new();
     for declaration in revision.declarations().iter().filter(|declaration| is_it(&declaration.effect)) {
-        found.extend(declaration.edges.iter().map(|edges| Declared {
+        found.extend(declaration.edges.iter().map(|edges| Declaration {
             file: declaration.file.clone(),
             to: edges.to.to_string(),
             from: edges.from.to_string(),
@@ -96,7 +97,7 @@ pub(super) fn declared(revision: &Revision, risk: &Risk) -> Vec<Declared> {
     let files: BTreeSet<String> = found.iter().map(|declared| declared.file.clone()).collect();
     // A declaration is compiled to blocks of its own file.
     let blocks = revision.blocks().iter().filter(|block| is_it(&block.effect) && !files.contains(&block.file));
-    found.extend(blocks.map(|block| Declared {
+    found.extend(blocks.map(|block| Declaration {
         file: block.file.clone(),
         to: block.to.to_string(),
         from: block.from.to_string(),
@@ -117,8 +118,8 @@ pub(super) fn risks(revision: &Revision) -> BTreeMap<(String, String), Arc<Risk>
 }
 
 /// The updates of a risk in every channel of graph-data, or in one.
-pub(super) fn carried(revision: &Revision, risk: &Risk, channel: Option<&str>, arch: &Arch) -> Carried {
-    let mut carried = Carried::default();
+pub(super) fn carried(revision: &Revision, risk: &Risk, channel: Option<&str>, arch: &Arch) -> RiskUpdates {
+    let mut carried = RiskUpdates::default();
     for known in revision.channels().filter(|known| channel.is_none_or(|channel| known.name == channel)) {
         carried.add(&known.name, &revision.graph(&known.name, arch), risk);
     }

@@ -1,4 +1,4 @@
-//! Objects judged together: workloads in the light of their pods, and custom resources in the light of their siblings.
+//! Health of objects that depend on others: workloads on their pods, custom resources on their siblings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ struct Member {
 pub(crate) type Schemas = BTreeMap<GroupKind, bool>;
 
 /// Judges objects, each alone at first and in the light of the others at the end.
-pub(crate) struct Family {
+pub(crate) struct RelatedObjects {
     now: Timestamp,
     members: Vec<Member>,
     /// Kinds of which an object shows `Ready`.
@@ -31,10 +31,10 @@ pub(crate) struct Family {
     schemas: Schemas,
 }
 
-impl Family {
+impl RelatedObjects {
     /// A family without members yet.
     pub(crate) fn new(now: Timestamp, schemas: Schemas) -> Self {
-        Family { now, members: Vec::new(), reporting: BTreeSet::new(), schemas }
+        RelatedObjects { now, members: Vec::new(), reporting: BTreeSet::new(), schemas }
     }
 
     /// Whether a member is in a state so far.

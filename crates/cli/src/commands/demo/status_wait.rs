@@ -1,4 +1,4 @@
-//! What becomes of the ClusterVersion: waiting for something, and telling of everything.
+//! Waiting for a status of the ClusterVersion, and printing its changes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use clearway_conditions::Status as Word;
 use clearway_update::api::{Kind, RECOMMENDED, SINGLETON, Status, UpdateState};
 
-use super::narration::Teller;
+use super::narration::Narrator;
 use super::stage::Stage;
 
 /// How long anything of the demo may take.
@@ -29,7 +29,7 @@ impl Stage {
             }
         };
         let waited = tokio::time::timeout(BOUND, wait).await;
-        waited.ok().flatten().with_context(|| format!("{what} did not come about within {} s", BOUND.as_secs()))
+        waited.ok().flatten().with_context(|| format!("timed out after {} s: {what}", BOUND.as_secs()))
     }
 
     /// The status as it was stored last, as soon as there is one.
@@ -43,16 +43,16 @@ impl Stage {
     }
 
     /// Tells of everything that happens, for ever.
-    pub(super) async fn follow(&mut self, teller: &mut Teller) -> Result<()> {
+    pub(super) async fn follow(&mut self, narrator: &mut Narrator) -> Result<()> {
         let mut before = self.until("the first status", |_| true).await?;
         loop {
             while let Ok(played) = self.played.try_recv() {
-                teller.say(&format!("{}: {}", played.key, played.said))?;
+                narrator.say(&format!("{}: {}", played.key, played.said))?;
             }
-            // Only when the operator has ended is there none any more.
+            // Only when the operator stopped is there none any more.
             let Some(status) = self.next_status().await else { return Ok(()) };
             for line in news(&before, &status) {
-                teller.say(&line)?;
+                narrator.say(&line)?;
             }
             before = status;
             tokio::time::sleep(LOOK).await;
@@ -60,18 +60,18 @@ impl Stage {
     }
 
     /// Tells of the steps of controllers, until the newest entry of the history is this version and complete.
-    pub(super) async fn rolled_out(&mut self, teller: &mut Teller, version: &str) -> Result<Status> {
-        self.until("the beginning of the update", |status| at(status).0 == version).await?;
-        teller.say(&format!("the history has an entry for {version}"))?;
+    pub(super) async fn rolled_out(&mut self, narrator: &mut Narrator, version: &str) -> Result<Status> {
+        self.until("the start of the update", |status| at(status).0 == version).await?;
+        narrator.say(&format!("the history has an entry for {version}"))?;
         let wait = async {
             loop {
-                let status = self.next_status().await.context("the operator has ended")?;
-                // Steps that led here were told before.
+                let status = self.next_status().await.context("the operator stopped")?;
+                // Earlier steps were printed before.
                 while let Ok(played) = self.played.try_recv() {
-                    teller.say(&format!("{}: {}", played.key, played.said))?;
+                    narrator.say(&format!("{}: {}", played.key, played.said))?;
                 }
                 if at(&status) == (version, UpdateState::Completed) {
-                    teller.say(&format!("history: {version} {}", UpdateState::Completed.as_str()))?;
+                    narrator.say(&format!("history: {version} {}", UpdateState::Completed.as_str()))?;
                     return Ok(status);
                 }
                 tokio::time::sleep(LOOK).await;
@@ -79,7 +79,7 @@ impl Stage {
         };
         tokio::time::timeout(BOUND, wait)
             .await
-            .with_context(|| format!("the update to {version} did not end within {} s", BOUND.as_secs()))?
+            .with_context(|| format!("timed out after {} s: the update to {version}", BOUND.as_secs()))?
     }
 }
 

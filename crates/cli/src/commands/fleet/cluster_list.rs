@@ -1,4 +1,4 @@
-//! Which clusters a store holds, and what version and channel each is at: by a query, or by a file.
+//! The clusters of a metrics store, with version and channel: from a query or a file.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::arguments::{AsOf, FleetEvidence};
 use crate::commands::promql::series;
 
 /// The clusters of a store, and those of which too little is known.
-pub(super) struct Members {
+pub(super) struct ClusterList {
     pub(super) clusters: Vec<Member>,
     pub(super) refused: Vec<Refused>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Members {
 /// A cluster as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Listed {
+struct ClusterEntry {
     id: String,
     version: String,
     #[serde(default)]
@@ -42,31 +42,31 @@ fn query(label: &str) -> String {
 }
 
 /// The clusters that the options mean, in the order of their ids.
-pub(super) async fn of(prometheus: &Prometheus, options: &FleetEvidence) -> Result<Members> {
+pub(super) async fn of(prometheus: &Prometheus, options: &FleetEvidence) -> Result<ClusterList> {
     let label = &options.cluster_label;
     let listed = if let Some(file) = &options.clusters {
         let name = file.display();
-        let text = String::from_utf8(series::input(file)?).map_err(|_| anyhow!("{name} is no text"))?;
-        serde_saphyr::from_str::<Vec<Listed>>(&text)
-            .with_context(|| format!("{name} is no list of clusters: {{id, version, channel, arch}} each"))?
+        let text = String::from_utf8(series::input(file)?).map_err(|_| anyhow!("{name} is not UTF-8"))?;
+        serde_saphyr::from_str::<Vec<ClusterEntry>>(&text)
+            .with_context(|| format!("{name} is not a list of clusters, each {{id, version, channel, arch}}"))?
     } else {
         let query = options.clusters_query.clone().unwrap_or_else(|| query(label));
         let answer =
-            prometheus.instant(&query, AsOf::named(options.as_of)).await.context("the clusters cannot be listed")?;
+            prometheus.instant(&query, AsOf::named(options.time.as_of)).await.context("cannot list the clusters")?;
         let Value::Vector(samples) = answer.value else {
-            bail!("the query that lists the clusters gives no instant vector: {query}");
+            bail!("the query that lists the clusters does not return an instant vector: {query}");
         };
         samples.iter().map(|sample| listed(&sample.labels, label)).collect()
     };
     if listed.is_empty() {
-        bail!("no cluster is listed; name a query with --clusters-query, or a file with --clusters");
+        bail!("no clusters found; pass a query with --clusters-query, or a file with --clusters");
     }
     Ok(members(listed, options.channel.as_deref(), options.arch.arch.as_ref()))
 }
 
-fn listed(labels: &Labels, label: &str) -> Listed {
+fn listed(labels: &Labels, label: &str) -> ClusterEntry {
     let text = |name: &str| Some(labels.get(name).to_owned()).filter(|text| !text.is_empty());
-    Listed {
+    ClusterEntry {
         id: labels.get(label).to_owned(),
         version: labels.get("version").to_owned(),
         channel: text("channel"),
@@ -75,21 +75,21 @@ fn listed(labels: &Labels, label: &str) -> Listed {
 }
 
 /// Clusters that are listed once and in order; the others are refused by name.
-fn members(listed: Vec<Listed>, channel: Option<&str>, arch: Option<&Arch>) -> Members {
-    let mut by_id: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
+fn members(listed: Vec<ClusterEntry>, channel: Option<&str>, arch: Option<&Arch>) -> ClusterList {
+    let mut by_id: BTreeMap<String, Vec<ClusterEntry>> = BTreeMap::new();
     for one in listed {
         by_id.entry(one.id.clone()).or_default().push(one);
     }
-    let mut members = Members { clusters: Vec::new(), refused: Vec::new() };
+    let mut members = ClusterList { clusters: Vec::new(), refused: Vec::new() };
     for (id, mut said) in by_id {
         said.sort();
         said.dedup();
         let member = match said.as_slice() {
-            _ if id.is_empty() => Err("a cluster is listed without an id".to_owned()),
+            _ if id.is_empty() => Err("a cluster has no id".to_owned()),
             [one] => member(one, channel, arch),
             several => {
                 let versions: Vec<&str> = several.iter().map(|one| one.version.as_str()).collect();
-                Err(format!("it is listed {} times, with the versions {}", several.len(), versions.join(", ")))
+                Err(format!("listed {} times, with the versions {}", several.len(), versions.join(", ")))
             }
         };
         match member {
@@ -100,9 +100,9 @@ fn members(listed: Vec<Listed>, channel: Option<&str>, arch: Option<&Arch>) -> M
     members
 }
 
-fn member(one: &Listed, channel: Option<&str>, arch: Option<&Arch>) -> Result<Member, String> {
+fn member(one: &ClusterEntry, channel: Option<&str>, arch: Option<&Arch>) -> Result<Member, String> {
     let version: Version =
-        one.version.parse().map_err(|error| format!("its version `{}` is not valid: {error}", one.version))?;
+        one.version.parse().map_err(|error| format!("invalid version `{}`: {error}", one.version))?;
     let said = one.arch.as_ref().map(|arch| arch.parse::<Arch>()).transpose().map_err(|error| error.to_string())?;
     Ok(Member {
         name: one.id.clone(),
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_listed_twice_or_without_a_version_is_refused_by_name() {
-        let listed = |id: &str, version: &str| Listed {
+        let listed = |id: &str, version: &str| ClusterEntry {
             id: id.to_owned(),
             version: version.to_owned(),
             channel: None,
@@ -135,7 +135,7 @@ mod tests {
             listed("a", "1.0.0"),
             listed("", "1.0.0"),
         ];
-        let Members { clusters, refused } = members(list, Some("stable"), None);
+        let ClusterList { clusters, refused } = members(list, Some("stable"), None);
         let told: Vec<_> = clusters.iter().map(|one| (one.name.as_str(), one.version.to_string())).collect();
         assert_eq!(told, [("a", "1.0.0".to_owned()), ("b", "1.0.0".to_owned())]);
         assert!(clusters.iter().all(|one| one.channel.as_deref() == Some("stable")));

@@ -1,4 +1,4 @@
-//! `clearway assess --to V` where V is more than one update away: the ways there, hop by hop, or why there is none.
+//! `clearway assess --to V` where V is more than one update away: the update paths, or why there is none.
 
 use anyhow::{Result, bail};
 use clearway_advice::evidence::Evidence;
@@ -13,14 +13,14 @@ use crate::commands::graph::{explain, source::View};
 use crate::exit::Exit;
 use crate::output;
 
-/// What a way rests on, told before it is shown.
+/// The basis of a path, printed before it.
 const TODAY: &str =
-    "Only the first update starts from the cluster as it is; later ones are judged with today's evidence.";
+    "Only the first update starts from the cluster as it is; later ones are evaluated with today's evidence.";
 
 /// The ways to a version, assessed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Ways {
+pub(super) struct UpdatePaths {
     from: Version,
     to: Version,
     /// The best of what the ways say: True before Unknown before False.
@@ -34,7 +34,7 @@ pub(super) struct Ways {
     exact: bool,
 }
 
-impl Ways {
+impl UpdatePaths {
     pub(super) fn assess(found: &Paths, evidence: &dyn Evidence, now: Timestamp, settings: &Settings) -> Option<Self> {
         let (first, last) = (found.shortest.hops.first()?, found.shortest.hops.last()?);
         let other = Some(&found.fewest_risks.path).filter(|path| **path != found.shortest);
@@ -44,7 +44,7 @@ impl Ways {
             |status| shortest.status == status || fewest_risks.as_ref().is_some_and(|path| path.status == status);
         let status = [Status::True, Status::Unknown].into_iter().find(|status| says(*status)).unwrap_or(Status::False);
         let (from, to) = (first.from.clone(), last.to.clone());
-        Some(Ways { from, to, status, shortest, fewest_risks, exact: found.fewest_risks.exact })
+        Some(UpdatePaths { from, to, status, shortest, fewest_risks, exact: found.fewest_risks.exact })
     }
 
     /// The risks of every update of the ways.
@@ -53,24 +53,24 @@ impl Ways {
         hops.flat_map(|hop| &hop.risks).map(AsRef::as_ref)
     }
 
-    pub(super) fn tell(&self, format: DataFormat) -> Result<Exit> {
+    pub(super) fn print(&self, format: DataFormat) -> Result<Exit> {
         output::print_data(format, self, || self.text())?;
         Ok(super::exit(self.status))
     }
 
     fn text(&self) -> String {
-        let Ways { from, to, shortest, fewest_risks, .. } = self;
+        let UpdatePaths { from, to, shortest, fewest_risks, .. } = self;
         let hops = shortest.hops.len();
         let fewest = match fewest_risks {
             Some(path) => {
                 let (found, hops) = (if self.exact { "" } else { " that were found" }, path.hops.len());
-                format!("The way with the fewest risks{found}, in {hops} updates:\n\n{}", render::path(path))
+                format!("The path with the fewest risks{found}, in {hops} updates:\n\n{}", render::path(path))
             }
-            None if self.exact => "No way meets fewer risks.\n".to_owned(),
-            None => "No way with fewer risks was found; there may be one.\n".to_owned(),
+            None if self.exact => "No path has fewer risks.\n".to_owned(),
+            None => "No path with fewer risks was found; there may be one.\n".to_owned(),
         };
         let shortest = render::path(shortest);
-        format!("{from} to {to} takes {hops} updates. {TODAY}\n\nThe shortest way:\n\n{shortest}\n{fewest}")
+        format!("{from} to {to} takes {hops} updates. {TODAY}\n\nThe shortest path:\n\n{shortest}\n{fewest}")
     }
 }
 
@@ -89,12 +89,12 @@ pub(super) fn found(view: &View, from: &Version, to: &Version, format: DataForma
     let data = json!({"from": from, "to": to, "why": *why, "explanation": said});
     output::print_data(format, &data, || {
         let said = said.as_ref().map(|said| format!("\n{said}\n")).unwrap_or_default();
-        format!("There is no way: {why}.\n{said}")
+        format!("There is no path: {why}.\n{said}")
     })?;
     Ok(Err(Exit::No))
 }
 
-/// Whether somebody wrote something about an update: it is listed, or taken away.
+/// Whether a file refers to an update: it is listed, or removed.
 fn is_told(direct: &Explanation<'_>) -> bool {
     !matches!(direct.verdict, Verdict::NotListed)
         || direct.said.iter().any(|said| matches!(said, Statement::Blocked(_)))
@@ -109,7 +109,7 @@ fn elsewhere(view: &View, version: &Version, arch: &Arch) -> String {
     let holds = |channel: &&str| revision.graph(channel, arch).find(version).is_some();
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).filter(holds).collect();
     if channels.is_empty() {
-        return format!(", and no channel holds it for {arch}");
+        return format!(", and no channel has it for {arch}");
     }
-    format!(", only in {}: name one of them with --channel", crate::commands::graph::listing(&channels))
+    format!(", only in {}: pass one of them with --channel", crate::commands::graph::listing(&channels))
 }

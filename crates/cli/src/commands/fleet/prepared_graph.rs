@@ -1,4 +1,4 @@
-//! What a graph says to clusters of a version, prepared once and shared by all threads.
+//! A graph prepared once per cluster version, shared by all threads.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,35 +15,35 @@ use crate::commands::graph::source::channels::Channels;
 type Place = (Option<String>, Option<Arch>);
 
 /// A graph and what was made of it so far.
-pub(super) struct Grounds {
+pub(super) struct PreparedGraph {
     channels: Channels,
     settings: Settings,
-    made: RwLock<Made>,
+    made: RwLock<PreparedParts>,
 }
 
 #[derive(Default)]
-struct Made {
+struct PreparedParts {
     laid_out: HashMap<Place, Result<Ground, String>>,
-    stances: HashMap<(Place, Version), Known>,
+    stances: HashMap<(Place, Version), AdviceResult>,
 }
 
 /// What is said to clusters of a version, or why there is nothing to say.
-pub(super) type Known = Result<Arc<Prepared>, String>;
+pub(super) type AdviceResult = Result<Arc<PreparedAdvice>, String>;
 
 /// What is said to clusters of a version, and the samples that its questions need.
-pub(super) struct Prepared {
+pub(super) struct PreparedAdvice {
     pub(super) stance: Arc<Stance>,
     /// By the text of the question.
     pub(super) needs: BTreeMap<String, Needs>,
 }
 
-impl Grounds {
+impl PreparedGraph {
     pub(super) fn new(channels: Channels, settings: Settings) -> Self {
-        Grounds { channels, settings, made: RwLock::default() }
+        PreparedGraph { channels, settings, made: RwLock::default() }
     }
 
     /// What is said to clusters like this one. An error is one of the graph's source.
-    pub(super) fn prepared(&self, member: &Member) -> Result<Known> {
+    pub(super) fn prepared(&self, member: &Member) -> Result<AdviceResult> {
         let key = ((member.channel.clone(), member.arch.clone()), member.version.clone());
         // A thread that panicked while it held the lock left nothing half done behind it.
         if let Some(known) = self.made.read().unwrap_or_else(PoisonError::into_inner).stances.get(&key) {
@@ -67,8 +67,8 @@ impl Grounds {
     }
 }
 
-fn prepared(stance: Stance) -> Arc<Prepared> {
+fn prepared(stance: Stance) -> Arc<PreparedAdvice> {
     let questions = stance.plan().questions();
     let needs = questions.iter().map(|question| (question.text().to_owned(), Needs::of(question.query()))).collect();
-    Arc::new(Prepared { stance: Arc::new(stance), needs })
+    Arc::new(PreparedAdvice { stance: Arc::new(stance), needs })
 }

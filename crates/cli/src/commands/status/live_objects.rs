@@ -1,4 +1,4 @@
-//! The live objects a command names: from words on the command line to objects of a cluster.
+//! Live objects: from the arguments of a command to objects of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use anyhow::{Result, bail};
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Resource};
 use serde_json::Value;
 
-use super::family::{Family, Schemas};
+use super::related_objects::{RelatedObjects, Schemas};
 use crate::arguments::Selection;
 use crate::output::LiveLine;
 
 /// A cluster and the kinds it serves.
-pub(super) struct Live {
+pub(super) struct LiveObjects {
     pub(super) cluster: Cluster,
     pub(super) catalog: Catalog,
 }
@@ -39,12 +39,12 @@ pub(super) enum Fetched {
     Failed(ClusterError),
 }
 
-impl Live {
+impl LiveObjects {
     /// Connects and asks for the kinds.
     pub(super) async fn open(selection: &Selection) -> Result<Self> {
         let cluster = Cluster::connect(&selection.connection.connection()).await?;
         let catalog = cluster.catalog().await?;
-        Ok(Live { cluster, catalog })
+        Ok(LiveObjects { cluster, catalog })
     }
 
     /// What the words on the command line stand for: `KIND`, `KIND NAME...` or `KIND/NAME...`.
@@ -65,7 +65,7 @@ impl Live {
             }
         }
         if selection.all_namespaces && wanted.values().any(|names| !names.is_empty()) {
-            bail!("an object is named, so its namespace must be too: use -n NS in place of -A");
+            bail!("-A cannot be used with the name of an object; use -n NAMESPACE");
         }
         Ok(wanted.into_iter().map(|(resource, names)| self.group(resource, names, selection)).collect())
     }
@@ -106,7 +106,7 @@ impl Live {
         kinds: &[(&str, &str)],
         namespaces: &BTreeSet<Option<String>>,
         mut known: BTreeSet<String>,
-        family: &mut Family,
+        family: &mut RelatedObjects,
     ) -> Result<()> {
         let group = |resource: &Resource, namespace: &Option<String>| Group {
             resource: resource.clone(),

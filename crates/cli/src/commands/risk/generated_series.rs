@@ -1,4 +1,4 @@
-//! Series that a query finds something in, made from its selectors.
+//! Series generated from the selectors of a query, so that the query matches them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const SAMPLES: i64 = 500;
 /// Texts that are tried for a pattern, and how long they get.
 const CHOICES: usize = 24;
 const LENGTH: usize = 1_024;
-/// The label that tells series of one selector apart.
+/// The label that distinguishes series of one selector.
 const CASE: &str = "clearway_case";
 
 /// For every selector of the queries as many series as there are names, all of one value at all times that count.
@@ -46,14 +46,14 @@ pub(super) fn series<'q>(
     let mut builder = Builder::new(Capacity::default());
     for (labels, times) in samples {
         for (label, text) in labels {
-            builder.label(&label, &text).context("a series cannot be made")?;
+            builder.label(&label, &text).context("cannot generate a series")?;
         }
-        let id = builder.series().context("a series cannot be made")?;
+        let id = builder.series().context("cannot generate a series")?;
         for time in times {
-            builder.sample(id, time, value).context("a series cannot be made")?;
+            builder.sample(id, time, value).context("cannot generate a series")?;
         }
     }
-    Ok(Some(builder.finish().context("a series cannot be made")?))
+    Ok(Some(builder.finish().context("cannot generate a series")?))
 }
 
 fn times(window: &Window) -> impl Iterator<Item = i64> {

@@ -1,4 +1,4 @@
-//! The cases that every risk has: what may go wrong with evidence must not be taken for "does not apply".
+//! Tests of every risk with broken evidence, which must not be evaluated as "does not apply".
 //!
 //! Each is really evaluated: queries over series that are made from their selectors, rules about objects on objects that
 //! are made from their parameters, and staged rollouts at other times.
@@ -16,7 +16,7 @@ use clearway_graph::{Risk, Rule};
 use clearway_promql::Series;
 use serde_json::{Map, Value, json};
 
-use super::made;
+use super::generated_series;
 use super::parameters::{find, own, word};
 
 /// The time of cases that do not depend on it: 2026-01-01.
@@ -25,7 +25,7 @@ const NOW: i64 = 1_767_225_600;
 const CLUSTER: &str = "00000000-0000-4000-8000-000000000000";
 
 /// What came of a case.
-pub(super) enum Came {
+pub(super) enum CaseOutcome {
     /// The proof, and what is wrong with it, if something is.
     Judged(Arc<RiskProof>, Option<&'static str>),
     /// Why it was not tried.
@@ -33,15 +33,15 @@ pub(super) enum Came {
 }
 
 /// A case and what came of it.
-pub(super) type Tried = (&'static str, Came);
+pub(super) type CaseResult = (&'static str, CaseOutcome);
 
-const TAKEN: &str = "taken for `does not apply`";
+const TAKEN: &str = "evaluated as `does not apply`";
 
 /// Tries all cases that make sense for the rules of a risk.
-pub(super) fn tried(risk: &Arc<Risk>, settings: &Settings) -> Result<Vec<Tried>> {
-    let now = Timestamp::from_seconds(NOW).context("there is no such time")?;
+pub(super) fn run_cases(risk: &Arc<Risk>, settings: &Settings) -> Result<Vec<CaseResult>> {
+    let now = Timestamp::from_seconds(NOW).context("invalid time")?;
     let tests = Tests { risk, now, settings: settings.clone() };
-    let plan = super::alone(risk, &tests.settings)?;
+    let plan = super::plan_of(risk, &tests.settings)?;
     let mut tried = Vec::new();
     if !plan.questions().is_empty() {
         tried.extend(tests.metrics(&plan.questions())?);
@@ -70,38 +70,39 @@ struct Tests<'r> {
 }
 
 impl Tests<'_> {
-    fn judged(&self, evidence: &dyn Evidence, now: Timestamp) -> Result<Arc<RiskProof>> {
-        super::judged(self.risk, evidence, now, &self.settings)
+    fn evaluate(&self, evidence: &dyn Evidence, now: Timestamp) -> Result<Arc<RiskProof>> {
+        super::evaluate(self.risk, evidence, now, &self.settings)
     }
 
     /// A case in which nothing says that the risk does not apply.
-    fn never(&self, case: &'static str, evidence: &dyn Evidence) -> Result<Tried> {
+    fn never(&self, case: &'static str, evidence: &dyn Evidence) -> Result<CaseResult> {
         self.unless(case, evidence, |_| false)
     }
 
     /// A case in which nothing says that the risk does not apply, unless the rule that decides means it.
-    fn unless(&self, case: &'static str, evidence: &dyn Evidence, meant: impl Fn(&Rule) -> bool) -> Result<Tried> {
-        let proof = self.judged(evidence, self.now)?;
+    fn unless(&self, case: &'static str, evidence: &dyn Evidence, meant: impl Fn(&Rule) -> bool) -> Result<CaseResult> {
+        let proof = self.evaluate(evidence, self.now)?;
         let decider = proof.decided_by.and_then(|at| self.risk.rules().get(at));
         let wrong = proof.verdict == Verdict::NoMatch && !decider.is_some_and(meant);
-        Ok((case, Came::Judged(proof, wrong.then_some(TAKEN))))
+        Ok((case, CaseOutcome::Judged(proof, wrong.then_some(TAKEN))))
     }
 
-    fn metrics(&self, questions: &[&Question]) -> Result<Vec<Tried>> {
-        let away = Record::failed(FailureClass::Unreachable, "The source cannot be reached.");
+    fn metrics(&self, questions: &[&Question]) -> Result<Vec<CaseResult>> {
+        let away = Record::failed(FailureClass::Unreachable, "The source is unreachable.");
         let queries = questions.iter().map(|question| (question.text().to_owned(), away.clone()));
         let store_away = Recorded { queries: queries.collect(), configured: true, ..Recorded::default() };
-        let mut tried = vec![self.never("the metrics store is away", &store_away)?];
+        let mut tried = vec![self.never("the metrics store is unreachable", &store_away)?];
         for (case, series) in [
-            ("no metric is there", self.made(questions, &[], 0.0)?),
-            ("every metric is there twice", self.made(questions, &["one", "two"], 1.0)?),
+            ("the metrics are missing", self.made(questions, &[], 0.0)?),
+            ("every metric has two series", self.made(questions, &["one", "two"], 1.0)?),
             ("every metric is 2", self.made(questions, &["one"], 2.0)?),
         ] {
             let Some(series) = series else {
-                tried.push((case, Came::Skipped("no series could be made that a pattern of the query matches")));
+                tried
+                    .push((case, CaseOutcome::Skipped("cannot generate a series that matches a pattern of the query")));
                 continue;
             };
-            let evidence = Snapshot::new(&series, self.now, "made-up series");
+            let evidence = Snapshot::new(&series, self.now, "generated series");
             // A query that found its metrics may say that the risk does not apply; nothing else may.
             tried.push(self.unless(case, &evidence, |rule| rule.kind == Rule::PROMQL && !series.is_empty())?);
         }
@@ -110,19 +111,19 @@ impl Tests<'_> {
 
     fn made(&self, questions: &[&Question], names: &[&str], value: f64) -> Result<Option<Series>> {
         let at = self.now.as_seconds().saturating_mul(1_000);
-        made::series(questions.iter().map(|question| question.query()), at, names, value)
+        generated_series::series(questions.iter().map(|question| question.query()), at, names, value)
     }
 
-    fn objects(&self, requests: &[&ObjectRequest]) -> Result<Vec<Tried>> {
+    fn objects(&self, requests: &[&ObjectRequest]) -> Result<Vec<CaseResult>> {
         let mut away = Objects::new(self.now, "an unreachable source");
         for request in requests {
-            away.fail(request.kind.clone(), Failure::new(FailureClass::Unreachable, "The source cannot be reached."));
+            away.fail(request.kind.clone(), Failure::new(FailureClass::Unreachable, "The source is unreachable."));
         }
-        let mut tried = vec![self.never("the API server is away", &with(&away, self.now))?];
+        let mut tried = vec![self.never("the API server is unreachable", &with(&away, self.now))?];
         let says = |rule: &Rule, key: &str| own(rule).and_then(|own| word(own, key)).unwrap_or_default().to_owned();
         let absent_is_meant = |rule: &Rule| says(rule, "whenAbsent") == "NoMatch";
         let none = self.objects_of(requests, None);
-        tried.push(self.unless("the objects are not there", &with(&none, self.now), absent_is_meant)?);
+        tried.push(self.unless("the objects are missing", &with(&none, self.now), absent_is_meant)?);
         let bare = self.objects_of(requests, Some(&|_| json!({})));
         // Who asks with `has()`, or about what every object has, means it.
         let is_meant = |rule: &Rule| {
@@ -131,10 +132,9 @@ impl Tests<'_> {
         };
         tried.push(self.unless("the objects have no fields", &with(&bare, self.now), is_meant)?);
         if reached(self.risk).any(|rule| rule.kind == "Condition") {
-            for (case, observed, status) in [
-                ("the condition is about an earlier generation", 1, None),
-                ("the condition is Unknown", 2, Some("Unknown")),
-            ] {
+            for (case, observed, status) in
+                [("the condition has an earlier generation", 1, None), ("the condition is Unknown", 2, Some("Unknown"))]
+            {
                 let conditions = |rule: &Map<String, Value>| {
                     let asked = word(rule, "status").unwrap_or_default();
                     // The opposite of what is asked for, which would be "does not apply".
@@ -156,7 +156,7 @@ impl Tests<'_> {
 
     /// All that is wanted was looked for. With a status, there is an object for every rule, which the rule selects.
     fn objects_of(&self, requests: &[&ObjectRequest], status: Option<&Status<'_>>) -> Objects {
-        let mut objects = Objects::new(self.now, "made-up objects");
+        let mut objects = Objects::new(self.now, "generated objects");
         for request in requests {
             objects.looked_for(request.kind.clone());
         }
@@ -177,16 +177,16 @@ impl Tests<'_> {
         objects
     }
 
-    fn rollout(&self, rule: &Rule) -> Result<Vec<Tried>> {
+    fn rollout(&self, rule: &Rule) -> Result<Vec<CaseResult>> {
         let start = own(rule).and_then(|own| word(own, "start")).and_then(|start| start.parse::<Timestamp>().ok());
         let Some(start) = start else { return Ok(Vec::new()) };
-        let known = Snapshot { cluster_id: Some(CLUSTER), ..Snapshot::empty(start, "a made-up cluster") };
-        let before = self.judged(&known, start.minus(Duration::from_secs(1)))?;
+        let known = Snapshot { cluster_id: Some(CLUSTER), ..Snapshot::empty(start, "a generated cluster") };
+        let before = self.evaluate(&known, start.minus(Duration::from_secs(1)))?;
         let wrong =
-            (before.verdict != Verdict::Match).then_some("the rollout has not begun, and the risk does not apply");
+            (before.verdict != Verdict::Match).then_some("the rollout has not started, but the risk does not apply");
         Ok(vec![
-            ("the clock is before the start", Came::Judged(before, wrong)),
-            self.never("the cluster's id is not known", &Snapshot::empty(self.now, "a made-up cluster"))?,
+            ("the time is before the start", CaseOutcome::Judged(before, wrong)),
+            self.never("the cluster id is unknown", &Snapshot::empty(self.now, "a generated cluster"))?,
         ])
     }
 }

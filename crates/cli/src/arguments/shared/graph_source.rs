@@ -1,0 +1,50 @@
+//! Options that name a graph: a directory, an archive, an answer, an update service or an image.
+
+use clap::Args;
+use clearway_core::Arch;
+
+use super::{CaFile, GraphName, RegistryAccess};
+
+/// A graph, and the options for reading it.
+#[derive(Debug, Args)]
+pub(crate) struct GraphSource {
+    /// Graph: a graph-data directory, an archive of one, a file with an answer of an update service (- for standard
+    /// input), the URL of an update service, or an image or artifact with graph-data (`oci://HOST/PATH:TAG`)
+    #[arg(long, value_name = "GRAPH", default_value = ".")]
+    pub(crate) graph: GraphName,
+    /// Read the graph-data directory at this git revision
+    #[arg(long, value_name = "REV")]
+    pub(crate) rev: Option<String>,
+    #[command(flatten)]
+    pub(crate) trust: ServiceTrust,
+    #[command(flatten)]
+    pub(crate) registries: Registries,
+}
+
+/// Repositories with release images.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Registries {
+    /// Repository whose release images are added to the releases of the graph-data; repeatable
+    #[arg(long, value_name = "HOST/PATH")]
+    pub(crate) registry: Vec<String>,
+    #[command(flatten)]
+    pub(crate) access: RegistryAccess,
+}
+
+/// Certificates and redirects that are trusted when an update service is read.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServiceTrust {
+    #[command(flatten)]
+    pub(crate) ca: CaFile,
+    /// Follow redirects of the update service to this host as well; repeatable [default: only to itself]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_redirects_to: Vec<String>,
+}
+
+/// The architecture of releases.
+#[derive(Debug, Args)]
+pub(crate) struct ArchOption {
+    /// Architecture [default: amd64, or the one in the URL]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+}
