@@ -252,5 +252,5 @@ fn a_cluster_that_is_away_or_a_wrong_name_is_no_success() {
     assert!(away.err.contains("the kubeconfig /nowhere/kubeconfig cannot be read"), "{}", away.err);
     let wrong = run(Path::new("/nowhere/kubeconfig"), "install --namespace Ops_1");
     assert_eq!(wrong.code, 3);
-    assert!(wrong.err.contains("`Ops_1` is not the name of a namespace"), "{}", wrong.err);
+    assert!(wrong.err.contains("`Ops_1` is not a valid namespace name"), "{}", wrong.err);
 }

@@ -43,7 +43,7 @@ fn a_dry_run_prints_every_manifest_and_needs_no_cluster() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), plain.out);
     let adopted = run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED} --adopt 1.0.0"));
     assert_eq!((adopted.code, &adopted.out), (0, &plain.out));
-    assert!(adopted.err.starts_with("note: what --adopt writes is a status"), "{}", adopted.err);
+    assert!(adopted.err.starts_with("note: --adopt writes a status"), "{}", adopted.err);
     let both = run(Path::new(NOWHERE), "install --dry-run --diff");
     assert_eq!(both.code, 3, "{}", both.err);
 }
