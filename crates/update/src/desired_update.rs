@@ -2,7 +2,7 @@
 //!
 //! A version is looked up among the available updates, then the conditional ones, then in the history, once: what it came
 //! to is in the status from then on, and a list that changes meanwhile changes nothing. Nothing is refused for not being
-//! recommended; it is recorded. A downgrade is refused (see [`downgrade`](crate::downgrade)), and a change of architecture
+//! recommended; it is recorded. A downgrade is refused (see [`downgrade`]), and a change of architecture
 //! that cannot be made is never ignored.
 
 pub mod architecture;

@@ -4,8 +4,8 @@
 //! writes is an [`Effect`] for the driver; its outcome comes back as an input. At rest a step returns nothing: a status is
 //! stored only if it differs from what the object has, compared as its CRD keeps it.
 //!
-//! Each subject has its part of the state and its file: the update service ([`upstream`]), what the cluster says
-//! ([`evidence`]), the update that is applied ([`update`]), what is written ([`store`]) and recorded ([`events`]).
+//! Each subject has its part of the state and its file: the update service (`upstream.rs`), what the cluster says
+//! (`evidence.rs`), the update that is applied (`update.rs`), what is written (`store.rs`) and recorded (`events.rs`).
 
 mod events;
 mod evidence;

@@ -164,16 +164,16 @@ pub(crate) struct BundleCheck {
     /// File of waivers: rule, path, reason and expires of each
     #[arg(long, value_name = "FILE")]
     pub(crate) waivers: Option<PathBuf>,
-    /// File of names that were released before, from `clearway bundle ledger`
+    /// Ledger of released names: a file from `clearway bundle ledger`
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
     /// Show allowed changes too
     #[arg(long)]
-    pub(crate) all: bool,
+    pub(crate) show_allowed: bool,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "table")]
     pub(crate) output: BundleCheckFormat,
 }
 
@@ -214,7 +214,7 @@ pub(crate) struct BundleLedger {
     /// Bundles in order of release, oldest first
     #[arg(value_name = "BUNDLE", required = true)]
     pub(crate) bundles: Vec<String>,
-    /// Ledger of earlier releases to add to
+    /// Ledger of released names: that of earlier releases, to add to
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
     #[command(flatten)]
@@ -267,7 +267,7 @@ pub(crate) struct BundleMigrate {
     /// CRDs to migrate; without any, all that have more than one stored version
     #[arg(value_name = "CRD")]
     pub(crate) crds: Vec<String>,
-    /// Only count the objects that would be rewritten
+    /// Change nothing; only count the objects that would be rewritten
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Objects to rewrite in a second, at most

@@ -13,6 +13,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
         "channel",
         "the channel of the CRDs: the term of the Gateway API, and a setting of installed operators",
     ),
+    ("bundle build", "channel", "the channel of the CRDs, as for `install`"),
     ("serve", "max-age", "the `max-age` of HTTP's Cache-Control"),
     ("graph lint", "explain", "explains a code, as `rustc --explain` does"),
     ("release verify", "digest", "the expected digest; `release show --digest` prints it"),

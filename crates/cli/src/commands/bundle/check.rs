@@ -93,7 +93,7 @@ fn add_other_findings(judgement: &mut Judgement, new: &Bundle, experimental: Opt
 }
 
 fn print(options: &BundleCheck, old: &Bundle, new: &Bundle, judgement: &Judgement) -> Result<()> {
-    let shown = |finding: &&Finding| options.all || finding.verdict != Verdict::Allowed;
+    let shown = |finding: &&Finding| options.show_allowed || finding.verdict != Verdict::Allowed;
     match options.output {
         BundleCheckFormat::Table => {
             let findings: Vec<&Finding> = judgement.findings.iter().filter(shown).collect();
