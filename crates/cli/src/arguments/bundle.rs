@@ -285,7 +285,7 @@ pub(crate) struct BundleBuild {
     /// Release channel: standard or experimental
     #[arg(long, value_name = "CHANNEL", default_value = "standard")]
     pub(crate) channel: clearway_bundle::Channel,
-    /// Write one file per CRD here, in place of standard output
+    /// Output directory: one file per CRD, in place of standard output
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 }
