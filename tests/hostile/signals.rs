@@ -40,7 +40,7 @@ fn a_second_signal_ends_the_operator() {
     let lock = File::open(place.path().join("state/lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     operator.signal();
-    operator.line_with("another signal ends the process at once");
+    operator.line_with("another signal exits immediately");
     operator.signal();
     operator.ended();
 }

@@ -254,7 +254,7 @@ async fn the_graph_may_be_in_a_registry() {
     for (arguments, said) in [
         (&["graph", "show", "c", "--graph", &format!("oci://{host}/product/nothing:v1")][..], "product/nothing"),
         (&["graph", "show", "c", "--graph", "oci://not a name"], "oci://not a name"),
-        (&["graph", "show", "c", "--graph", &image, "--rev", "HEAD"], "an image has none"),
+        (&["graph", "show", "c", "--graph", &image, "--rev", "HEAD"], "an image is not one"),
     ] {
         let refused = run(arguments);
         assert_eq!(refused.status.code(), Some(3), "{refused:?}");
