@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 53] = [
+const COMMANDS: [(&str, bool); 64] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -33,6 +33,17 @@ const COMMANDS: [(&str, bool); 53] = [
     ("install", true),
     ("uninstall", true),
     ("operator", true),
+    ("bundle", false),
+    ("bundle build", true),
+    ("bundle check", true),
+    ("bundle diff", true),
+    ("bundle explain", true),
+    ("bundle guard", true),
+    ("bundle installed", true),
+    ("bundle ledger", true),
+    ("bundle migrate", true),
+    ("bundle preflight", true),
+    ("bundle show", true),
     ("cel", false),
     ("cel check", true),
     ("cel eval", true),
