@@ -114,7 +114,7 @@ impl fmt::Display for BundleSource {
             BundleSource::Stdin => f.write_str("standard input"),
             BundleSource::Path(path) => path.display().fmt(f),
             BundleSource::Git { revision, path } => write!(f, "{revision}:{path}"),
-            BundleSource::Image(image) => write!(f, "oci://{image}"),
+            BundleSource::Image(image) => image.fmt(f),
         }
     }
 }
