@@ -1,22 +1,22 @@
 //! Carrying out an update: fetching a release, looking at the cluster, bringing the release about, removing what it no longer has.
 //!
-//! Two halves, with the status of the object stored between them (see [`crate::work`]). [`prepare`] writes nothing: it
+//! Two halves, with the status of the object stored between them (see [`clearway_update::rollout`]). [`prepare`] writes nothing: it
 //! fetches and checks the release and runs the [`preflight`](clearway_update::preflight). [`apply`] brings the release about stage by
-//! stage, waits until each is healthy, and then prunes. Both go on until they are done, say in a [`Work`](crate::work::Work)
+//! stage, waits until each is healthy, and then prunes. Both go on until they are done, say in a [`Rollout`](clearway_update::rollout::Rollout)
 //! what they wait for, and may be dropped at any point: what was done stays, and done again it comes to the same.
 //! [`Worker`] runs them for a driver. [`render`] gives the objects as files instead; with [`Settings::render`] an update is
 //! handed over so, and is done when something else has applied them.
 //!
 //! # Who owns what
 //!
-//! What a release brings about carries the label [`OWNER`], `ClusterVersion.version` for example, and was applied by the field
-//! manager [`MANAGER`]. What another owner claims is never touched. What nobody claims is taken over when a release has it.
+//! What a release brings about carries the label [`OWNER`](clearway_update::owner::OWNER), `ClusterVersion.version` for example, and was applied by the field
+//! manager [`MANAGER`](clearway_update::owner::MANAGER). What another owner claims is never touched. What nobody claims is taken over when a release has it.
 //!
 //! # What is waited for
 //!
 //! The objects of a stage are applied first, then waited for together: a Deployment may stand before the `ConfigMap` it
 //! mounts. An update waits as long as it takes. What takes longer than [`Pace::patience`], has failed by its own
-//! account, or is refused by the API server becomes a [`Failure`](crate::work::Failure), and is tried again all the same.
+//! account, or is refused by the API server becomes a [`Failure`](clearway_update::rollout::Failure), and is tried again all the same.
 //!
 //! # What is pruned
 //!
