@@ -276,7 +276,8 @@ fn skipped_minors(installed: &Bundle, new: &Bundle) -> Option<u64> {
     (skipped > 0).then_some(skipped)
 }
 
-/// The fields of an object that are not in what would be stored of it; `[]` stands for any element.
+/// The first fields of an object that are not in what would be stored of it; `[]` stands for any element. A stored object
+/// can have very many of them.
 fn lost_fields(before: &Value, after: &Value, path: &str, lost: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -286,7 +287,7 @@ fn lost_fields(before: &Value, after: &Value, path: &str, lost: &mut Vec<String>
                     Some(kept) => lost_fields(value, kept, &path, lost),
                     // A null says nothing that could be lost.
                     None if value.is_null() => {}
-                    None if !lost.contains(&path) => lost.push(path),
+                    None if lost.len() < DETAILS && !lost.contains(&path) => lost.push(path),
                     None => {}
                 }
             }

@@ -18,7 +18,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
     ("graph lint", "explain", "explains a code, as `rustc --explain` does"),
     ("release verify", "digest", "the expected digest; `release show --digest` prints it"),
     ("release pack", "component", "a component of a release, which is the term of its manifests"),
-    ("status lint", "watch", "has a duration, because linting has no end of its own"),
+    ("status lint", "watch", "takes the time to watch, because linting does not end by itself"),
 ];
 
 /// Every command that has arguments of its own, by its name.

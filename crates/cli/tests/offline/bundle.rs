@@ -68,7 +68,7 @@ fn a_level_or_a_waiver_allows_what_the_versions_do_not() {
         finding(&json, "R12")["path"].as_str().unwrap().to_owned()
     };
     let waiver = |expires: &str| {
-        format!("waivers:\n- rule: R12\n  path: {path:?}\n  reason: nobody uses C\n  expires: {expires}\n")
+        format!("waivers:\n- rule: R12\n  path: {path:?}\n  reason: the value C is unused\n  expires: {expires}\n")
     };
     place.write("waivers.yaml", waiver("2999-01-01T00:00:00Z"));
     let answer = check(&place, &["--waivers", "waivers.yaml"]);

@@ -1,6 +1,6 @@
 //! `clearway bundle check`: whether every change may ship under the version of the new bundle.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_bundle::{
     Bundle, Comparison, Finding, Judgement, Level, NameLedger, Outcome, RULES, Verdict, Waivers, compare_channels,
     conversion_losses,
@@ -34,10 +34,7 @@ pub(super) fn run(options: &BundleCheck) -> Result<Exit> {
     let mut judgement = comparison.judge();
     add_other_findings(&mut judgement, new, experimental.map(|(_, new)| new));
     let mut waivers = match &options.waivers {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Waivers::read(&path.display().to_string(), &text).between(old, new)
-        }
+        Some(path) => Waivers::read(&path.display().to_string(), &source::read_text(path)?).between(old, new),
         None => Waivers::default(),
     };
     let judgement = judgement.with_waivers(&mut waivers, clock::now());
@@ -63,8 +60,7 @@ pub(super) fn two(bundles: &[Bundle]) -> Result<(&Bundle, &Bundle)> {
 }
 
 pub(super) fn read_ledger(path: &std::path::Path) -> Result<NameLedger> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let (ledger, problems) = NameLedger::read(&path.display().to_string(), &text);
+    let (ledger, problems) = NameLedger::read(&path.display().to_string(), &source::read_text(path)?);
     for problem in &problems {
         output::print_diagnostic(problem);
     }

@@ -1,5 +1,6 @@
 //! `clearway bundle installed`: the bundles of a cluster.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -49,8 +50,11 @@ pub(super) fn run(options: &BundleInstalled) -> Result<Exit> {
     }
     let data: Vec<Value> = found.iter().map(data).collect();
     output::print_data(options.output.format, &data, || table(&found))?;
-    let others = objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition").count()
-        - found.iter().map(|installed| installed.bundle.crds.len()).sum::<usize>();
+    // A CRD can have the annotations of several bundles.
+    let known: BTreeSet<&str> =
+        found.iter().flat_map(|installed| installed.bundle.crds.keys()).map(String::as_str).collect();
+    let crds = objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition");
+    let others = crds.filter(|crd| crd["metadata"]["name"].as_str().is_none_or(|name| !known.contains(name))).count();
     let plural = if found.len() == 1 { "" } else { "s" };
     output::print_note!("{} bundle{plural}; CRDs that belong to none: {others}", found.len());
     Ok(if found.iter().all(|installed| installed.problems.is_empty()) { Exit::Yes } else { Exit::No })

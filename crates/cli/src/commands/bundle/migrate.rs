@@ -51,7 +51,7 @@ pub(super) fn run(options: &BundleMigrate) -> Result<Exit> {
         }
         Ok(done)
     })?;
-    output::print_data(options.output.format, &done, || table(&done))?;
+    output::print_data(options.output.format, &done, || table(&done, options.dry_run))?;
     if done.is_empty() {
         output::print_note!("every CRD stores its objects in one version; there is nothing to migrate");
     }
@@ -214,11 +214,12 @@ fn stored_versions(crd: &Value) -> Vec<String> {
     stored.into_iter().flatten().filter_map(|version| version.as_str().map(str::to_owned)).collect()
 }
 
-fn table(done: &[Migration]) -> String {
+fn table(done: &[Migration], dry_run: bool) -> String {
     let rows = done.iter().map(|one| {
         let state = match (one.failures, one.pruned) {
             (0, true) => "migrated".to_owned(),
-            (0, false) => "not pruned".to_owned(),
+            (0, false) if dry_run => "to be rewritten".to_owned(),
+            (0, false) => "rewritten, but older versions are still in status.storedVersions; run it again".to_owned(),
             (failures, _) => format!("{failures} objects cannot be rewritten: {}", one.failed.join("; ")),
         };
         let stored = one.stored_versions.join(", ");

@@ -1,9 +1,12 @@
 //! Bundles that are named on the command line, and what could not be read of them.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
 use clearway_bundle::{Bundle, BundleLimits, BundleReader};
 use clearway_core::Severity;
 use clearway_sources::bundle_files::{BundleFiles, BundleSource};
+use clearway_sources::files::confined::read_regular_file;
 use clearway_sources::oci::Registry;
 
 use crate::arguments::BundleReading;
@@ -13,6 +16,8 @@ use crate::runtime;
 
 /// The domain of annotations where no CRD has one.
 const DEFAULT_DOMAIN: &str = "clearway.dev";
+/// Bytes of a file of waivers or of a ledger of names.
+const TEXT_BYTES: u64 = 64 << 20;
 
 /// Reads bundles in the order of their names. They share one domain of annotations: the given one, or the one that the last
 /// bundle uses.
@@ -46,6 +51,12 @@ fn bundle(name: &str, domain: &str, files: BundleFiles) -> Result<Bundle> {
     }
     anyhow::ensure!(!bundle.crds.is_empty(), "{name} has no CRDs; name the install file or the directory of CRDs");
     Ok(bundle)
+}
+
+/// The text of a regular file: waivers, or a ledger.
+pub(super) fn read_text(path: &Path) -> Result<String> {
+    let content = read_regular_file(path, TEXT_BYTES).with_context(|| format!("cannot read {}", path.display()))?;
+    String::from_utf8(content).with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
 /// Whether a part of a bundle could not be read.
