@@ -181,7 +181,7 @@ impl<S: Store> Driver<S> {
             StoreEvent::Object(object) => Some(Input::Object(object)),
             StoreEvent::Gone { .. } => Some(Input::Gone),
             StoreEvent::Trouble { error } => {
-                tracing::warn!(%error, "the object cannot be seen at the moment");
+                tracing::warn!(%error, "cannot read the object");
                 None
             }
         }));
@@ -191,7 +191,7 @@ impl<S: Store> Driver<S> {
             StoreEvent::Object(crd) => match Shape::of_crd(&crd, kind) {
                 Ok(shape) => Some(Input::Shape(Box::new(shape))),
                 Err(error) => {
-                    tracing::warn!(%error, crd = kind.crd(), "the CRD cannot be read");
+                    tracing::warn!(%error, crd = kind.crd(), "cannot read the CRD");
                     None
                 }
             },
@@ -256,7 +256,7 @@ impl<S: Store> Driver<S> {
                         }
                     }
                     Err(StoreError::NoSuchKind { kind }) => tracing::debug!(%kind, "the kind is not served yet"),
-                    Err(error) => tracing::warn!(%error, %kind, "objects cannot be followed"),
+                    Err(error) => tracing::warn!(%error, %kind, "cannot watch objects"),
                 }
                 tokio::time::sleep(AGAIN).await;
             }

@@ -252,8 +252,7 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     }
     if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
         tracing::warn!(
-            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so whoever controls the update service or a \
-             registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
+            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so anyone who controls the update service or a registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
         );
     }
     Ok(carry_out::Settings {

@@ -168,7 +168,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     };
     let asked = async {
         let ran = ask.await;
-        tracing::debug!(due = ran.due, answered = ran.answered, "a round is over");
+        tracing::debug!(due = ran.due, answered = ran.answered, "a round is complete");
     };
     tokio::join!(asked, hand_on);
 }
@@ -199,11 +199,11 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &ObjectReference)
 async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
-        Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),
+        Err(why) => return tracing::warn!(why, "cannot save the cached state; it is lost at a restart"),
     };
     let how = Apply { manager: MANAGER, force: true, dry_run: false };
     if let Err(error) = tools.store.apply(&object, &how).await {
-        tracing::warn!(%error, "what is known is not kept over a restart");
+        tracing::warn!(%error, "cannot save the cached state; it is lost at a restart");
     }
 }
 
