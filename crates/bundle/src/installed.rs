@@ -152,11 +152,12 @@ fn is_crd(object: &Value) -> bool {
     object.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition")
 }
 
-fn group(crd: &Value) -> &str {
+pub(crate) fn group(crd: &Value) -> &str {
     crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn domains(crd: &Value) -> impl Iterator<Item = &str> {
+/// The domains of the annotations that name the version of a bundle.
+pub(crate) fn domains(crd: &Value) -> impl Iterator<Item = &str> {
     let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
     annotations.into_iter().flatten().filter_map(|(key, _)| key.strip_suffix(VERSION_SUFFIX))
 }

@@ -37,7 +37,9 @@ mod waivers;
 
 pub use channel::{BUNDLE_VERSION, CHANNEL, Channel, Installed, UnknownChannel};
 pub use channels::{ChannelDifference, compare_channels};
-pub use conversion::conversion_losses;
+pub use conversion::{
+    ConversionError, ConversionLoss, ConversionLossKind, ConvertedObject, ObjectConverter, conversion_losses,
+};
 pub use crd_schema::{CrdSchema, Report};
 pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
 pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
