@@ -91,6 +91,16 @@ impl<'o> OpenedEvidence<'o> {
         }
     }
 
+    /// The cluster, to look at things that no rule asks about; or why it cannot be looked at.
+    pub(crate) fn cluster(&self) -> Result<&ClusterClient, String> {
+        match (&self.connected, &self.unreachable_cluster) {
+            (Some(connected), _) => Ok(connected),
+            (None, Some(reason)) => Err(reason.clone()),
+            (None, None) if self.kept.is_some() => Err("a snapshot of evidence for rules has no CRDs".to_owned()),
+            (None, None) => Err("no cluster is configured; pass --kubeconfig".to_owned()),
+        }
+    }
+
     /// Finds out what a plan has to know, and works with it; the time is that of the assessment.
     pub(crate) fn evaluate<T>(
         &self,
