@@ -15,6 +15,7 @@ mod source;
 
 use anyhow::Result;
 
+pub(crate) use check::table as findings_table;
 pub(crate) use preflight::table as preflight_table;
 
 use crate::arguments::Bundle;

@@ -183,7 +183,7 @@ pub const APPLY: &[Right] = &[Right::new(
     &["*"],
     &["*"],
     &["*"],
-    "a release may hold objects of any kind, and they are applied, looked after and pruned",
+    "a release may hold objects of any kind: stored objects of its CRDs are checked first, then it is applied, looked after and pruned",
 )];
 
 /// What authenticated metrics add.

@@ -151,7 +151,7 @@ fn describe(bundle: &Bundle) -> serde_json::Value {
 }
 
 /// One line for each finding, and the sentence about stored objects below it.
-pub(super) fn table(findings: &[&Finding]) -> String {
+pub(crate) fn table(findings: &[&Finding]) -> String {
     if findings.is_empty() {
         return String::new();
     }

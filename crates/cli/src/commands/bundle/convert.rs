@@ -62,7 +62,7 @@ pub(super) fn run(options: &BundleConvert) -> Result<Exit> {
             review: Vec::new(),
         };
         let Some(crd) = by_kind.get(&(group, kind)).copied() else {
-            report.review.push(format!("no CRD defines {kind} of {group:?}, so the object was not converted"));
+            report.review.push(format!("no CRD for {kind}.{group} was found; the object was not converted"));
             reports.push(report);
             converted.push(object);
             continue;
@@ -160,7 +160,7 @@ fn print(options: &BundleConvert, converted: &[Value], reports: &[ObjectReport])
     }
     let losses: usize = reports.iter().map(|report| report.losses.len()).sum();
     let review = reports.iter().filter(|report| !report.review.is_empty()).count();
-    output::print_note!("{} objects, {losses} values lost, {review} objects to review", reports.len());
+    output::print_note!("objects: {}; values lost: {losses}; objects to review: {review}", reports.len());
     Ok(())
 }
 
@@ -172,13 +172,11 @@ impl ObjectReport {
             ..self.place.clone()
         };
         let losses = self.losses.iter().map(|loss| {
-            let message = format!("{} {}: {}: {}", self.object, loss.path, verb(loss.kind), loss.message);
+            let message = format!("`{}` is {}: {}", loss.path, verb(loss.kind), loss.message);
             Diagnostic::new(LOST, Severity::Error, message).at(place(Some(&loss.path)))
         });
-        let review = self
-            .review
-            .iter()
-            .map(|why| Diagnostic::new(LOST, Severity::Warning, format!("{}: {why}", self.object)).at(place(None)));
+        let review =
+            self.review.iter().map(|why| Diagnostic::new(LOST, Severity::Warning, why.clone()).at(place(None)));
         losses.chain(review).collect()
     }
 }
