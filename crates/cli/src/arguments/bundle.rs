@@ -253,6 +253,9 @@ pub(crate) struct BundlePreflight {
     /// Bundle to install: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
     #[arg(value_name = "BUNDLE")]
     pub(crate) bundle: String,
+    /// Snapshot to check instead of the cluster, collected with `snapshot collect --bundle`: a directory, or an archive
+    #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) snapshot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
     #[command(flatten)]
