@@ -44,12 +44,15 @@ pub use crd_schema::{CrdSchema, Report};
 pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
 pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
 pub use guard::guard_policy;
-pub use installed::{InstallationProblem, InstalledBundle, ProblemKind, compare_installed, installed_bundles};
+pub use installed::{
+    InstallationProblem, InstalledBundle, ProblemKind, annotation_domains, compare_installed, installation_record,
+    installed_bundle_of, installed_bundles,
+};
 pub use judge::{Comparison, Judgement, Outcome, Step};
 pub use ledger::NameLedger;
 pub use model::{
-    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldSchema, Keywords, Level,
-    WebhookConfiguration, Workload,
+    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldPath, FieldPathError,
+    FieldSchema, FieldUse, Keywords, Level, WebhookConfiguration, Workload,
 };
 pub use patterns::{Inclusion, PatternComparer, Texts};
 pub use preflight::{AffectedObject, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity};

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use clearway_core::{GroupVersionKind, ObjectName};
-use clearway_schema::excerpt;
+use clearway_schema::{Violation, excerpt, field_path};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,6 +27,8 @@ const DETAILS: usize = 10;
 const SUMMARY_OBJECTS: usize = 3;
 /// Fields of each of them.
 const SUMMARY_FIELDS: usize = 2;
+/// The keyword whose violations are reported at a path that the rule chooses.
+const CEL_RULES: &str = "x-kubernetes-validations";
 
 /// The state of a preflight.
 #[derive(Debug, Default)]
@@ -106,6 +108,8 @@ struct ObjectCheck {
     lost: Affected,
     refused: Affected,
     all: Affected,
+    /// Objects whose values were removed, so that it is not known whether they are valid.
+    unknown: Affected,
 }
 
 /// Stored versions that the new CRD does not have.
@@ -146,7 +150,20 @@ impl Preflight {
 
     /// Checks one stored object of a CRD.
     pub fn check_object(&mut self, crd: &str, object: &Value) {
+        self.check_stripped_object(crd, object, &|_| false);
+    }
+
+    /// Checks one stored object of which values were removed; `is_removed` says whether a value stands for one. What
+    /// depends on such a value is not known, and is a finding of its own.
+    pub fn check_stripped_object(&mut self, crd: &str, object: &Value, is_removed: &dyn Fn(&Value) -> bool) {
         let Some(check) = self.checks.get_mut(crd) else { return };
+        let mut removed = Vec::new();
+        removed_fields(object, is_removed, "", &mut removed);
+        // A violation depends on the value at its path; a rule in CEL may be about anything around it.
+        let is_known = |violation: &Violation| {
+            let related = |path: &String| is_below(path, &violation.path) || is_below(&violation.path, path);
+            removed.is_empty() || (violation.rule != CEL_RULES && !removed.iter().any(related))
+        };
         check.all.count_object(object, Vec::new());
         let stored = check.new.pruned(object);
         let mut fields = Vec::new();
@@ -161,8 +178,9 @@ impl Preflight {
         };
         let violations = check.new.validate(&stored).violations;
         // What is not valid today either is not made worse by the new bundle.
-        let new = violations.into_iter().filter(|one| !known.contains(&(one.path.clone(), one.rule)));
+        let new = violations.into_iter().filter(|one| is_known(one) && !known.contains(&(one.path.clone(), one.rule)));
         check.refused.add(object, new.map(|violation| format!("{}: {}", violation.path, violation.message)).collect());
+        check.unknown.add(object, removed);
     }
 
     /// Notes that the objects of a CRD could not be listed.
@@ -178,7 +196,11 @@ impl Preflight {
     /// Everything that was found, the gravest first.
     pub fn finish(mut self) -> Vec<PreflightFinding> {
         for (crd, check) in self.checks {
-            let ObjectCheck { orphaned, lost, refused, all, .. } = check;
+            let ObjectCheck { orphaned, lost, refused, all, unknown, .. } = check;
+            let message = "values were removed from these objects, so it is not known whether they would be valid";
+            let unknown = unknown.finding(PreflightProblem::NotChecked, &crd, message.to_owned());
+            self.findings
+                .extend(unknown.map(|found| PreflightFinding { severity: PreflightSeverity::Warning, ..found }));
             self.findings.extend(orphan_finding(&crd, &orphaned, all));
             let fields: BTreeSet<&String> = lost.objects.iter().flat_map(|object| &object.fields).collect();
             let names: Vec<&str> = fields.into_iter().take(NAMED).map(String::as_str).collect();
@@ -251,8 +273,8 @@ impl Preflight {
             return self.not_listed(&new.name, "the schema of the new CRD could not be read");
         };
         let kind = GroupVersionKind { group: new.group.clone(), version: old.name.clone(), kind: new.kind.clone() };
-        let (lost, refused, all) = (Affected::default(), Affected::default(), Affected::default());
-        let check = ObjectCheck { kind, old: read(old), new: schema, orphaned, lost, refused, all };
+        let [lost, refused, all, unknown] = [(); 4].map(|()| Affected::default());
+        let check = ObjectCheck { kind, old: read(old), new: schema, orphaned, lost, refused, all, unknown };
         self.checks.insert(new.name.clone(), check);
     }
 }
@@ -266,9 +288,13 @@ impl Affected {
 
     fn count_object(&mut self, object: &Value, mut fields: Vec<String>) {
         self.count = self.count.saturating_add(1);
-        if self.objects.len() < NAMED {
+        // The first by name, in whatever order they come.
+        let name = ObjectName::of(object).to_string();
+        let place = self.objects.partition_point(|known| known.name <= name);
+        if place < NAMED {
             fields.truncate(DETAILS);
-            self.objects.push(AffectedObject { name: ObjectName::of(object).to_string(), fields });
+            self.objects.insert(place, AffectedObject { name, fields });
+            self.objects.truncate(NAMED);
         }
     }
 
@@ -337,6 +363,31 @@ fn skipped_minors(installed: &Bundle, new: &Bundle) -> Option<u64> {
     let new = new.version.as_ref()?.release()?;
     let skipped = (old.major() == new.major()).then(|| new.minor().saturating_sub(old.minor()).saturating_sub(1))?;
     (skipped > 0).then_some(skipped)
+}
+
+/// The first paths of an object whose values were removed, as violations write them.
+fn removed_fields(value: &Value, is_removed: &dyn Fn(&Value) -> bool, path: &str, removed: &mut Vec<String>) {
+    if is_removed(value) {
+        return removed.push(path.to_owned());
+    }
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                removed_fields(value, is_removed, &field_path(path, key), removed);
+            }
+        }
+        Value::Array(items) => {
+            for (number, value) in items.iter().enumerate() {
+                removed_fields(value, is_removed, &format!("{path}[{number}]"), removed);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a path is another one, or leads further down.
+fn is_below(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| other.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// The first fields of an object that are not in what would be stored of it; `[]` stands for any element. A stored object

@@ -6,7 +6,7 @@ use clearway_core::Severity;
 use serde_json::Value;
 
 use super::Preflight;
-use crate::installed::{domains, group};
+use crate::installed::{annotation_domains, group};
 use crate::model::Bundle;
 use crate::read::{BundleLimits, BundleReader};
 
@@ -44,7 +44,7 @@ impl Preflight {
 fn by_domain<'v>(crds: &[&'v Value]) -> BTreeMap<&'v str, Vec<&'v Value>> {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for crd in crds {
-        for domain in domains(crd) {
+        for domain in annotation_domains(crd) {
             groups.entry(domain).or_default().insert(group(crd));
         }
     }

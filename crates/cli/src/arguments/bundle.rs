@@ -273,6 +273,9 @@ pub(crate) struct BundleInstalled {
 pub(crate) struct BundlePreflight {
     #[command(flatten)]
     pub(crate) name: BundleName,
+    /// Snapshot to check instead of the cluster, collected with `snapshot collect --bundle`: a directory, or an archive
+    #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) snapshot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) report: ClusterReport,
 }

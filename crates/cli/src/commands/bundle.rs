@@ -16,7 +16,7 @@ mod source;
 use anyhow::Result;
 
 pub(crate) use check::table as findings_table;
-pub(crate) use preflight::table as preflight_table;
+pub(crate) use preflight::{check_snapshot_objects, table as preflight_table};
 
 use crate::arguments::Bundle;
 use crate::exit::Exit;

@@ -5,12 +5,15 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clearway_advice::Status;
-use clearway_bundle::{BundleLimits, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity};
-use clearway_core::{Digest, Version};
+use clearway_bundle::{
+    BundleLimits, BundleReader, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity, annotation_domains,
+};
+use clearway_core::{Digest, Limits, Version};
 use clearway_operator::carry_out::check_stored_objects;
 use clearway_release::{Manifest, Payload, ReleaseLimits, Selection};
+use clearway_sources::snapshot::{self, Snapshot};
 use clearway_sources::store::{Store, StoreError};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +21,7 @@ use serde_json::Value;
 use super::cluster::ClusterClient;
 use super::opened_evidence::OpenedEvidence;
 use crate::arguments::Assess;
-use crate::commands::bundle::preflight_table;
+use crate::commands::bundle::{check_snapshot_objects, preflight_table};
 use crate::commands::release::NamedRelease;
 use crate::exit::Exit;
 use crate::output::LiveLine;
@@ -93,6 +96,11 @@ impl OpenedRelease {
 
 /// The findings, or why there can be none.
 fn look(evidence: &OpenedEvidence<'_>, crds: &[&Manifest]) -> Result<Result<Vec<PreflightFinding>, String>> {
+    if let Some(path) = evidence.snapshot() {
+        let taken = snapshot::read(path, &Limits::default());
+        let taken = taken.with_context(|| format!("cannot read {}", path.display()))?.snapshot;
+        return Ok(evidence.stale(taken.taken_at).map_or_else(|| look_at_snapshot(&taken, crds), Err));
+    }
     match evidence.cluster() {
         Ok(cluster) => match cluster.runtime.block_on(look_at(cluster, crds)) {
             Ok(findings) => Ok(Ok(findings)),
@@ -100,6 +108,41 @@ fn look(evidence: &OpenedEvidence<'_>, crds: &[&Manifest]) -> Result<Result<Vec<
         },
         Err(reason) => Ok(Err(reason)),
     }
+}
+
+/// The same of a snapshot. CRDs that are not in it are not known, unless all CRDs of their bundle are.
+fn look_at_snapshot(taken: &Snapshot, crds: &[&Manifest]) -> Result<Vec<PreflightFinding>, String> {
+    let found = taken.objects_of("apiextensions.k8s.io", "CustomResourceDefinition");
+    let (definitions, is_whole) = match &found {
+        Ok(found) => (found.items.as_slice(), found.selection == snapshot::Selection::default()),
+        Err(_) => (&[][..], false),
+    };
+    let is_known = |manifest: &Manifest| {
+        let group = manifest.object.pointer("/spec/group").and_then(Value::as_str);
+        let mut domains = annotation_domains(&manifest.object).chain(group);
+        is_whole || domains.any(|domain| taken.bundles.iter().any(|bundle| bundle == domain))
+    };
+    if let Some(unknown) = crds.iter().find(|manifest| !is_known(manifest)) {
+        let (name, group) = (&unknown.id.name, unknown.object.pointer("/spec/group").and_then(Value::as_str));
+        let domain = annotation_domains(&unknown.object).next().or(group).unwrap_or_default();
+        return Err(format!(
+            "the snapshot does not hold the CRD {name}; collect it with `clearway snapshot collect --bundle {domain}`"
+        ));
+    }
+    let live =
+        |manifest: &Manifest| definitions.iter().find(|crd| crd["metadata"]["name"] == manifest.id.name.as_str());
+    let applied = crds.iter().filter(|manifest| !(manifest.create_only() && live(manifest).is_some()));
+    let (mut installed, mut release) = (Vec::new(), Vec::new());
+    for manifest in applied {
+        installed.extend(live(manifest));
+        release.push(&manifest.object);
+    }
+    let limits = BundleLimits::default();
+    let mut reader = BundleReader::new("the snapshot", "", limits.clone());
+    installed.iter().for_each(|crd| reader.add_object(crd));
+    let mut preflight = Preflight::of_release(&installed, &release, &limits);
+    check_snapshot_objects(&mut preflight, taken, definitions, &reader.finish());
+    Ok(preflight.finish())
 }
 
 async fn look_at(cluster: &ClusterClient, crds: &[&Manifest]) -> Result<Vec<PreflightFinding>, StoreError> {

@@ -1,10 +1,15 @@
-//! `clearway bundle preflight`: what installing a bundle would do to a cluster.
+//! `clearway bundle preflight`: what installing a bundle would do to a cluster, or to the one that a snapshot was taken
+//! from.
+
+mod snapshot_objects;
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use clearway_bundle::{BundleLimits, Preflight, PreflightFinding, PreflightSeverity, installed_bundles};
+use clearway_bundle::{Bundle, BundleLimits, Preflight, PreflightFinding, PreflightSeverity, installed_bundles};
 use clearway_operator::carry_out::check_stored_objects;
+
+pub(crate) use snapshot_objects::check_snapshot_objects;
 
 use super::{installed, source};
 use crate::arguments::BundlePreflight;
@@ -15,24 +20,10 @@ pub(super) fn run(options: &BundlePreflight) -> Result<Exit> {
     let Some(new) = source::read(&[&options.name.bundle], &options.name.reading)?.pop() else {
         anyhow::bail!("{} has no CRDs", options.name.bundle);
     };
-    let findings = source::wait(async {
-        let store = installed::connect(&options.report.connection).await?;
-        let objects = installed::objects(&store).await?;
-        let installed = installed_bundles(&objects, &BundleLimits::default());
-        let Some(installed) = installed.into_iter().find(|installed| installed.bundle.domain == new.domain) else {
-            output::print_note!("nothing of {} is installed", new.domain);
-            return Ok(Vec::new());
-        };
-        output::print_note!("{} → {}", installed.bundle.version_text(), new.version_text());
-        let mut preflight = Preflight::new(&installed.bundle, &new);
-        let mut progress = LiveLine::new();
-        check_stored_objects(&store, &mut preflight, |crd, checked| {
-            progress.set(&format!("checked {checked} objects of {crd}"));
-        })
-        .await?;
-        progress.clear();
-        Ok(preflight.finish())
-    })?;
+    let findings = match &options.snapshot {
+        Some(path) => snapshot_objects::findings(&new, path)?,
+        None => live_findings(&new, options)?,
+    };
     output::print_data(options.report.output.format, &findings, || table(&findings))?;
     let incomplete = source::is_incomplete(&new);
     Ok(match findings.iter().map(|finding| finding.severity).min() {
@@ -41,6 +32,31 @@ pub(super) fn run(options: &BundlePreflight) -> Result<Exit> {
         None if incomplete => Exit::Unknown,
         None => Exit::Yes,
     })
+}
+
+fn live_findings(new: &Bundle, options: &BundlePreflight) -> Result<Vec<PreflightFinding>> {
+    source::wait(async {
+        let store = installed::connect(&options.report.connection).await?;
+        let objects = installed::objects(&store).await?;
+        let installed = installed_bundles(&objects, &BundleLimits::default());
+        let Some(installed) = installed.into_iter().find(|installed| installed.bundle.domain == new.domain) else {
+            output::print_note!("nothing of {} is installed", new.domain);
+            return Ok(Vec::new());
+        };
+        print_versions(&installed.bundle, new);
+        let mut preflight = Preflight::new(&installed.bundle, new);
+        let mut progress = LiveLine::new();
+        check_stored_objects(&store, &mut preflight, |crd, checked| {
+            progress.set(&format!("checked {checked} objects of {crd}"));
+        })
+        .await?;
+        progress.clear();
+        Ok(preflight.finish())
+    })
+}
+
+fn print_versions(installed: &Bundle, new: &Bundle) {
+    output::print_note!("{} → {}", installed.version_text(), new.version_text());
 }
 
 pub(crate) fn table(findings: &[PreflightFinding]) -> String {
