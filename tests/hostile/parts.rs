@@ -74,8 +74,18 @@ fn crds_for_commands() {
         attack::write(&place.path().join("kept"), &attack.files);
         std::fs::write(place.path().join("graph.json"), BUNDLE_GRAPH).unwrap();
         std::fs::write(place.path().join("next.yaml"), NEXT_BUNDLE).unwrap();
-        let assess =
-            ["assess", "--snapshot", "kept", "--as-of", "snapshot", "--graph", "graph.json", "--version", "1.0.0", "--why"];
+        let assess = [
+            "assess",
+            "--snapshot",
+            "kept",
+            "--as-of",
+            "snapshot",
+            "--graph",
+            "graph.json",
+            "--version",
+            "1.0.0",
+            "--why",
+        ];
         let ended = run(place.path(), &assess);
         let text = shortened(&ended.text);
         assert!(matches!(ended.code, 1 | 2) && ended.text.contains(&attack.says), "{what}: {text}");

@@ -48,7 +48,8 @@ pub(crate) struct Shares {
 
 impl Shares {
     pub(crate) fn new(budget: &EvaluationBudget, risks: &[Candidate]) -> Self {
-        let query = |check: &dyn Check| check.question().map(|question| question.text().to_owned()).into_iter().collect();
+        let query =
+            |check: &dyn Check| check.question().map(|question| question.text().to_owned()).into_iter().collect();
         let objects =
             |check: &dyn Check| check.object_questions().iter().map(|question| question.text().to_owned()).collect();
         Shares { samples: shares(&budget.samples, risks, query), steps: shares(&budget.steps, risks, objects) }

@@ -118,33 +118,97 @@ fn what_is_not_one_whole_bundle_fails_with_a_class() {
     let auth = json!({"usedField": "Route v1 spec.rules[].filters[].auth"});
     let beta = json!({"usedField": "Route v1beta1 spec.rules"});
     let (none, range, stored) = (json!({}), json!({"version": "1.x"}), json!({"storedVersion": "v1alpha1"}));
-    let both = [crd("Route", &["v1"], "monthly-MARKER", "standard"), crd("Gate", &["v1"], "monthly-MARKER", "standard")];
+    let both =
+        [crd("Route", &["v1"], "monthly-MARKER", "standard"), crd("Gate", &["v1"], "monthly-MARKER", "standard")];
     let odd = [crd("Route", &["v1"], "v1.0.0", "MARKER"), crd("Gate", &["v1"], "v1.0.0", "MARKER")];
     for (list, more, class, why) in [
         (gate("v1.1.0", "standard"), &none, FailureClass::Ambiguous, "have another version than the others: "),
         (gate("MARKER", "standard"), &none, FailureClass::Ambiguous, "have another version than the others: "),
         (gate("v1.2.0", "experimental"), &none, FailureClass::Ambiguous, "have another or an unknown channel: "),
-        (odd.to_vec(), &none, FailureClass::Ambiguous, "2 CRD(s) of the bundle a.io have another or an unknown channel"),
+        (
+            odd.to_vec(),
+            &none,
+            FailureClass::Ambiguous,
+            "The bundle a.io has CRDs that have another or an unknown channel: gates.a.io, routes.a.io.",
+        ),
         (both.to_vec(), &range, FailureClass::Ambiguous, "is no semantic version"),
-        (edited("/metadata/annotations", json!({})), &none, FailureClass::Absent, "do not say their version or channel: gates.a.io"),
-        (edited("/metadata/annotations", json!({"a.io/channel": "standard"})), &none, FailureClass::Absent, "gates.a.io"),
-        (edited("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), &none, FailureClass::Partial, "being deleted or are not established: gates.a.io"),
-        (edited("/status/conditions", json!([{"type": "Established", "status": "False"}])), &none, FailureClass::Partial, "gates.a.io"),
-        (edited("/spec/versions", json!([])), &none, FailureClass::Evaluation, "1 CRD(s) of the bundle a.io cannot be read"),
-        (edited("/apiVersion", json!("apiextensions.k8s.io/v1beta1")), &none, FailureClass::Evaluation, "cannot be read"),
-        (edited("/status", json!({})), &stored, FailureClass::Absent, "The CRD gates.a.io does not say in which versions objects are stored."),
+        (
+            edited("/metadata/annotations", json!({})),
+            &none,
+            FailureClass::Absent,
+            "do not say their version or channel: gates.a.io",
+        ),
+        (
+            edited("/metadata/annotations", json!({"a.io/channel": "standard"})),
+            &none,
+            FailureClass::Absent,
+            "gates.a.io",
+        ),
+        (
+            edited("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")),
+            &none,
+            FailureClass::Partial,
+            "being deleted or are not established: gates.a.io",
+        ),
+        (
+            edited("/status/conditions", json!([{"type": "Established", "status": "False"}])),
+            &none,
+            FailureClass::Partial,
+            "gates.a.io",
+        ),
+        (
+            edited("/spec/versions", json!([])),
+            &none,
+            FailureClass::Evaluation,
+            "The bundle a.io has CRDs that cannot be read.",
+        ),
+        (
+            edited("/apiVersion", json!("apiextensions.k8s.io/v1beta1")),
+            &none,
+            FailureClass::Evaluation,
+            "cannot be read",
+        ),
+        (
+            edited("/status", json!({})),
+            &stored,
+            FailureClass::Absent,
+            "The CRD gates.a.io does not say in which versions objects are stored.",
+        ),
         (vec![], &none, FailureClass::Absent, "No CRD of the bundle a.io was found."),
-        (cluster(), &json!({"servedVersion": "Lost v1"}), FailureClass::Absent, "The bundle a.io has no CRD of the kind Lost.a.io."),
-        (cluster(), &json!({"usedField": "Gate v2 spec"}), FailureClass::Absent, "The cluster does not serve Gate.a.io in the version v2."),
+        (
+            cluster(),
+            &json!({"servedVersion": "Lost v1"}),
+            FailureClass::Absent,
+            "The bundle a.io has no CRD of the kind Lost.a.io.",
+        ),
+        (
+            cluster(),
+            &json!({"usedField": "Gate v2 spec"}),
+            FailureClass::Absent,
+            "The cluster does not serve Gate.a.io in the version v2.",
+        ),
         (cluster(), &beta, FailureClass::Absent, "Route.a.io n/plain (v1beta1): read in another version of its API."),
         (
-            with(&|cluster| cluster.truncate(2)).into_iter().chain([route("r", &json!({"rules": "(removed)"}))]).collect(),
+            with(&|cluster| cluster.truncate(2))
+                .into_iter()
+                .chain([route("r", &json!({"rules": "(removed)"}))])
+                .collect(),
             &auth,
             FailureClass::Unsupported,
             "n/r (v1): reads a field whose value is removed from evidence.",
         ),
-        (cluster(), &json!({"usedField": "Secret v1 data"}), FailureClass::Unsupported, "Rules cannot read Secret.a.io objects."),
-        (cluster(), &json!({"version": "about 1"}), FailureClass::Malformed, "`bundle.version` is wrong: `about 1` is not a range"),
+        (
+            cluster(),
+            &json!({"usedField": "Secret v1 data"}),
+            FailureClass::Unsupported,
+            "Rules cannot read Secret.a.io objects.",
+        ),
+        (
+            cluster(),
+            &json!({"version": "about 1"}),
+            FailureClass::Malformed,
+            "`bundle.version` is wrong: `about 1` is not a range",
+        ),
         (cluster(), &json!({"group": 1}), FailureClass::Malformed, "`bundle.group` is not a text"),
     ] {
         let found = proof(rule(more), &ObjectEvidence(known(&list)));

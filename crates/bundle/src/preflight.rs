@@ -179,7 +179,8 @@ impl Preflight {
             let ObjectCheck { orphaned, lost, refused, all, unknown, .. } = check;
             let message = "values were removed from these objects, so it is not known whether they would be valid";
             let unknown = unknown.finding(PreflightProblem::NotChecked, &crd, message.to_owned());
-            self.findings.extend(unknown.map(|found| PreflightFinding { severity: PreflightSeverity::Warning, ..found }));
+            self.findings
+                .extend(unknown.map(|found| PreflightFinding { severity: PreflightSeverity::Warning, ..found }));
             self.findings.extend(orphan_finding(&crd, &orphaned, all));
             let fields: BTreeSet<&String> = lost.objects.iter().flat_map(|object| &object.fields).collect();
             let names: Vec<&str> = fields.into_iter().take(NAMED).map(String::as_str).collect();

@@ -272,10 +272,18 @@ fn expressions_of_rules() {
 fn parameters_of_bundle_rules() {
     let bundle = |more: &str| format!("matchingRules:\n- type: Bundle\n  bundle:\n    group: a.io\n    {more}\n");
     for (code, more, want) in [
-        ("GD118", "version: '>=1 broken'", Some("error blocked-edges/1.1.0-Slow.yaml:10:19 the risk `Slow` has a Bundle rule that is broken")),
+        (
+            "GD118",
+            "version: '>=1 broken'",
+            Some("error blocked-edges/1.1.0-Slow.yaml:10:19 the risk `Slow` has a Bundle rule that is broken"),
+        ),
         ("GD118", "Version: broken", None),
         ("GD118", "channel: standard", None),
-        ("GD119", "odd: 1", Some("warning blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a Bundle rule that is odd")),
+        (
+            "GD119",
+            "odd: 1",
+            Some("warning blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a Bundle rule that is odd"),
+        ),
         ("GD119", "channel: standard", None),
     ] {
         let want: Vec<String> = want.map(str::to_owned).into_iter().collect();

@@ -10,8 +10,8 @@ use clearway_conditions::{ObjectStatus, Status};
 use clearway_core::{Observed, split_api_version};
 use serde_json::Value;
 
-use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};
 use super::bundle_answer::CrdRecords;
+use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};
 use super::selector::Selector;
 use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
 use crate::expression::{Expression, Steps, is_removed};

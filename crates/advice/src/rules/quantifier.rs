@@ -22,8 +22,7 @@ pub(crate) enum WhenAbsent {
 impl WhenAbsent {
     /// Reads `whenAbsent` (`Unknown`, `Match` or `NoMatch`).
     pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
-        let words =
-            [("Unknown", WhenAbsent::Unknown), ("Match", WhenAbsent::Match), ("NoMatch", WhenAbsent::NoMatch)];
+        let words = [("Unknown", WhenAbsent::Unknown), ("Match", WhenAbsent::Match), ("NoMatch", WhenAbsent::NoMatch)];
         Ok(parameters.word("whenAbsent", &words)?.unwrap_or(WhenAbsent::Unknown))
     }
 

@@ -118,7 +118,8 @@ impl FromStr for FieldPath {
             } else {
                 // A dot stands between names, and not at the start.
                 let start = rest.strip_prefix('.').filter(|_| !steps.is_empty());
-                let start = start.or((steps.is_empty()).then_some(rest)).ok_or_else(|| wrong("a dot is missing", rest))?;
+                let start =
+                    start.or((steps.is_empty()).then_some(rest)).ok_or_else(|| wrong("a dot is missing", rest))?;
                 let end = start.find(|char| !is_plain_character(char)).unwrap_or(start.len());
                 let (name, behind) = start.split_at(end);
                 if name.is_empty() {

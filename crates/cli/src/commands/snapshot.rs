@@ -92,8 +92,9 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
 /// out, and said to be.
 fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], connected: &ClusterClient) {
     let ClusterClient { runtime, .. } = connected;
-    let collect =
-        |requests: &[&ObjectRequest]| runtime.block_on(snapshot_objects(&connected.store(), requests, &ObjectLimits::default()));
+    let collect = |requests: &[&ObjectRequest]| {
+        runtime.block_on(snapshot_objects(&connected.store(), requests, &ObjectLimits::default()))
+    };
     let for_rules = plan.map(Plan::object_requests).unwrap_or_default();
     let definitions = if bundles.is_empty() { BTreeMap::new() } else { collect(&[&bundle_objects::crds()]) };
     let of_bundles = bundle_objects::find(bundles, definitions);

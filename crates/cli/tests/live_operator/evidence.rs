@@ -151,11 +151,9 @@ async fn install_bundles(lab: &Lab) {
         "spec": {"teeth": [{"size": MARKER}, {"coating": MARKER}]},
     }))
     .unwrap();
-    wait_until(SOON, "Gears are served", async || {
-        gears.create(&kube::api::PostParams::default(), &gear).await.is_ok()
-    })
-    .await
-    .unwrap();
+    wait_until(SOON, "Gears are served", async || gears.create(&kube::api::PostParams::default(), &gear).await.is_ok())
+        .await
+        .unwrap();
     wait_until(SOON, "Cogs are served", async || {
         lab.api("parts.example.com/v1", "Cog").list(&kube::api::ListParams::default()).await.is_ok()
     })

@@ -86,7 +86,8 @@ impl Rule {
     /// What tells rules about objects of a cluster apart; nothing for other rules.
     pub(crate) fn object_question(&self) -> Option<String> {
         let mut text = String::new();
-        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION | Self::BUNDLE).then(|| self.render(&mut text))?;
+        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION | Self::BUNDLE)
+            .then(|| self.render(&mut text))?;
         Some(text)
     }
 

@@ -364,8 +364,7 @@ mod tests {
             "env": {"type": "array", "default": [{"name": "A", "value": "kept", "description": "kept"}]},
             "description": {"type": "string"},
         });
-        let definition =
-            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": {"properties": schema}}});
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": {"properties": schema}}});
         assert_eq!(strip(definition.clone()), Some(definition), "a schema has fields of these names");
         let schema = json!({
             "description": "A text.",
