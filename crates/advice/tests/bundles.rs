@@ -129,7 +129,7 @@ fn what_is_not_one_whole_bundle_fails_with_a_class() {
             odd.to_vec(),
             &none,
             FailureClass::Ambiguous,
-            "2 CRD(s) of the bundle a.io have another or an unknown channel",
+            "The bundle a.io has CRDs that have another or an unknown channel: gates.a.io, routes.a.io.",
         ),
         (both.to_vec(), &range, FailureClass::Ambiguous, "is no semantic version"),
         (
@@ -160,7 +160,7 @@ fn what_is_not_one_whole_bundle_fails_with_a_class() {
             edited("/spec/versions", json!([])),
             &none,
             FailureClass::Evaluation,
-            "1 CRD(s) of the bundle a.io cannot be read",
+            "The bundle a.io has CRDs that cannot be read.",
         ),
         (
             edited("/apiVersion", json!("apiextensions.k8s.io/v1beta1")),

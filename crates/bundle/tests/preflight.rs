@@ -143,3 +143,39 @@ fn the_crds_of_a_release_are_compared_bundle_by_bundle() {
         assert!(found.starts_with(expected), "{found}\n{expected}");
     }
 }
+
+/// What was taken out of an object may be anything: the object is neither valid nor refused because of it (U16).
+#[test]
+fn objects_of_which_values_were_removed_are_not_known_to_be_valid() {
+    let text = || json!({"type": "string"});
+    let env = |value: Value| json!({"type": "array", "items": {"type": "object", "properties": {"value": value}}});
+    let old = version("v1", true, &json!({"a": text(), "b": text(), "env": env(text())}));
+    let old = bundle("v1.1.0", "standard", &json!([old]), &["v1"]);
+    let short = || json!({"type": "string", "maxLength": 3});
+    let mut new = version("v1", true, &json!({"a": short(), "env": env(short())}));
+    new["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] =
+        json!([{"rule": "self.env.all(one, one.value == 'x')", "fieldPath": ".a"}]);
+    let new = bundle("v1.2.0", "standard", &json!([new]), &[]);
+    let spec = json!({"a": "long text", "b": "x", "env": [{"value": "(removed)"}]});
+    let objects = [thing("stripped", &spec), thing("plain", &json!({"a": "abc", "env": [{"value": "x"}]}))];
+    let mut preflight = Preflight::new(&old, &new);
+    for object in &objects {
+        preflight.check_stripped_object("things.a.io", object, &|value| value == "(removed)");
+    }
+    let found = preflight.finish();
+    let gist: Vec<_> = found.iter().map(|one| (one.severity, one.problem, one.count)).collect();
+    let (blocking, warning) = (PreflightSeverity::Blocking, PreflightSeverity::Warning);
+    assert_eq!(
+        gist,
+        [
+            (blocking, PreflightProblem::LostFields, 1),
+            (blocking, PreflightProblem::RefusedObjects, 1),
+            (warning, PreflightProblem::NotChecked, 1),
+        ],
+        "{found:?}"
+    );
+    // What does not depend on the removed value is known; the rule in CEL is not.
+    assert_eq!(found[1].objects[0].fields.len(), 1, "{found:?}");
+    assert_eq!(found[2].objects[0].fields, ["spec.env[0].value"]);
+    assert_eq!(found[2].objects[0].name, "n/stripped");
+}

@@ -113,9 +113,9 @@ impl BundleRule {
             return self.absent(format!("No CRD of the bundle {group} was found."), case);
         };
         if let Some((fault, count, names)) = &bundle.fault {
-            let more = if *count > names.len() && !names.is_empty() { ", …" } else { "" };
+            let more = if *count > names.len() { format!(", … ({count} in all)") } else { String::new() };
             let names = if names.is_empty() { String::new() } else { format!(": {}{more}", names.join(", ")) };
-            let message = format!("{count} CRD(s) of the bundle {group} {}{names}.", fault.as_str());
+            let message = format!("The bundle {group} has CRDs that {}{names}.", fault.as_str());
             let missing = format!("One whole bundle {group}.");
             return CrdFinding::Decided(Finding::failed(fault.class(), message, missing));
         }
@@ -207,11 +207,15 @@ impl BundleRule {
         let group = &self.wanted.group;
         let Some(bundle) = &answer.bundle else { return format!("{group} is not installed") };
         let version =
-            bundle.version.as_ref().map_or_else(|| "without a version".to_owned(), |found| format!("v{found}"));
-        let channel = bundle.channel.map_or("of no known channel", Channel::as_str);
+            bundle.version.as_ref().map_or_else(|| "of no released version,".to_owned(), |found| format!("v{found}"));
+        let channel = bundle.channel.map_or("of an unknown channel", Channel::as_str);
+        let count = match bundle.crds.len() {
+            1 => "1 CRD".to_owned(),
+            count => format!("{count} CRDs"),
+        };
         let mut parts = match &bundle.fault {
-            Some(_) => vec![format!("{group}, {} CRDs", bundle.crds.len())],
-            None => vec![format!("{group} {version} {channel}, {} CRDs", bundle.crds.len())],
+            Some(_) => vec![format!("{group}, {count}")],
+            None => vec![format!("{group} {version} {channel}, {count}")],
         };
         for (wanted, word, is_stored) in [(&self.wanted.served, "serves", false), (&self.wanted.stored, "stores", true)]
         {
@@ -230,10 +234,10 @@ impl BundleRule {
                     let kinds: Vec<String> = bundle.crds.keys().filter(has).map(ToString::to_string).collect();
                     let first: Vec<&str> = kinds.iter().take(LISTED).map(String::as_str).collect();
                     let names = if first.is_empty() { String::new() } else { format!(": {}", first.join(", ")) };
-                    let count = kinds.len();
-                    let more = if count > first.len() { ", …" } else { "" };
+                    let of_them = kinds.len();
+                    let more = if of_them > first.len() { ", …" } else { "" };
                     parts.push(format!(
-                        "{count} of them {} {}{names}{more}",
+                        "{of_them} of them {} {}{names}{more}",
                         word.trim_end_matches('s'),
                         wanted.version
                     ));
