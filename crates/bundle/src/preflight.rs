@@ -237,7 +237,9 @@ impl Preflight {
                 Some(skipped) => (
                     PreflightSeverity::Warning,
                     PreflightProblem::SkippedMinor,
-                    format!("{skipped} minor versions lie between {from} and {to}; updates are tested one by one"),
+                    format!(
+                        "{skipped} minor versions lie between {from} and {to}; updates are tested one minor version at a time"
+                    ),
                 ),
                 None => return,
             },
@@ -265,7 +267,7 @@ impl Preflight {
         let mut candidates = stored.chain(installed.versions.values()).filter(|version| version.served);
         let Some(old) = candidates.find(|version| new.versions.contains_key(&version.name)) else {
             self.findings.extend(orphan_finding(&new.name, &orphaned, Affected::default()));
-            return self.not_listed(&new.name, "no version is in both CRDs");
+            return self.not_listed(&new.name, "the two CRDs have no version in common");
         };
         let read = |version: &ApiVersion| CrdSchema::read(&version.schema.as_ref()?.to_json()).ok();
         let Some(schema) = new.versions.get(&old.name).and_then(read) else {

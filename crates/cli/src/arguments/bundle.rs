@@ -91,7 +91,7 @@ Examples:
   clearway bundle preflight v1.5.0/standard-install.yaml
   clearway bundle preflight oci://registry.example.com/gateway-api:v1.5.0 -o json
 
-Exit code 0: nothing speaks against it; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
+Exit code 0: no problem found; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
 not run.")]
     Preflight(BundlePreflight),
     /// Rewrite stored objects in the storage version of their CRD, then remove older versions from its status

@@ -102,7 +102,7 @@ fn bundles_are_read_from_directories_streams_and_git_revisions() {
     assert_eq!((same.code, same.out.as_str()), (0, ""), "{same:?}");
     let unknown = place.run(&["bundle", "diff", "nothing:crds", "old.yaml"]);
     assert_eq!(unknown.code, 3, "{unknown:?}");
-    assert!(unknown.err.contains("cannot read nothing:crds: git knows no such revision"), "{unknown:?}");
+    assert!(unknown.err.contains("cannot read nothing:crds: git does not know this revision"), "{unknown:?}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ async fn look_at_objects<S: Store>(view: &mut View<'_>, store: &S, most: usize) 
     let selector = view.task.owner.selector();
     let selector = &selector;
     let owned = kinds.iter().map(|kind| {
-        async move { seen(store.list(kind, selector).await, || format!("what there is of {kind}")) }.boxed()
+        async move { seen(store.list(kind, selector).await, || format!("the existing {kind} objects")) }.boxed()
     });
     let named = keys.iter().map(|key| async move { seen(store.get(key).await, || key.to_string()) }.boxed());
     let mut found = Vec::new();
@@ -127,7 +127,7 @@ async fn all<S: Store>(
     kind: Option<GroupVersionKind>,
 ) -> Result<Option<Vec<Value>>, StoreError> {
     let Some(kind) = kind else { return Ok(None) };
-    match seen(store.list(&kind, "").await, || format!("what there is of {kind}"))? {
+    match seen(store.list(&kind, "").await, || format!("the existing {kind} objects"))? {
         Ok(objects) => Ok(Some(objects)),
         Err(why) => {
             view.unseen.push(why);
@@ -145,7 +145,7 @@ fn seen<T: Default>(
         Ok(found) => Ok(Ok(found)),
         Err(StoreError::NoSuchKind { .. } | StoreError::Missing { .. }) => Ok(Ok(T::default())),
         Err(error) if error.is_passing() => Err(error),
-        Err(error) => Ok(Err(format!("{} could not be looked at: {error}.", what()))),
+        Err(error) => Ok(Err(format!("{} could not be read: {error}.", what()))),
     }
 }
 

@@ -69,7 +69,7 @@ async fn what_is_refused_always_is_refused_at_its_step() {
         (request(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
         (request(&empty, "1.2.0"), Err((Step::Load, "has no objects for this cluster (1 are for others)"))),
         (request(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
-        (image("example.com/release:latest"), Err((Step::Retrieve, "names no digest"))),
+        (image("example.com/release:latest"), Err((Step::Retrieve, "has no digest"))),
         (image(&format!("example.com/release@{}", "sha256:1")), Err((Step::Retrieve, "sha256:1"))),
         (image("not an image"), Err((Step::Retrieve, "does not name an image"))),
     ] {
@@ -146,7 +146,7 @@ async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
     let mut theirs = config("shop", "settings", "theirs");
     theirs["metadata"]["labels"][OWNER] = "ComponentVersion.other".into();
     let others = Apply { manager: "somebody", force: true, dry_run: false };
-    let sentence = "Preflight Owners: ConfigMap shop/settings is in this release and belongs to ComponentVersion.other; it is not taken over.";
+    let sentence = "Preflight Owners: ConfigMap shop/settings is in this release but belongs to ComponentVersion.other; it is not overwritten.";
     for (asked, force, begun, held) in [
         (false, false, false, false),
         (true, false, false, true),
@@ -271,7 +271,7 @@ async fn an_image_that_turns_out_older_is_refused_unless_it_is_forced_or_a_rollb
         accepted_risks: String::new(),
     };
     let present = Release { version: "2.0.0".into(), image: "example.com/r@two".into(), ..Release::default() };
-    let why = "1.0.0 is older than the present release 2.0.0, and the only downgrade that needs no force is a rollback to the previous release (1.5.0)";
+    let why = "1.0.0 is older than the current release 2.0.0; without force, only a rollback to the previous release (1.5.0) is allowed";
     for (previous, force, begun, refused) in [
         (("1.5.0", &other), false, false, true),
         (("1.5.0", &other), true, false, false),

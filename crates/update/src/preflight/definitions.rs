@@ -23,9 +23,7 @@ impl Check for Definitions {
             let name = &manifest.id.name;
             if manifest.deletes() {
                 let stored = texts(&live["status"]["storedVersions"]).join(", ");
-                let message = format!(
-                    "{name} is deleted by this release, and every object of it (stored in {stored}) goes with it."
-                );
+                let message = format!("This release deletes {name} and all of its objects (stored in {stored}).");
                 found.push(Finding::blocking(self, message));
                 continue;
             }
@@ -44,7 +42,7 @@ impl Check for Definitions {
                 if before != after {
                     let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("nothing").to_owned();
                     let message = format!(
-                        "{name} would change its {what} from {} to {}, which an API server does not do.",
+                        "{name} would change its {what} from {} to {}, which the API server does not allow.",
                         word(before),
                         word(after)
                     );

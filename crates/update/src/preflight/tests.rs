@@ -129,7 +129,7 @@ fn a_definition_keeps_the_versions_that_clients_use() {
             definition(&[("v1alpha1", true), ("v1", true)], &[], "Cluster"),
             vec![(Severity::Blocking, "scope from Namespaced to Cluster")],
         ),
-        (deleted, vec![(Severity::Blocking, "is deleted by this release")]),
+        (deleted, vec![(Severity::Blocking, "This release deletes")]),
     ] {
         let found = found(std::slice::from_ref(&release), std::slice::from_ref(&live), nothing);
         assert_eq!(found.len(), want.len(), "{release}: {found:?}");
@@ -203,7 +203,7 @@ fn a_workload_that_no_node_takes_is_blocking() {
     gold["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "gold"});
     let found = found(&[gold], &[], |view| view.nodes = Some(vec![node("one", "1", &json!({}))]));
     assert!(
-        matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("no node is schedulable")),
+        matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("pods that cannot be scheduled")),
         "{found:?}"
     );
 }

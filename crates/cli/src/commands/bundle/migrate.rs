@@ -174,7 +174,7 @@ async fn prune(store: &ClusterStore, crd: &Value, storage: &str) -> Result<bool>
     match store.patch(&reference, Part::Status, &patch).await {
         Ok(_) => Ok(true),
         Err(StoreError::Conflict { .. }) => {
-            output::print_note!("{reference} was changed by somebody else; run the migration again");
+            output::print_note!("{reference} was changed by another client; run the migration again");
             Ok(false)
         }
         Err(error) => Err(error.into()),
