@@ -25,7 +25,8 @@ starts from the cluster as it is; later ones are evaluated with today's evidence
 
 With --release the CRDs of the release are compared with those of the cluster, and the stored objects are checked: objects
 that would lose fields or fail validation, stored versions that the new CRD does not have, rollbacks, channel switches and
-skipped minor versions, as `clearway bundle preflight` finds them. Without a cluster to look at they are Unknown.
+skipped minor versions, as `clearway bundle preflight` finds them. Without a cluster, or a snapshot that holds the CRDs
+(`clearway snapshot collect --bundle NAME`), they are Unknown.
 
 Exit code 0: at least one update is recommended (with --to: this one, or every update of a path); 1: none is recommended,
 or there is no path; 2: none is recommended, but some are Unknown, or a required source of evidence is unreachable; 3:

@@ -193,3 +193,71 @@ impl ReleaseFindings {
         text + &preflight_table(&self.findings)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use clearway_core::{GroupKind, Timestamp};
+    use clearway_release::{Files, Metadata, digest};
+    use clearway_sources::snapshot::{NameSelector, Objects, Part, Selection as ObjectSelection};
+    use serde_json::json;
+
+    use super::*;
+
+    fn crd(fields: &Value) -> Value {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.a.io", "annotations": {"a.io/bundle-version": "v1.0.0", "a.io/channel": "standard"}},
+            "spec": {
+                "group": "a.io", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                    "type": "object", "properties": {"spec": {"type": "object", "properties": fields}},
+                }}}],
+            },
+            "status": {"storedVersions": ["v1"]},
+        })
+    }
+
+    fn release(crd: &Value) -> Payload {
+        let (previous, next, metadata) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let metadata = Metadata { version: "1.0.0".parse().unwrap(), previous, next, metadata };
+        let mut files = Files::from([("release-metadata".to_owned(), metadata.write())]);
+        files.insert("0000_30_a_crd.yaml".to_owned(), crd.to_string().into_bytes());
+        Payload::read(&files, digest(&files), &Selection::default(), &ReleaseLimits::default()).unwrap()
+    }
+
+    /// A snapshot with the CRD, if it names the bundle, and with the objects.
+    fn snapshot(bundle: &str, crd: &Value, objects: Option<Value>) -> Snapshot {
+        let kind = |group: &str, kind: &str| GroupKind { group: group.to_owned(), kind: kind.to_owned() };
+        let only = vec![NameSelector { namespace: None, name: "things.a.io".to_owned() }];
+        let selection = ObjectSelection { only, ..ObjectSelection::default() };
+        let mut taken = Snapshot::new(Timestamp::EPOCH);
+        taken.bundles = vec![bundle.to_owned()];
+        let crds = Objects { selection, items: vec![crd.clone()], not_served: false };
+        taken.objects.insert(kind("apiextensions.k8s.io", "CustomResourceDefinition"), Part::Collected(crds));
+        if let Some(objects) = objects {
+            let items = objects.as_array().cloned().unwrap();
+            taken.objects.insert(kind("a.io", "Thing"), Part::Collected(Objects { items, ..Objects::default() }));
+        }
+        taken
+    }
+
+    #[test]
+    fn a_snapshot_gives_the_findings_of_what_it_holds_and_the_rest_is_not_known() {
+        let (old, new) = (crd(&json!({"a": {"type": "string"}})), crd(&json!({"b": {"type": "string"}})));
+        let thing = json!([{"apiVersion": "a.io/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "n"}, "spec": {"a": "x"}}]);
+        let look = |taken: &Snapshot, crd: &Value| {
+            let payload = release(crd);
+            let found = look_at_snapshot(taken, &payload.manifests.iter().collect::<Vec<_>>());
+            found.map(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        };
+        let whole = snapshot("a.io", &old, Some(thing.clone()));
+        assert_eq!(look(&whole, &old), Ok(String::new()));
+        assert_eq!(look(&whole, &new), Ok("things.a.io: stored objects would lose spec.a (n/t: spec.a)".to_owned()));
+        let without_objects = look(&snapshot("a.io", &old, None), &new).unwrap();
+        assert!(without_objects.starts_with("things.a.io: stored objects could not be listed: "), "{without_objects}");
+        let other = look(&snapshot("b.io", &old, Some(thing)), &new).unwrap_err();
+        assert!(other.ends_with("collect it with `clearway snapshot collect --bundle a.io`"), "{other}");
+    }
+}
