@@ -132,7 +132,7 @@ fn bindings(object: &Value) -> Bindings<'_> {
 }
 
 /// Whether a value, or a part of a text, was removed from evidence.
-fn is_removed(value: &Value) -> bool {
+pub(crate) fn is_removed(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.contains(REMOVED))
 }
 

@@ -285,7 +285,7 @@ fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
     assert_eq!(told(json!([])), "False NoMatchingRules, False Broken");
     assert_eq!(told(json!([{"type": "Phase"}])), "False UnrecognizedRules, Unknown EvaluationFailed");
     assert_eq!(
-        told(json!([{"type": "Bundle"}, {"type": "Policy"}])),
+        told(json!([{"type": "Phase"}, {"type": "Policy"}])),
         "False UnrecognizedRules, Unknown EvaluationFailed"
     );
     assert_eq!(told(json!([{}])), "False UnrecognizedRules, Unknown EvaluationFailed");

@@ -3,11 +3,13 @@
 mod common;
 
 use clearway_core::{Limits, Severity};
-use clearway_graph::lint::{ExpressionFault, ExpressionFinding, QueryFault, QueryFinding, RuleTexts, answer, lint};
-use clearway_graph::{Inputs, codes, load, wire};
+use clearway_graph::lint::{
+    ExpressionFault, ExpressionFinding, ParameterFinding, QueryFault, QueryFinding, RuleTexts, answer, lint,
+};
+use clearway_graph::{Inputs, Rule, codes, load, wire};
 
 /// Knows three words of queries: `broken`, `refused` and `odd`; any other text is the metric it asks for. Of expressions it
-/// knows `broken` and `costly`.
+/// knows `broken` and `costly`, and of parameters `version: broken` and `odd`.
 struct Words;
 
 impl RuleTexts for Words {
@@ -37,6 +39,24 @@ impl RuleTexts for Words {
             let start = expression.find(word)?;
             Some(ExpressionFinding { fault, message: format!("it is {word}"), span: start..start + word.len() })
         })
+    }
+
+    fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding> {
+        let own = rule.parameters["bundle"].as_object().unwrap();
+        let version = own.get("version").and_then(|version| version.as_str()).unwrap_or_default();
+        let broken = version.find("broken").map(|start| ParameterFinding {
+            key: "version",
+            message: "that is broken".to_owned(),
+            span: start..start + 6,
+            known: true,
+        });
+        let odd = own.contains_key("odd").then(|| ParameterFinding {
+            key: "",
+            message: "that is odd".to_owned(),
+            span: 0..0,
+            known: false,
+        });
+        broken.into_iter().chain(odd).collect()
     }
 }
 
@@ -245,6 +265,29 @@ fn expressions_of_rules() {
         let want: Vec<String> =
             want.map(|want| format!("error blocked-edges/1.1.0-Slow.yaml:{want}")).into_iter().collect();
         assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &resource(expression))]), want, "{code} {expression}");
+    }
+}
+
+#[test]
+fn parameters_of_bundle_rules() {
+    let bundle = |more: &str| format!("matchingRules:\n- type: Bundle\n  bundle:\n    group: a.io\n    {more}\n");
+    for (code, more, want) in [
+        (
+            "GD118",
+            "version: '>=1 broken'",
+            Some("error blocked-edges/1.1.0-Slow.yaml:10:19 the risk `Slow` has a Bundle rule that is broken"),
+        ),
+        ("GD118", "Version: broken", None),
+        ("GD118", "channel: standard", None),
+        (
+            "GD119",
+            "odd: 1",
+            Some("warning blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a Bundle rule that is odd"),
+        ),
+        ("GD119", "channel: standard", None),
+    ] {
+        let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
+        assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &bundle(more))]), want, "{code} {more}");
     }
 }
 

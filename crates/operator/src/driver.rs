@@ -5,6 +5,7 @@
 mod attempts;
 mod crash_guard;
 mod effects;
+mod memory_permit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
+
+pub use memory_permit::MemoryPermit;
 
 use crate::carry_out::{self, Worker};
 use crate::heartbeat::Heartbeat;
@@ -54,6 +57,8 @@ pub struct Tools<S> {
     pub clock: fn() -> Timestamp,
     /// Notices computations that do not end.
     pub heartbeat: Heartbeat,
+    /// Limits the memory of all objects of the operator together.
+    pub memory: MemoryPermit,
 }
 
 /// What a driver tells others.

@@ -14,7 +14,7 @@
 //! The manifest says `schema` (`MAJOR.MINOR`, now 1.0), `takenAt`, `redacted`, `cluster` (`id`, `version`, `arch`,
 //! `channel`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
 //! `series` with the `windows` that are complete (or `whole`, if there are no other series), `objects` with `group`, `kind` and what was selected, `crds`.
-//! `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
+//! `bundles` names the bundles whose CRDs are among the objects. `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
 //!
 //! # What may be concluded from it
 //!
@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub objects: BTreeMap<GroupKind, Part<Objects>>,
     /// Custom resource definitions.
     pub crds: Part<Vec<Crd>>,
+    /// Bundles whose CRDs are all among the objects, by the domain of their annotations. One without any is not installed.
+    pub bundles: Vec<String>,
     /// What is not in it although it was wanted.
     pub left_out: Vec<Omission>,
 }
@@ -94,6 +96,7 @@ impl Snapshot {
             series: Part::unasked(),
             objects: BTreeMap::new(),
             crds: Part::unasked(),
+            bundles: Vec::new(),
             left_out: Vec::new(),
         }
     }

@@ -10,6 +10,7 @@ mod cluster;
 mod directory;
 mod merge;
 mod object_files;
+mod pages;
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,7 @@ pub use crate::kubernetes::{Apply, Page, Part};
 pub use cluster::ClusterStore;
 pub use directory::StateDirectory;
 pub use object_files::{OBJECT_BYTES, parse as parse_object_file};
+pub use pages::ObjectPages;
 
 use crate::kubernetes::ClusterError;
 

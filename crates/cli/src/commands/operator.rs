@@ -12,7 +12,7 @@ use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
 use clearway_operator::carry_out;
-use clearway_operator::driver::{ObjectReport, Tools};
+use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics;
@@ -159,6 +159,7 @@ where
         namespace: options.namespace.clone(),
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
+        memory: MemoryPermit::default(),
     };
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);

@@ -1,6 +1,7 @@
 //! `clearway upgrade` on a state directory: the texts, what is written and what is not, and the exit codes.
 
 mod following;
+mod readers;
 mod requests;
 
 use std::fs;

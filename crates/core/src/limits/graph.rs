@@ -86,7 +86,7 @@ caps! {
         rules_in_all: usize = 8_000, needs 124;
         /// Different queries of PromQL rules
         queries: usize = 1_000, needs 64;
-        /// Different `Resource` and `Condition` rules, which read objects of a cluster
+        /// Different `Resource`, `Condition` and `Bundle` rules, which read objects of a cluster
         object_questions: usize = 1_000, needs 0;
         /// Bytes of one query
         query_bytes: usize = 16 << 10, needs 975;

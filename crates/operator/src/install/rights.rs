@@ -178,7 +178,7 @@ pub const APPLY: &[Right] = &[Right::new(
     &["*"],
     &["*"],
     &["*"],
-    "a release may contain objects of any kind, which are applied, watched and pruned",
+    "a release may contain objects of any kind: stored objects of its CRDs are checked first, then it is applied, watched and pruned",
 )];
 
 /// What authenticated metrics add.

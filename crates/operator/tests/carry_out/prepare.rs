@@ -15,7 +15,9 @@ use clearway_update::rollout::{Prepared, Rollout, Step, UpdateRequest};
 use clearway_update::task::Veto;
 use rcgen::KeyPair;
 
-use crate::world::{World, annotated, config, real_settings, release, request, settings, start, task, update};
+use crate::world::{
+    World, annotated, config, custom, definition, real_settings, release, request, settings, start, task, update,
+};
 
 fn shop() -> [(&'static str, serde_json::Value); 1] {
     [("0000_30_shop_01-config", config("shop", "settings", "1"))]
@@ -174,6 +176,53 @@ async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
             _ => unreachable!(),
         }
         assert_eq!(world.log(), Vec::<String>::new(), "preparing writes nothing, and what is theirs is not written");
+    }
+}
+
+/// V7: the CRDs of a release are compared with those that are there, and their stored objects are checked.
+#[tokio::test(start_paused = true)]
+async fn what_a_crd_would_do_to_stored_objects_is_found_without_a_write() {
+    let root = tempfile::tempdir().unwrap();
+    let mut without_size = definition("example.com", "Thing", &["v1"]);
+    without_size["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        serde_json::json!({"colour": {"type": "string"}});
+    let crd = |object: &serde_json::Value| vec![("0000_10_a_crd", object.clone())];
+    let same = release(root.path(), "1.0.0", &crd(&definition("example.com", "Thing", &["v1"])));
+    let lossy = release(root.path(), "1.1.0", &crd(&without_size));
+    let orphaning = release(root.path(), "1.2.0", &crd(&definition("example.com", "Thing", &["v2"])));
+    let left = release(
+        root.path(),
+        "1.3.0",
+        &crd(&annotated(without_size.clone(), "release.openshift.io/create-only", "true")),
+    );
+    let lost = "Preflight CRDs: things.example.com: stored objects would lose spec.size (shop/a: spec.size, shop/b: spec.size).";
+    let orphaned = "Preflight CRDs: things.example.com: objects may be stored in v1, which the new CRD does not have; \
+                    install a version that stores them in another one first.";
+    let not_checked =
+        "Preflight CRDs: things.example.com: stored objects could not be listed: no version is in both CRDs.";
+    for (path, version, expected) in [
+        (same, "1.0.0", vec![]),
+        (lossy, "1.1.0", vec![lost]),
+        (orphaning, "1.2.0", vec![orphaned, not_checked]),
+        (left, "1.3.0", vec![]),
+    ] {
+        let world = World::new();
+        let by_others = Apply { manager: "somebody", force: true, dry_run: false };
+        for object in [
+            definition("example.com", "Thing", &["v1"]),
+            custom("example.com", "Thing", "shop", "a", 1),
+            custom("example.com", "Thing", "shop", "b", 2),
+        ] {
+            world.state.apply(&object, &by_others).await.unwrap();
+        }
+        let mut task = task(request(&path, version));
+        task.request.force = true;
+        let mut update = start(&world, &settings(), &task);
+        let rollout = update.until("it is prepared", |rollout| matches!(rollout, Rollout::Applying { .. })).await;
+        let Rollout::Applying { prepared, .. } = rollout else { unreachable!() };
+        let found: Vec<&str> =
+            prepared.overridden.iter().filter(|one| one.contains("CRDs")).map(String::as_str).collect();
+        assert_eq!(found, expected, "{version}");
     }
 }
 

@@ -189,6 +189,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
     snapshot.cluster = manifest.cluster;
     snapshot.sources = manifest.sources;
     snapshot.redacted = manifest.redacted;
+    snapshot.bundles = manifest.bundles;
     snapshot.left_out = manifest.left_out;
     if let Some(listed) = manifest.series {
         let windows = listed.windows.into_iter().map(Into::into).collect();

@@ -126,7 +126,8 @@ struct Described {
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     condition: Value,
 
-    /// bundle represents a cluster condition based on the CRDs that are installed.
+    /// bundle represents a cluster condition based on the CRDs that are installed: group, version, channel, servedVersion,
+    /// storedVersion, usedField, whenAbsent.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     bundle: Value,
 

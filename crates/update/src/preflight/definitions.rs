@@ -1,4 +1,5 @@
-//! Definitions of custom kinds that the release replaces: versions in which objects are stored, and versions that clients use.
+//! Definitions of custom kinds that the release replaces or deletes: versions that clients use, and what cannot be changed.
+//! What happens to stored objects is found by [`super::crds`].
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use super::{Check, Finding, View};
 
-/// Objects that are stored in a version that nobody knows any more cannot be read.
+/// Clients of versions that are no longer served fail, and objects are deleted with their definition.
 #[derive(Debug)]
 pub(super) struct Definitions;
 
@@ -26,25 +27,12 @@ impl Check for Definitions {
                 found.push(Finding::blocking(self, message));
                 continue;
             }
-            let versions = |definition: &Value, served: bool| -> BTreeSet<String> {
+            let served = |definition: &Value| -> BTreeSet<String> {
                 let all = definition["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
-                let wanted = all.iter().filter(|version| !served || version["served"] == true);
-                wanted.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
+                let served = all.iter().filter(|version| version["served"] == true);
+                served.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
             };
-            let known = versions(&manifest.object, false);
-            let lost: Vec<&str> = texts(&live["status"]["storedVersions"])
-                .into_iter()
-                .filter(|stored| !known.contains(*stored))
-                .collect();
-            if !lost.is_empty() {
-                let message = format!(
-                    "{name} has objects that may be stored in {}, which the new definition does not have; they would be lost. Rewrite them in another version first, then remove the old one from status.storedVersions.",
-                    lost.join(", ")
-                );
-                found.push(Finding::blocking(self, message));
-            }
-            let ended: Vec<String> =
-                versions(live, true).difference(&versions(&manifest.object, true)).cloned().collect();
+            let ended: Vec<String> = served(live).difference(&served(&manifest.object)).cloned().collect();
             if !ended.is_empty() {
                 let message = format!("{name} is no longer served in {}; clients that use it fail.", ended.join(", "));
                 found.push(Finding::warning(self, message));

@@ -107,7 +107,7 @@ fn what_is_unwell_is_told_and_what_has_failed_is_blocking() {
 }
 
 #[test]
-fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
+fn a_definition_keeps_the_versions_that_clients_use() {
     let definition = |versions: &[(&str, bool)], stored: &[&str], scope: &str| {
         let versions: Vec<Value> =
             versions.iter().map(|(name, served)| json!({"name": name, "served": served, "storage": false})).collect();
@@ -124,13 +124,7 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
     for (release, want) in [
         (next(&[("v1alpha1", true), ("v1", true)]), vec![]),
         (next(&[("v1alpha1", false), ("v1", true)]), vec![(Severity::Warning, "no longer served in v1alpha1")]),
-        (
-            next(&[("v1", true)]),
-            vec![
-                (Severity::Blocking, "may be stored in v1alpha1, which"),
-                (Severity::Warning, "no longer served in v1alpha1"),
-            ],
-        ),
+        (next(&[("v1", true)]), vec![(Severity::Warning, "no longer served in v1alpha1")]),
         (
             definition(&[("v1alpha1", true), ("v1", true)], &[], "Cluster"),
             vec![(Severity::Blocking, "scope from Namespaced to Cluster")],
@@ -143,6 +137,31 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
             assert!(*severity == wanted && text.contains(words), "{text}");
         }
     }
+}
+
+#[test]
+fn findings_about_stored_objects_are_recorded_and_what_loses_data_is_blocking() {
+    use clearway_bundle::{PreflightFinding, PreflightProblem, PreflightSeverity};
+    let finding = |severity, problem, message: &str| PreflightFinding {
+        severity,
+        problem,
+        crd: Some("things.example.com".to_owned()),
+        bundle: None,
+        message: message.to_owned(),
+        count: 0,
+        objects: Vec::new(),
+    };
+    let found = found(&[], &[], |view| {
+        view.crds = vec![
+            finding(PreflightSeverity::Warning, PreflightProblem::SkippedMinor, "a minor is skipped"),
+            finding(PreflightSeverity::Blocking, PreflightProblem::LostFields, "fields are lost"),
+        ];
+    });
+    let expected = [
+        (Severity::Blocking, "Preflight CRDs: things.example.com: fields are lost.".to_owned()),
+        (Severity::Warning, "Preflight CRDs: things.example.com: a minor is skipped.".to_owned()),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

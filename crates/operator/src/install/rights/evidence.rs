@@ -54,9 +54,20 @@ pub const EVIDENCE: &[Right] = &[
     ),
     Right::new(
         &["gateway.networking.k8s.io"],
-        &["gatewayclasses", "gateways", "grpcroutes", "httproutes", "tlsroutes"],
+        &[
+            "backendtlspolicies",
+            "gatewayclasses",
+            "gateways",
+            "grpcroutes",
+            "httproutes",
+            "listenersets",
+            "referencegrants",
+            "tcproutes",
+            "tlsroutes",
+            "udproutes",
+        ],
         READ,
-        "the same for the Gateway API",
+        "the same for the Gateway API, and whether objects use a field of it",
     ),
     Right::new(
         &["storage.k8s.io"],
@@ -68,7 +79,7 @@ pub const EVIDENCE: &[Right] = &[
         &["apiextensions.k8s.io", "apiregistration.k8s.io"],
         &["apiservices", "customresourcedefinitions"],
         READ,
-        "rules about the APIs that a cluster serves, and their backends",
+        "rules about the APIs that a cluster serves, their backends and bundles",
     ),
     Right::new(
         &["admissionregistration.k8s.io"],
