@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::REMOVED;
 use clearway_bundle::{Bundle, BundleLimits, Preflight, PreflightFinding, installed_bundles};
 use clearway_core::{GroupVersionKind, Limits, split_api_version};
-use clearway_sources::snapshot::{self, Part, Selection, Snapshot};
+use clearway_sources::snapshot::{self, Selection, Snapshot};
 use serde_json::Value;
 
 use crate::output;
