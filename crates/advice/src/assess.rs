@@ -92,7 +92,7 @@ pub struct Brief {
 
 /// The version is not in the graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the version {version} is not in the graph, so nothing is known about updates from it")]
+#[error("the version {version} is not in the graph, so its updates are unknown")]
 pub struct NotInGraph {
     /// The version.
     pub version: Version,

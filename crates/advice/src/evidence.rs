@@ -201,8 +201,8 @@ impl Failure {
     /// repeated.
     pub fn of_evaluation(class: FailureClass) -> Self {
         let message = match class {
-            FailureClass::Budget => "The evaluation of the query takes more than its budget.",
-            FailureClass::Timeout => "The evaluation of the query takes too long.",
+            FailureClass::Budget => "The query exceeds its evaluation budget.",
+            FailureClass::Timeout => "The evaluation of the query timed out.",
             _ => "The evaluation of the query failed.",
         };
         Failure::new(class, message)

@@ -61,7 +61,7 @@ pub enum ProblemKind {
 pub fn installed_bundles(objects: &[Value], limits: &BundleLimits) -> Vec<InstalledBundle> {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for crd in objects.iter().filter(|object| is_crd(object)) {
-        for domain in domains(crd) {
+        for domain in annotation_domains(crd) {
             groups.entry(domain).or_default().insert(group(crd));
         }
     }
@@ -207,11 +207,12 @@ fn is_crd(object: &Value) -> bool {
     object.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition")
 }
 
-fn group(crd: &Value) -> &str {
+pub(crate) fn group(crd: &Value) -> &str {
     crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn domains(crd: &Value) -> impl Iterator<Item = &str> {
+/// The domains of the annotations that name the version of a bundle.
+pub fn annotation_domains(crd: &Value) -> impl Iterator<Item = &str> {
     let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
     annotations.into_iter().flatten().filter_map(|(key, _)| key.strip_suffix(VERSION_SUFFIX))
 }

@@ -2,12 +2,16 @@
 //!
 //! [`Preflight::new`] compares the bundles and plans which objects have to be read; the caller lists them page by page and
 //! hands each to [`Preflight::check_object`]; [`Preflight::finish`] gives the findings. Memory is that of the findings:
-//! objects are counted, and only the first of each CRD are named.
+//! objects are counted, and only the first of each CRD are named. [`Preflight::of_release`] does the same for the CRDs of a
+//! release, which may be of several bundles or of none.
+
+mod release;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use clearway_core::{GroupVersionKind, ObjectName};
-use clearway_schema::{Violation, field_path};
+use clearway_schema::{Violation, excerpt, field_path};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,11 +23,15 @@ use crate::model::{ApiVersion, Bundle, Crd};
 const NAMED: usize = 5;
 /// Fields and messages that are kept for one object.
 const DETAILS: usize = 10;
+/// Objects in the one line of a finding.
+const SUMMARY_OBJECTS: usize = 3;
+/// Fields of each of them.
+const SUMMARY_FIELDS: usize = 2;
 /// The keyword whose violations are reported at a path that the rule chooses.
 const CEL_RULES: &str = "x-kubernetes-validations";
 
 /// The state of a preflight.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Preflight {
     findings: Vec<PreflightFinding>,
     checks: BTreeMap<String, ObjectCheck>,
@@ -40,6 +48,9 @@ pub struct PreflightFinding {
     /// The CRD; none for what is about the whole bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crd: Option<String>,
+    /// The annotation domain of the bundle, for what is about all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
     /// What would happen, in one sentence.
     pub message: String,
     /// How many objects are affected.
@@ -93,13 +104,20 @@ struct ObjectCheck {
     kind: GroupVersionKind,
     old: Option<CrdSchema>,
     new: CrdSchema,
-    /// Stored versions that the new CRD does not have.
-    orphaned: Vec<String>,
+    orphaned: OrphanedVersions,
     lost: Affected,
     refused: Affected,
     all: Affected,
     /// Objects whose values were removed, so that it is not known whether they are valid.
     unknown: Affected,
+}
+
+/// Stored versions that the new CRD does not have.
+#[derive(Debug)]
+struct OrphanedVersions {
+    versions: Vec<String>,
+    /// Whether objects are still written in one of them, so that rewriting them now does not help.
+    is_storage: bool,
 }
 
 #[derive(Debug, Default)]
@@ -111,14 +129,18 @@ struct Affected {
 impl Preflight {
     /// Compares what is installed with what is to be.
     pub fn new(installed: &Bundle, new: &Bundle) -> Self {
-        let mut preflight = Preflight { findings: Vec::new(), checks: BTreeMap::new() };
-        preflight.compare_versions(installed, new);
+        let mut preflight = Preflight::default();
+        preflight.compare(installed, new);
+        preflight
+    }
+
+    fn compare(&mut self, installed: &Bundle, new: &Bundle) {
+        self.compare_versions(installed, new);
         for crd in new.crds.values() {
             if let Some(present) = installed.crds.get(&crd.name) {
-                preflight.plan(present, crd);
+                self.plan(present, crd);
             }
         }
-        preflight
     }
 
     /// The kinds whose objects are to be listed, in the version to list them in, by the name of their CRD.
@@ -163,14 +185,12 @@ impl Preflight {
 
     /// Notes that the objects of a CRD could not be listed.
     pub fn not_listed(&mut self, crd: &str, why: &str) {
-        self.findings.push(PreflightFinding {
-            severity: PreflightSeverity::Warning,
-            problem: PreflightProblem::NotChecked,
-            crd: Some(crd.to_owned()),
-            message: format!("stored objects could not be listed: {why}"),
-            count: 0,
-            objects: Vec::new(),
-        });
+        self.not_checked(crd, format!("stored objects could not be listed: {why}"));
+    }
+
+    fn not_checked(&mut self, crd: &str, message: String) {
+        let (severity, problem) = (PreflightSeverity::Warning, PreflightProblem::NotChecked);
+        self.findings.push(PreflightFinding::of_crd(severity, problem, crd, message, Affected::default()));
     }
 
     /// Everything that was found, the gravest first.
@@ -217,24 +237,37 @@ impl Preflight {
                 Some(skipped) => (
                     PreflightSeverity::Warning,
                     PreflightProblem::SkippedMinor,
-                    format!("{skipped} minor versions lie between {from} and {to}; updates are tested one by one"),
+                    format!(
+                        "{skipped} minor versions lie between {from} and {to}; updates are tested one minor version at a time"
+                    ),
                 ),
                 None => return,
             },
         };
-        self.findings.push(PreflightFinding { severity, problem, crd: None, message, count: 0, objects: Vec::new() });
+        let bundle = Some(new.domain.clone());
+        self.findings.push(PreflightFinding {
+            severity,
+            problem,
+            crd: None,
+            bundle,
+            message,
+            count: 0,
+            objects: Vec::new(),
+        });
     }
 
     /// Objects are listed in a version that both CRDs have: the one that is stored now, or any that is served.
     fn plan(&mut self, installed: &Crd, new: &Crd) {
         let orphaned =
             installed.stored_versions.iter().flatten().filter(|version| !new.versions.contains_key(*version));
-        let orphaned: Vec<String> = orphaned.cloned().collect();
+        let versions: Vec<String> = orphaned.cloned().collect();
+        let is_storage = installed.storage_version().is_some_and(|version| versions.contains(&version.name));
+        let orphaned = OrphanedVersions { versions, is_storage };
         let stored = installed.storage_version().into_iter();
         let mut candidates = stored.chain(installed.versions.values()).filter(|version| version.served);
         let Some(old) = candidates.find(|version| new.versions.contains_key(&version.name)) else {
             self.findings.extend(orphan_finding(&new.name, &orphaned, Affected::default()));
-            return self.not_listed(&new.name, "no version is in both CRDs");
+            return self.not_listed(&new.name, "the two CRDs have no version in common");
         };
         let read = |version: &ApiVersion| CrdSchema::read(&version.schema.as_ref()?.to_json()).ok();
         let Some(schema) = new.versions.get(&old.name).and_then(read) else {
@@ -268,31 +301,62 @@ impl Affected {
     }
 
     fn finding(self, problem: PreflightProblem, crd: &str, message: String) -> Option<PreflightFinding> {
-        (self.count > 0).then(|| PreflightFinding {
-            severity: PreflightSeverity::Blocking,
-            problem,
-            crd: Some(crd.to_owned()),
-            message,
-            count: self.count,
-            objects: self.objects,
-        })
+        let severity = PreflightSeverity::Blocking;
+        (self.count > 0).then(|| PreflightFinding::of_crd(severity, problem, crd, message, self))
+    }
+}
+
+impl PreflightFinding {
+    fn of_crd(
+        severity: PreflightSeverity,
+        problem: PreflightProblem,
+        crd: &str,
+        message: String,
+        Affected { count, objects }: Affected,
+    ) -> Self {
+        PreflightFinding { severity, problem, crd: Some(crd.to_owned()), bundle: None, message, count, objects }
+    }
+}
+
+/// The finding in one line, with the first objects and fields.
+impl fmt::Display for PreflightFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(subject) = self.crd.as_deref().or(self.bundle.as_deref()) {
+            write!(f, "{subject}: ")?;
+        }
+        f.write_str(&self.message)?;
+        let (named, more): (Vec<String>, usize) = (
+            self.objects.iter().take(SUMMARY_OBJECTS).map(AffectedObject::summary).collect(),
+            self.count.saturating_sub(SUMMARY_OBJECTS),
+        );
+        match (named.as_slice(), more) {
+            ([], _) => Ok(()),
+            (named, 0) => write!(f, " ({})", named.join(", ")),
+            (named, more) => write!(f, " ({} and {more} more)", named.join(", ")),
+        }
+    }
+}
+
+impl AffectedObject {
+    fn summary(&self) -> String {
+        let fields: Vec<String> = self.fields.iter().take(SUMMARY_FIELDS).map(|field| excerpt(field)).collect();
+        let name = excerpt(&self.name);
+        if fields.is_empty() { name } else { format!("{name}: {}", fields.join("; ")) }
     }
 }
 
 /// A CRD that would lose a version in which objects are stored. Which objects these are cannot be seen, so all are named.
-fn orphan_finding(crd: &str, orphaned: &[String], all: Affected) -> Option<PreflightFinding> {
-    let message = format!(
-        "objects are stored in {}, which the new CRD does not have; rewrite them in another version, then remove it from status.storedVersions",
-        orphaned.join(", ")
-    );
-    (!orphaned.is_empty()).then(|| PreflightFinding {
-        severity: PreflightSeverity::Blocking,
-        problem: PreflightProblem::OrphanedStoredVersion,
-        crd: Some(crd.to_owned()),
-        message,
-        count: all.count,
-        objects: all.objects,
-    })
+fn orphan_finding(crd: &str, orphaned: &OrphanedVersions, all: Affected) -> Option<PreflightFinding> {
+    let OrphanedVersions { versions, is_storage } = orphaned;
+    let remedy = if *is_storage {
+        "install a version that stores them in another one first".to_owned()
+    } else {
+        format!("run `clearway bundle migrate {crd}` first")
+    };
+    let lost = versions.join(", ");
+    let message = format!("objects may be stored in {lost}, which the new CRD does not have; {remedy}");
+    let (severity, problem) = (PreflightSeverity::Blocking, PreflightProblem::OrphanedStoredVersion);
+    (!versions.is_empty()).then(|| PreflightFinding::of_crd(severity, problem, crd, message, all))
 }
 
 /// How many minor versions lie between two releases; none if they follow each other, or have no order.

@@ -201,7 +201,7 @@ fn what_an_expression_matches_by_chance_is_a_warning_where_an_update_is_touched(
         let path = format!("blocked-edges/{to}-Slow.yaml");
         found(code, &[(&path, &block(to, from, "Slow", "")), ("releases/more.json", &more(next))])
     };
-    let dot = "a dot of `1.3[+]` matches any character, so that it also matches 1.0.113";
+    let dot = "a dot of `1.3[+]` matches any character, so it also matches 1.0.113";
     let at = "blocked-edges/1.1.0-Slow.yaml:2:7";
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", "\"1.1.0\""), [format!("warning {at} {dot}")]);
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", ""), [format!("info {at} {dot}")]);
@@ -294,7 +294,7 @@ fn parameters_of_bundle_rules() {
 #[test]
 fn a_metric_that_stands_alone() {
     let (both, alone) = (promql("up"), promql("up down"));
-    let want = ["info blocked-edges/1.1.0-Slow.yaml:10:10 no other risk asks for the metric `down`"];
+    let want = ["info blocked-edges/1.1.0-Slow.yaml:10:10 no other risk uses the metric `down`"];
     assert_eq!(in_blocks("GD114", &[("1.1.1", ".*", "Loud", &both), ("1.1.0", ".*", "Slow", &alone)]), want);
     assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Loud", &both), ("1.1.1", ".*", "Slow", &both)]), [""; 0]);
     assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Slow", &alone), ("1.1.1", ".*", "Slow", &alone)]), [""; 0]);
@@ -356,12 +356,12 @@ fn runs() {
         ["warning blocked-edges/1.0.6-Slow.yaml:1:5 the risk `Slow` is on 1.0.3 and 1.0.6, but not on 1.0.4, 1.0.5"];
     assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.0.6", "1.0.7"]), want);
     assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.1.1"]), [""; 0]);
-    let want = ["warning blocked-edges/1.0.2-Slow.yaml:1:5 the risk `Slow` is declared for 1.0.2 in \
-                 blocked-edges/1.0.2-Slow-again.yaml too"];
+    let want = ["warning blocked-edges/1.0.2-Slow.yaml:1:5 the risk `Slow` is also declared for 1.0.2 in \
+                 blocked-edges/1.0.2-Slow-again.yaml"];
     assert_eq!(run("GD122", &["1.0.2", "1.0.2"]), want);
     assert_eq!(run("GD122", &["1.0.2", "1.0.3"]), [""; 0]);
     let want = ["info blocked-edges/1.1.1-Slow.yaml:1:5 the risk `Slow` ends with 1.1.1, and no `fixedIn` says why \
-                 1.1.2 is free of it"];
+                 1.1.2 does not have it"];
     assert_eq!(run("GD124", &["1.1.0", "1.1.1"]), want);
     assert_eq!(run("GD124", &["1.1.1", "1.1.2"]), [""; 0]);
     assert_eq!(in_blocks("GD124", &[("1.1.0", ".*", "Slow", "fixedIn: 1.1.1\n")]), [""; 0]);
@@ -383,7 +383,7 @@ fn names() {
         ("GD130", "Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
         ("GD130", "1.1.0-Slow", None),
         ("GD130", "1.1.0", None),
-        ("GD131", "1.1.0-slow", Some("3:7 the file name does not hold `Slow`, the name of the risk")),
+        ("GD131", "1.1.0-slow", Some("3:7 the file name does not contain `Slow`, the name of the risk")),
         ("GD131", "1.1.0-Slow", None),
         ("GD131", "1.1.0-very-Slow-1", None),
     ] {
@@ -411,7 +411,7 @@ fn channels() {
             "GD140",
             "eus-1",
             "[1.0.0, 1.0.1, 1.0.0]",
-            Some("warning channels/eus-1.yaml:2:26 1.0.0 is listed in eus-1 already"),
+            Some("warning channels/eus-1.yaml:2:26 1.0.0 is already listed in eus-1"),
         ),
         ("GD140", "eus-1", "[1.0.0, 1.0.1]", None),
         ("GD141", "eus-1", "[1.0.0, 1.0.10, 1.0.9]", Some("info channels/eus-1.yaml:2:27 1.0.9 stands behind 1.0.10")),
@@ -438,7 +438,7 @@ fn channels() {
 
 #[test]
 fn stranded_versions() {
-    let want = "info channels/candidate-1.yaml:7:3 in candidate-1, no way without a risk leads from 1.0.4 to ";
+    let want = "info channels/candidate-1.yaml:7:3 in candidate-1, there is no path without a risk from 1.0.4 to ";
     let blocks: Vec<String> = (5..=12).map(|patch| format!("1.0.{patch}")).collect();
     let all: Vec<(&str, &str, &str, &str)> = blocks
         .iter()

@@ -133,7 +133,7 @@ pub enum ReferencesError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// They are something else.
-    #[error("it is no ImageStream")]
+    #[error("it is not an ImageStream")]
     Kind,
 }
 

@@ -355,10 +355,10 @@ pub enum SnapshotError {
         error: std::io::Error,
     },
     /// It is something else.
-    #[error("no snapshot: there is no `snapshot.json` in it")]
+    #[error("not a snapshot: it has no `snapshot.json`")]
     NotASnapshot,
     /// It is neither a directory nor an archive.
-    #[error("no snapshot: neither a directory nor a tar archive (which may be packed with gzip)")]
+    #[error("not a snapshot: neither a directory nor a tar archive (optionally gzip-compressed)")]
     NotAnArchive,
     /// The archive ends too early, was changed on the way, or holds a file twice.
     #[error("the archive is damaged: {why}")]
@@ -393,13 +393,13 @@ pub enum SnapshotError {
         schema: String,
     },
     /// It would be written over something.
-    #[error("{} is there already; name a directory that is not", path.display())]
+    #[error("{} exists; name a directory that does not exist", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
     /// A kind whose name is no part of a file name.
-    #[error("`{kind}` is no kind of objects")]
+    #[error("`{kind}` is not a kind of objects")]
     Kind {
         /// Its name.
         kind: String,

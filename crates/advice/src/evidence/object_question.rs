@@ -171,7 +171,7 @@ impl Tally {
     pub fn finish(self) -> Result<ObjectAnswer, Failure> {
         if self.exhausted {
             let kind = &self.question.request().kind;
-            let message = format!("The rule takes more steps than its budget over all {kind} objects.");
+            let message = format!("The rule exceeds its evaluation budget over all {kind} objects.");
             return Err(Failure::new(FailureClass::Budget, message));
         }
         let bundle = match &self.question.0.asked {

@@ -308,8 +308,8 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     // Why something is not known stands in the proof.
     let proofs = told.to_string();
     for why in [
-        "Service objects are not known: permission denied.",
-        "ControllerRevision.apps objects are not known: too large.",
+        "Service objects are unknown: permission denied.",
+        "ControllerRevision.apps objects are unknown: too large.",
         "Rules cannot read Secret objects.",
         "Rules can read only ConfigMaps that they name",
         "reads a field whose value is removed from evidence",

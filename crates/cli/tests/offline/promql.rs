@@ -121,7 +121,7 @@ fn scripts_are_run_and_their_failures_shown() {
     assert_eq!((good.code, good.err.as_str()), (0, "1 passed, 0 failed, 1 unsupported\n"));
     assert_eq!(
         good.out,
-        "ok good.test: 1 passed, 0 failed, 1 unsupported\n  skip line 8: sum(h)\n       h has native histograms, which are not evaluated.\n"
+        "ok good.test: 1 passed, 0 failed, 1 unsupported\n  skip line 8: sum(h)\n       h has native histograms, which are not supported.\n"
     );
     let bad = place.run(&["promql", "test", "good.test", "bad.test", "--junit", "out.xml"]);
     assert_eq!((bad.code, bad.err.as_str()), (1, "1 passed, 1 failed, 1 unsupported\n"));

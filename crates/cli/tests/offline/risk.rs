@@ -154,11 +154,11 @@ cases:
 - {{name: objects, objects: [{map}], expect: no match, reason: system/mode false}}
 - {{name: conditions, conditions: [{node}], expect: match, reason: n1 Ready=False}}
 - {{name: files, objects: [{{file: objects/nodes.yaml}}], expect: unknown, reason: Node n2 has no condition Ready}}
-- {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the turn of this cluster}}
+- {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the rollout reaches this cluster}}
 - {{name: after, clusterId: x, now: '2026-05-04T09:00:00Z', expect: no match}}
 - {{name: kept, snapshot: kept, expect: match}}
 - {{name: kept for too long, snapshot: kept, now: '2026-05-04T12:00:00Z', expect: unknown, reason: 3h old}}
-- {{name: nothing, expect: unknown, reason: There are no metrics to ask}}
+- {{name: nothing, expect: unknown, reason: No metrics source is configured}}
 "
     );
     place.write("data/risk-tests/bad.yaml", cases);
@@ -235,7 +235,7 @@ fn a_reason_that_the_proof_does_not_give_fails() {
     assert_eq!(answer.code, 1, "{answer:?}");
     for said in [
         "the result is unknown, but the proof does not contain `gave 3`",
-        "The query gave 2; only 0 and 1 are answers.",
+        "The query returned 2; the value must be 0 or 1.",
     ] {
         assert!(answer.out.contains(said), "{said}: {answer:?}");
     }
@@ -309,11 +309,11 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
         "asks       whether the cluster's start time, within 3d from 2026-05-04T09:00:00Z, has passed\n",
         "asks       whether the cluster is among the 25 percent of clusters that start at 2026-05-04T09:00:00Z\n",
         "fence      refused\n    never      The fence refuses the query (limit `metric-name`)",
-        "never      The query is not PromQL (line 1, column 5)",
+        "never      The query is not valid PromQL (line 1, column 5)",
         "note       `_id=\"\"` is replaced by the cluster id",
-        "note       The query can give 1 but never 0.",
+        "note       The query can return 1 but never 0.",
         "never      The expression is refused (line 1, column 1): the function `abs` is not declared in this environment.\n",
-        "never      The rule type Later is not known here.\n",
+        "never      The rule type Later is not supported by this version of Clearway.\n",
         "then       the next rule is evaluated\n",
         "match      always: the risk applies to every cluster\n",
     ] {

@@ -379,7 +379,7 @@ impl Test {
 
 /// A selector that cannot be read may ask for anything, so that nothing could be replaced.
 fn parsed(selector: &str) -> Result<Query, SnapshotError> {
-    let failed = || SnapshotError::Series { why: format!("`{selector}` is no selector") };
+    let failed = || SnapshotError::Series { why: format!("`{selector}` is not a selector") };
     Query::parse(selector, &Limits::default()).map_err(|_| failed())
 }
 

@@ -37,7 +37,7 @@ fn what_has_ended_comes_back_and_is_told_of() {
 #[test]
 fn a_mistake_in_them_ends_the_check_before_it_begins() {
     for (text, place, message) in [
-        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end: `until` is missing"),
+        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end date: `until` is missing"),
         ("- {rule: SC002, until: 2027-01-01}\n", "1:3", "the suppression of SC002 has no reason"),
         ("\n- {rule: SC999, until: 2027-01-01, reason: r}\n", "2:10", "`SC999` is not a rule"),
         ("- {rule: SC002, until: never, reason: r}\n", "1:24", "`never` is neither a day such as 2026-09-30 nor "),

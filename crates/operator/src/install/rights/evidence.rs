@@ -31,7 +31,7 @@ pub const EVIDENCE: &[Right] = &[
         &[""],
         &["configmaps"],
         &["get"],
-        "rules about a ConfigMap that they name; listing is not allowed, because many hold confidential data",
+        "rules about a ConfigMap that they name; listing is not allowed, because many contain confidential data",
     ),
     Right::new(
         &["apps"],
@@ -44,13 +44,13 @@ pub const EVIDENCE: &[Right] = &[
         &["autoscaling", "policy"],
         &["horizontalpodautoscalers", "poddisruptionbudgets"],
         READ,
-        "rules about budgets that hold up the draining of nodes",
+        "rules about disruption budgets that block draining of nodes",
     ),
     Right::new(
         &["networking.k8s.io"],
         &["ingressclasses", "ingresses", "networkpolicies"],
         READ,
-        "rules about how traffic comes in and goes around",
+        "rules about traffic into and inside the cluster",
     ),
     Right::new(
         &["gateway.networking.k8s.io"],
@@ -79,7 +79,7 @@ pub const EVIDENCE: &[Right] = &[
         &["apiextensions.k8s.io", "apiregistration.k8s.io"],
         &["apiservices", "customresourcedefinitions"],
         READ,
-        "rules about the APIs that a cluster serves, from where, and by which bundle",
+        "rules about the APIs that a cluster serves, their backends and bundles",
     ),
     Right::new(
         &["admissionregistration.k8s.io"],
@@ -90,13 +90,13 @@ pub const EVIDENCE: &[Right] = &[
             "validatingwebhookconfigurations",
         ],
         READ,
-        "rules about webhooks and policies that an update would meet",
+        "rules about webhooks and policies that affect an update",
     ),
     Right::new(
         &["flowcontrol.apiserver.k8s.io", "node.k8s.io", "scheduling.k8s.io"],
         &["flowschemas", "priorityclasses", "prioritylevelconfigurations", "runtimeclasses"],
         READ,
-        "rules about how a cluster shares itself out",
+        "rules about priorities, flow control and runtime classes",
     ),
     Right::new(
         &["config.openshift.io"],
@@ -118,7 +118,7 @@ pub const EVIDENCE: &[Right] = &[
         &["machine.openshift.io", "machineconfiguration.openshift.io"],
         &["machineconfigpools", "machines", "machinesets"],
         READ,
-        "rules about machines; MachineConfigs hold files, and are not among them",
+        "rules about machines; MachineConfigs are excluded, because they contain files",
     ),
     Right::new(
         &["operator.openshift.io"],

@@ -27,15 +27,26 @@ pub(super) fn findings(new: &Bundle, path: &Path) -> Result<Vec<PreflightFinding
     };
     super::print_versions(&installed.bundle, new);
     let mut preflight = Preflight::new(&installed.bundle, new);
+    check_snapshot_objects(&mut preflight, &taken, definitions, &installed.bundle);
+    Ok(preflight.finish())
+}
+
+/// Hands the objects of a snapshot to a preflight; what is not known of them is a finding. `installed` are the CRDs of the
+/// snapshot as they were read.
+pub(crate) fn check_snapshot_objects(
+    preflight: &mut Preflight,
+    taken: &Snapshot,
+    definitions: &[Value],
+    installed: &Bundle,
+) {
     for (crd, kind) in preflight.wanted() {
         let definition = definitions.iter().find(|definition| definition["metadata"]["name"] == crd.as_str());
         if definition.is_some_and(has_removed_schema) {
             preflight.not_listed(&crd, "texts of the installed schema were removed from the snapshot");
-        } else if let Err(why) = check_objects(&mut preflight, &taken, &installed.bundle, &crd, &kind) {
+        } else if let Err(why) = check_objects(preflight, taken, installed, &crd, &kind) {
             preflight.not_listed(&crd, &why);
         }
     }
-    Ok(preflight.finish())
 }
 
 /// The CRDs of a snapshot, if those of the bundle are all among them.
