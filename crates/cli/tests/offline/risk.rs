@@ -381,7 +381,7 @@ fn wrong_parameters_of_a_rule_about_a_bundle_are_found_by_lint_where_they_are() 
             "GD118 blocked-edges/1.1.0.yaml:10:14",
             "`about 1` is not a range of versions",
         ),
-        ("group: a.io\n    channel: stable", "GD118 blocked-edges/1.1.0.yaml:10:14", "`stable` is no channel"),
+        ("group: a.io\n    channel: stable", "GD118 blocked-edges/1.1.0.yaml:10:14", "`stable` is not a channel"),
         (
             "group: a.io\n    usedField: HTTPRoute v1 spec.rules[0]",
             "GD118 blocked-edges/1.1.0.yaml:10:39",
