@@ -67,7 +67,7 @@ const RISKS: [(&str, &str, &str); 19] = [
          'Widget v1 spec.parts[].glue'}}",
         "match",
     ),
-    ("BundleField", "- {type: Bundle, bundle: {group: GROUP, usedField: Widget v1 spec.parts[].screw}}", "noMatch"),
+    ("BundleField", "- {type: Bundle, bundle: {group: GROUP, usedField: 'Widget v1 spec.parts[].screw'}}", "noMatch"),
     ("BundleAbsent", "- {type: Bundle, bundle: {group: absent.example.com}}", "unknown"),
     ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
 ];

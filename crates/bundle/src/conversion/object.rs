@@ -201,12 +201,12 @@ mod tests {
                 vec![("spec.items[].port", "v1 does not have this field")],
             ),
         ] {
-            let converted = converter.convert(&thing(&spec));
-            let losses: Vec<_> = converted.losses.iter().map(|one| (one.path.as_str(), one.message.as_str())).collect();
+            let outcome = converter.convert(&thing(&spec));
+            let losses: Vec<_> = outcome.losses.iter().map(|one| (one.path.as_str(), one.message.as_str())).collect();
             assert_eq!(losses, expected, "{spec}");
-            assert_eq!(converted.object["apiVersion"], "a.io/v1");
-            assert_eq!(converted.object["metadata"], thing(&spec)["metadata"]);
-            assert_eq!(converted.object["spec"]["size"], 1, "defaults of the new version: {spec}");
+            assert_eq!(outcome.object["apiVersion"], "a.io/v1");
+            assert_eq!(outcome.object["metadata"], thing(&spec)["metadata"]);
+            assert_eq!(outcome.object["spec"]["size"], 1, "defaults of the new version: {spec}");
         }
         let refused = converter.convert(&thing(&json!({"a": "long text"}))).losses;
         assert_eq!((refused[0].path.as_str(), refused[0].kind), ("spec.a", ConversionLossKind::Refused));

@@ -273,7 +273,7 @@ pub(crate) struct BundleInstalled {
 pub(crate) struct BundlePreflight {
     #[command(flatten)]
     pub(crate) name: BundleName,
-    /// Snapshot to check instead of the cluster, collected with `snapshot collect --bundle`: a directory, or an archive
+    /// Snapshot: a directory or archive of `snapshot collect --bundle`, checked instead of the cluster
     #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) snapshot: Option<PathBuf>,
     #[command(flatten)]
@@ -313,7 +313,7 @@ pub(crate) struct BundleConvert {
     /// Objects to convert: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
     #[arg(value_name = "FILE")]
     pub(crate) objects: String,
-    /// API version to convert to, such as v1
+    /// Target version: an API version such as v1
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: String,
     /// Bundle with the CRDs of the objects (same forms as FILE) [default: the CRDs of the cluster]

@@ -395,7 +395,7 @@ fn wrong_parameters_of_a_rule_about_a_bundle_are_found_by_lint_where_they_are() 
         ),
     ] {
         let place = with_risk(&format!("- type: Bundle\n  bundle:\n    {parameters}\n"));
-        let answer = place.run(&["graph", "lint", "data", "-o", "json"]);
+        let answer = place.run(&["graph", "lint", "--graph", "data", "-o", "json"]);
         assert!(answer.out.contains(words), "{parameters}: {answer:?}");
         let places = answer.places();
         let (code, file) = place_of.split_once(' ').unwrap();

@@ -224,7 +224,7 @@ impl Checker {
     fn binary(&mut self, binary: &Binary, expr: &Expr) -> ValueType {
         let name = binary.op.as_str();
         let sides = [ValueType::Scalar, ValueType::Vector];
-        let subject = format!("`{name}` stands between");
+        let subject = format!("`{name}` needs");
         let left = self.want(&binary.left, &sides, &subject);
         let right = self.want(&binary.right, &sides, &subject);
         let scalars = left == ValueType::Scalar && right == ValueType::Scalar;

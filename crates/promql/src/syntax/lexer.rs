@@ -166,7 +166,7 @@ impl<'t> Lexer<'t> {
             }
             ']' | '}' => {
                 let help = "Remove it, or add the opening one.";
-                return Err(self.refuse(1, format!("`{c}` closes nothing."), help));
+                return Err(self.refuse(1, format!("`{c}` has no opening one."), help));
             }
             _ => return Err(self.stray(c)),
         })

@@ -84,7 +84,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: a%2fb}",
             codes::NO_OBJECT,
-            "leads elsewhere",
+            "leads out of its directory",
         ),
         ("a.yaml", "apiVersion: v1/../x\nkind: X\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),
         ("a.yaml", "apiVersion: v1\nkind: a/b\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),

@@ -77,7 +77,7 @@ pub enum OciError {
         digest: Digest,
     },
     /// More than is read.
-    #[error("{at}: larger than the limit of {limit} bytes")]
+    #[error("{at}: it is larger than {limit} bytes")]
     TooLarge {
         /// What was asked for.
         at: String,

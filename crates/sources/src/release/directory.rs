@@ -169,7 +169,7 @@ mod tests {
         assert_eq!((&fetched.files, &fetched.digest), (&files, &digest(&files)));
         assert_eq!(fs::read(path.join("release.sig")).unwrap(), b"x");
         let error = write_directory(&path, &files, None).unwrap_err().to_string();
-        assert!(error.contains("there already"), "{error}");
+        assert!(error.contains("not empty"), "{error}");
         assert_eq!(fs::read_dir(root.path().join("new")).unwrap().count(), 1, "nothing is left beside it");
     }
 

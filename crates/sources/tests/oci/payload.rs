@@ -208,7 +208,7 @@ async fn what_is_no_whole_release_is_refused_by_name() {
     let wrong = gzip(&good);
     let digest = Digest::sha256(&wrong).to_string();
     for (answer, want) in [
-        (Answer::Say(hyper::StatusCode::OK, vec![], b"other".to_vec()), "ends early"),
+        (Answer::Say(hyper::StatusCode::OK, vec![], b"other".to_vec()), "is truncated"),
         (Answer::Say(hyper::StatusCode::OK, vec![], vec![b'x'; wrong.len()]), "does not match the digest"),
         (Answer::Cut, "failed after 12 attempts"),
         (status(404), "no such layer"),

@@ -139,7 +139,9 @@ fn look_at_snapshot(taken: &Snapshot, crds: &[&Manifest]) -> Result<Vec<Prefligh
     }
     let limits = BundleLimits::default();
     let mut reader = BundleReader::new("the snapshot", "", limits.clone());
-    installed.iter().for_each(|crd| reader.add_object(crd));
+    for crd in &installed {
+        reader.add_object(crd);
+    }
     let mut preflight = Preflight::of_release(&installed, &release, &limits);
     check_snapshot_objects(&mut preflight, taken, definitions, &reader.finish());
     Ok(preflight.finish())

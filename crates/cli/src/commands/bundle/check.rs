@@ -86,7 +86,9 @@ fn add_other_findings(judgement: &mut Judgement, new: &Bundle, experimental: Opt
         let mut losses = conversion_losses(crd, None);
         if new.channel == Some(Channel::Experimental) {
             // Experimental fields need not survive, and without the standard channel it is not known which they are.
-            losses.iter_mut().for_each(|loss| loss.verdict = Verdict::NeedsReview);
+            for loss in &mut losses {
+                loss.verdict = Verdict::NeedsReview;
+            }
         }
         judgement.findings.extend(losses);
     }

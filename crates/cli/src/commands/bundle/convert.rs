@@ -47,8 +47,8 @@ pub(super) fn run(options: &BundleConvert) -> Result<Exit> {
     let bundle = crds(options, &objects)?;
     let by_kind: BTreeMap<(&str, &str), &Crd> =
         bundle.crds.values().map(|crd| ((crd.group.as_str(), crd.kind.as_str()), crd)).collect();
-    let mut converters = BTreeMap::new();
-    let (mut converted, mut reports) = (Vec::new(), Vec::new());
+    let mut by_crd = BTreeMap::new();
+    let (mut results, mut reports) = (Vec::new(), Vec::new());
     for InputObject { object, place } in objects {
         let kind = object["kind"].as_str().unwrap_or_default();
         let (group, from) = split_api_version(object["apiVersion"].as_str().unwrap_or_default());
@@ -64,10 +64,10 @@ pub(super) fn run(options: &BundleConvert) -> Result<Exit> {
         let Some(crd) = by_kind.get(&(group, kind)).copied() else {
             report.review.push(format!("no CRD for {kind}.{group} was found; the object was not converted"));
             reports.push(report);
-            converted.push(object);
+            results.push(object);
             continue;
         };
-        let converter = converters.entry(crd.name.as_str()).or_insert_with(|| ObjectConverter::new(crd, &options.to));
+        let converter = by_crd.entry(crd.name.as_str()).or_insert_with(|| ObjectConverter::new(crd, &options.to));
         match converter {
             Ok(converter) => {
                 let outcome = converter.convert(&object);
@@ -77,16 +77,16 @@ pub(super) fn run(options: &BundleConvert) -> Result<Exit> {
                 if !converter.is_served() {
                     report.review.push(format!("{} does not serve {}", crd.name, options.to));
                 }
-                converted.push(outcome.object);
+                results.push(outcome.object);
             }
             Err(error) => {
                 report.review.push(error.to_string());
-                converted.push(object);
+                results.push(object);
             }
         }
         reports.push(report);
     }
-    print(options, &converted, &reports)?;
+    print(options, &results, &reports)?;
     Ok(if reports.iter().any(|report| !report.losses.is_empty()) {
         Exit::No
     } else if !is_complete || source::is_incomplete(&bundle) || reports.iter().any(|one| !one.review.is_empty()) {
@@ -142,10 +142,10 @@ fn crds(options: &BundleConvert, objects: &[InputObject]) -> Result<Bundle> {
     })
 }
 
-fn print(options: &BundleConvert, converted: &[Value], reports: &[ObjectReport]) -> Result<()> {
+fn print(options: &BundleConvert, results: &[Value], reports: &[ObjectReport]) -> Result<()> {
     match options.output {
         BundleConvertFormat::Yaml => {
-            for object in converted {
+            for object in results {
                 output::print_document(&to_yaml(object)?)?;
             }
             for report in reports {
@@ -153,7 +153,7 @@ fn print(options: &BundleConvert, converted: &[Value], reports: &[ObjectReport])
             }
         }
         BundleConvertFormat::Json => {
-            let data = json!({"objects": converted, "reports": reports});
+            let data = json!({"objects": results, "reports": reports});
             output::print_document(&(serde_json::to_string_pretty(&data)? + "\n"))?;
         }
         BundleConvertFormat::Table => output::print_document(&table(reports))?,

@@ -30,7 +30,7 @@ fn what_has_ended_comes_back_and_is_told_of() {
     assert_eq!(answer.code, 1);
     let told = &answer.json()[0];
     assert_eq!(told["severity"], "warning");
-    assert!(told["message"].as_str().unwrap().starts_with("the suppression of SC002 ended at 2026-06-30"), "{told}");
+    assert!(told["message"].as_str().unwrap().starts_with("the suppression of SC002 expired at 2026-06-30"), "{told}");
     assert!(told["help"].as_str().unwrap().ends_with("its reason was: ticket 7"), "{told}");
 }
 
