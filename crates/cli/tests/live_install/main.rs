@@ -123,7 +123,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     for kind in ["ServiceMonitor", "PrometheusRule"] {
         assert_eq!(first.action(kind, "clearway-operator"), "leftAlone", "no such kind is served");
     }
-    assert!(first.out.contains("the cluster serves no ServiceMonitor"), "{}", first.out);
+    assert!(first.out.contains("the cluster does not serve ServiceMonitor"), "{}", first.out);
 
     let version = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
     let id = version["spec"]["clusterID"].as_str().unwrap();

@@ -314,7 +314,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
         "Rules can read only ConfigMaps that they name",
         "reads a field whose value is removed from evidence",
         "kind not served",
-        "Cog.parts.example.com objects are not known: permission denied.",
+        "Cog.parts.example.com objects are unknown: permission denied.",
         "have another version than the others: ",
         "parts.example.com v1.2.0 standard, 2 CRDs; 2 of them serve v1: Cog.parts.example.com, Gear.parts.example.com; \
          1 of 1 Gear.parts.example.com objects use the field: main",
