@@ -193,7 +193,7 @@ fn a_release_is_rendered_for_something_else_to_apply() {
     let busy = run(&place, &format!("release render {}/1.5.2 --output-dir busy", examples()));
     assert!(busy.code == 3 && busy.err.contains("this command did not write"), "{busy:?}");
     let none = run(&place, "release render busy --output-dir out");
-    assert!(none.code == 1 && none.err.contains("no release"), "{none:?}");
+    assert!(none.code == 1 && none.err.contains("not a release"), "{none:?}");
     let owner = run(&place, &format!("release render {}/1.5.2 --output-dir out --owner nobody", examples()));
     assert!(owner.code == 3 && owner.err.contains("ComponentVersion.NAME"), "{owner:?}");
 }

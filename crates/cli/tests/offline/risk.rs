@@ -385,7 +385,7 @@ fn wrong_parameters_of_a_rule_about_a_bundle_are_found_by_lint_where_they_are() 
         (
             "group: a.io\n    usedField: HTTPRoute v1 spec.rules[0]",
             "GD118 blocked-edges/1.1.0.yaml:10:39",
-            "is no path of a field",
+            "is not a path of a field",
         ),
         ("version: 1.x", "GD118 blocked-edges/1.1.0.yaml:7:3", "`group` cannot be read: it is missing"),
         (

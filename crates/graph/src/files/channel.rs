@@ -79,7 +79,7 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
             let message = format!("{version} has a tombstone in this channel and is still listed");
             record
                 .finding(&codes::CHANNEL_TOMBSTONE, *node, message)
-                .with_help("it is still served; edges to and from a tombstoned version are not supported")
+                .with_help("it is still served; edges to and from a tombstoned version were never supported")
         });
     }
     let versions = versions.into_iter().map(|(version, _)| version).collect();

@@ -53,7 +53,7 @@ fn documents_lists_and_json_become_objects_with_their_places() {
 #[test]
 fn what_is_no_object_refuses_the_release_by_place() {
     for (file, text, code, want) in [
-        ("a.yaml", "just text", codes::NO_OBJECT, "a.yaml:1:1: a text is not a Kubernetes object"),
+        ("a.yaml", "just text", codes::NO_OBJECT, "a.yaml:1:1: a string is not a Kubernetes object"),
         (
             "a.yaml",
             "kind: ConfigMap\nmetadata: {name: a}",

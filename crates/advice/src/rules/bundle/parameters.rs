@@ -99,7 +99,7 @@ pub fn check_bundle_rule(rule: &Rule) -> Option<ParameterFault> {
     for key in BUNDLE_PARAMETERS {
         let (found, required) = (parameters.text(key), key == "group");
         match found {
-            Err(_) => return Some(fault(key, "it is not a text, or empty".to_owned(), 0..0)),
+            Err(_) => return Some(fault(key, "it is not a string, or is empty".to_owned(), 0..0)),
             Ok(None) if required => return Some(fault(key, "it is missing".to_owned(), 0..0)),
             Ok(_) => {}
         }
@@ -142,7 +142,7 @@ fn used_field(text: &str, group: &str) -> Result<UsedField, ParameterFault> {
     let start = text.len().saturating_sub(path.len());
     let read = path.parse::<FieldPath>().map_err(|error| {
         let at = start.saturating_add(error.at).min(text.len());
-        fault(key, format!("`{}` is no path of a field: {error}", excerpt(path)), at..text.len())
+        fault(key, format!("`{}` is not a path of a field: {error}", excerpt(path)), at..text.len())
     })?;
     Ok(UsedField { kind, version: version.to_owned(), path: read, text: path.to_owned() })
 }

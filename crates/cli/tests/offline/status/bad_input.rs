@@ -52,7 +52,7 @@ fn a_document_that_is_not_yaml() {
 #[test]
 fn a_text_is_not_an_object() {
     let report = one_fault("just some words\n", "IN007 1:1", 3);
-    assert_eq!(title(&report), "error[IN007]: not a Kubernetes object but a text");
+    assert_eq!(title(&report), "error[IN007]: not a Kubernetes object but a string");
 }
 
 #[test]

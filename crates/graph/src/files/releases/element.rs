@@ -47,7 +47,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         impl<'de> Visitor<'de> for TextVisitor {
             type Value = Text<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text")
+                f.write_str("a string")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Text(Cow::Borrowed(text)))
