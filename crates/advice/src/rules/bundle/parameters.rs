@@ -99,13 +99,13 @@ pub fn check_bundle_rule(rule: &Rule) -> Option<ParameterFault> {
     for key in BUNDLE_PARAMETERS {
         let (found, required) = (parameters.text(key), key == "group");
         match found {
-            Err(_) => return Some(fault(key, "it is not a text, or empty".to_owned(), 0..0)),
+            Err(_) => return Some(fault(key, "it is not a string, or empty".to_owned(), 0..0)),
             Ok(None) if required => return Some(fault(key, "it is missing".to_owned(), 0..0)),
             Ok(_) => {}
         }
     }
     if super::WhenAbsent::read(&parameters).is_err() {
-        return Some(fault("whenAbsent", "it is none of Unknown, Match, NoMatch".to_owned(), 0..0));
+        return Some(fault("whenAbsent", "it is not one of Unknown, Match, NoMatch".to_owned(), 0..0));
     }
     Wanted::read(&parameters).ok()?.err()
 }
