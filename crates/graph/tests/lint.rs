@@ -414,7 +414,12 @@ fn channels() {
             Some("warning channels/eus-1.yaml:2:26 1.0.0 is already listed in eus-1"),
         ),
         ("GD140", "eus-1", "[1.0.0, 1.0.1]", None),
-        ("GD141", "eus-1", "[1.0.0, 1.0.10, 1.0.9]", Some("info channels/eus-1.yaml:2:27 1.0.9 is listed after 1.0.10")),
+        (
+            "GD141",
+            "eus-1",
+            "[1.0.0, 1.0.10, 1.0.9]",
+            Some("info channels/eus-1.yaml:2:27 1.0.9 is listed after 1.0.10"),
+        ),
         ("GD141", "eus-1", "[1.0.0, 1.0.0-rc.1, 1.0.9, 1.0.10]", None),
         (
             "GD142",

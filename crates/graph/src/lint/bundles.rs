@@ -24,7 +24,7 @@ pub(super) fn check<'r>(
                 let (code, help) = if known {
                     (&codes::PARAMETER_INVALID, "docs/rules.md describes the parameters of `Bundle` rules")
                 } else {
-                    (&codes::PARAMETER_UNKNOWN, "check the spelling: a parameter that is passed over narrows nothing")
+                    (&codes::PARAMETER_UNKNOWN, "check the spelling: a parameter that is skipped has no effect")
                 };
                 let message = format!("the risk `{}` has a Bundle rule {message}", risk.name());
                 drafts.push(Draft::new(code, file, at, message, help));

@@ -105,7 +105,7 @@ pub fn check_bundle_rule(rule: &Rule) -> Option<ParameterFault> {
         }
     }
     if super::WhenAbsent::read(&parameters).is_err() {
-        return Some(fault("whenAbsent", "it is none of Unknown, Match, NoMatch".to_owned(), 0..0));
+        return Some(fault("whenAbsent", "it is not one of Unknown, Match, NoMatch".to_owned(), 0..0));
     }
     Wanted::read(&parameters).ok()?.err()
 }
