@@ -123,7 +123,7 @@ fn main() {
     #[expect(clippy::cast_precision_loss, reason = "some MiB")]
     check("memory in MiB", held as f64, 200.0);
     let mut generation = 1;
-    let (_, one) = best(|| {
+    let ((), one) = best(|| {
         let rounds = 200;
         let start = Instant::now();
         for index in 0..rounds {

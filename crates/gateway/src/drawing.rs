@@ -104,9 +104,10 @@ fn listener_name(parent: &ObjectKey, listener: &str) -> String {
 }
 
 fn add_listeners(engine: &Engine, picture: &mut Picture, key: &ObjectKey, gateway: usize) {
-    let listeners = match engine.status(key) {
-        Some(ObjectStatus::Gateway { listeners, .. } | ObjectStatus::ListenerSet { listeners, .. }) => listeners,
-        _ => return,
+    let Some(ObjectStatus::Gateway { listeners, .. } | ObjectStatus::ListenerSet { listeners, .. }) =
+        engine.status(key)
+    else {
+        return;
     };
     for listener in listeners {
         let prefix = if key.kind == ObjectKind::ListenerSet { format!("{}/", key.name) } else { String::new() };

@@ -223,8 +223,7 @@ impl Engine {
                     self.dirty.gateways.extend(all);
                 }
             }
-            ObjectKind::ListenerSet => self.mark_one(id),
-            ObjectKind::Route(_) => self.mark_one(id),
+            ObjectKind::ListenerSet | ObjectKind::Route(_) => self.mark_one(id),
             ObjectKind::BackendTlsPolicy => {
                 self.mark_one(id);
                 let object = self.store.object(id);
@@ -234,12 +233,16 @@ impl Engine {
                     }
                     _ => Vec::new(),
                 };
-                targets.into_iter().for_each(|target| self.mark_dependents(target));
+                for target in targets {
+                    self.mark_dependents(target);
+                }
             }
             ObjectKind::ReferenceGrant => {
                 let namespace = self.store.key(id).map(|key| key.namespace.clone()).unwrap_or_default();
                 let dependents: Vec<Id> = self.store.depending_on_grants(&namespace).collect();
-                dependents.into_iter().for_each(|dependent| self.mark_one(dependent));
+                for dependent in dependents {
+                    self.mark_one(dependent);
+                }
             }
             ObjectKind::EndpointSlice | ObjectKind::Definition => {}
             _ => self.mark_dependents(id),
@@ -248,7 +251,9 @@ impl Engine {
 
     fn mark_dependents(&mut self, id: Id) {
         let dependents: Vec<Id> = self.store.dependents(id).collect();
-        dependents.into_iter().for_each(|dependent| self.mark_one(dependent));
+        for dependent in dependents {
+            self.mark_one(dependent);
+        }
     }
 
     fn mark_one(&mut self, id: Id) {
@@ -301,7 +306,9 @@ impl Engine {
         if version != self.version {
             self.version = version;
             let all: Vec<Id> = self.store.all().collect();
-            all.into_iter().for_each(|id| self.mark_one(id));
+            for id in all {
+                self.mark_one(id);
+            }
         }
     }
 

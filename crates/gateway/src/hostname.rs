@@ -121,15 +121,12 @@ impl HostnameIndex {
             self.everything += 1;
             return;
         };
-        let name = match hostname.wildcard_domain() {
-            Some(domain) => {
-                *self.wildcards.entry(domain.to_owned()).or_default() += 1;
-                domain
-            }
-            None => {
-                *self.precise.entry(hostname.0.to_string()).or_default() += 1;
-                hostname.as_str()
-            }
+        let name = if let Some(domain) = hostname.wildcard_domain() {
+            *self.wildcards.entry(domain.to_owned()).or_default() += 1;
+            domain
+        } else {
+            *self.precise.entry(hostname.0.to_string()).or_default() += 1;
+            hostname.as_str()
         };
         for domain in domains_above(name) {
             *self.below.entry(domain.to_owned()).or_default() += 1;
@@ -215,7 +212,9 @@ mod tests {
             members in prop::collection::vec(any_hostname(), 0..12), other in any_hostname()
         ) {
             let mut index = HostnameIndex::default();
-            members.iter().for_each(|member| index.insert(member.as_ref()));
+            for member in &members {
+                index.insert(member.as_ref());
+            }
             let meet = |member: &Option<Hostname>| match (member, &other) {
                 (Some(one), Some(two)) => one.meets(two),
                 _ => true,

@@ -3,7 +3,7 @@
 //! Times are no part of it: they are decided when a status is published.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use clearway_conditions::Status;
 
@@ -229,7 +229,7 @@ pub fn parent_words(parent: &ParentRef) -> String {
         words.push_str(section);
     }
     if let Some(port) = parent.port {
-        words.push_str(&format!(", port {port}"));
+        let _ = write!(words, ", port {port}");
     }
     words
 }

@@ -236,3 +236,35 @@ fn what_is_deleted_leaves_nothing_behind() {
     let counted = format!("{engine:?}").matches("ObjectKey {").count();
     assert_eq!(counted, 0, "{engine:?}");
 }
+
+#[test]
+fn ten_thousand_routes_attach_to_one_gateway() {
+    let gateway = object(
+        "Gateway",
+        "a",
+        "gw",
+        0,
+        &json!({"gatewayClassName": "class", "listeners": [
+        {"name": "l", "port": 80, "protocol": "HTTP"}]}),
+    );
+    let class = object("GatewayClass", "", "class", 0, &json!({"controllerName": "example.com/one"}));
+    let route = |index: usize| {
+        read(&object(
+            "HTTPRoute",
+            "a",
+            &format!("r{index}"),
+            0,
+            &json!({"hostnames": [format!("h{index}.com")],
+            "parentRefs": [{"name": "gw"}]}),
+        ))
+    };
+    let routes = (0..10_000).map(route);
+    let mut engine = from_scratch(&[read(&gateway), read(&class)].into_iter().chain(routes).collect::<Vec<_>>());
+    let attached = |engine: &Engine| match engine.status(&read(&gateway).key) {
+        Some(ObjectStatus::Gateway { listeners, .. }) => listeners[0].attached_routes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(attached(&engine), 10_000);
+    let changed = engine.update(Change::Delete(route(7).key));
+    assert_eq!((attached(&engine), changed.len()), (9_999, 2));
+}

@@ -95,7 +95,9 @@ impl Engine {
                 if hostnames.is_empty() {
                     index.insert(None);
                 }
-                hostnames.iter().for_each(|hostname| index.insert(Some(hostname)));
+                for hostname in &hostnames {
+                    index.insert(Some(hostname));
+                }
             }
             if let Some(winners) = winners.get_mut(own) {
                 winners.push((object, hostnames));

@@ -82,7 +82,7 @@ impl Engine {
         gateway: &ParentState,
         listeners: Vec<ListenerState>,
     ) -> ParentState {
-        let (accepted, programmed) = self.listener_set_answers(input, gateway, &listeners);
+        let (accepted, programmed) = answers(input, gateway, &listeners);
         let mut conditions =
             vec![accepted.condition(ConditionType::Accepted), programmed.condition(ConditionType::Programmed)];
         let valid = listeners.iter().filter(|listener| is_valid(listener)).count();
@@ -114,45 +114,41 @@ impl Engine {
             attached_listener_sets: 0,
         }
     }
+}
 
-    fn listener_set_answers(
-        &self,
-        input: &SetInput<'_>,
-        gateway: &ParentState,
-        listeners: &[ListenerState],
-    ) -> (Answer, Answer) {
-        let both = |reason, causes: Vec<Cause>| (Answer::No(reason, causes.clone()), Answer::No(reason, causes));
-        if let Admission::Refused(why) = &input.admission {
-            return both(Reason::NotAllowed, vec![Cause::own(why.clone())]);
-        }
-        let status = |kind: ConditionType| {
-            let condition = gateway.conditions.iter().find(|condition| condition.kind == kind);
-            condition.map_or(Status::Unknown, |condition| condition.status)
-        };
-        match status(ConditionType::Accepted) {
-            Status::True => {}
-            Status::False => {
-                let cause = Cause::at(&input.set.parent, "it is not accepted");
-                let programmed = Answer::No(Reason::ParentNotProgrammed, vec![cause.clone()]);
-                return (Answer::No(Reason::ParentNotAccepted, vec![cause]), programmed);
-            }
-            Status::Unknown => {
-                let unknown = Answer::Unknown(Cause::at(&input.set.parent, "it is not accepted yet"));
-                return (unknown.clone(), unknown);
-            }
-        }
-        if !listeners.iter().any(is_valid) {
-            return both(Reason::ListenersNotValid, invalid_causes(listeners));
-        }
-        let programmed = match status(ConditionType::Programmed) {
-            Status::True => Answer::Yes,
-            Status::False => {
-                Answer::No(Reason::ParentNotProgrammed, vec![Cause::at(&input.set.parent, "it is not programmed")])
-            }
-            Status::Unknown => Answer::Unknown(Cause::at(&input.set.parent, "it is not programmed yet")),
-        };
-        (Answer::Yes, programmed)
+/// Whether a ListenerSet is accepted, and whether it is programmed.
+fn answers(input: &SetInput<'_>, gateway: &ParentState, listeners: &[ListenerState]) -> (Answer, Answer) {
+    let both = |reason, causes: Vec<Cause>| (Answer::No(reason, causes.clone()), Answer::No(reason, causes));
+    if let Admission::Refused(why) = &input.admission {
+        return both(Reason::NotAllowed, vec![Cause::own(why.clone())]);
     }
+    let status = |kind: ConditionType| {
+        let condition = gateway.conditions.iter().find(|condition| condition.kind == kind);
+        condition.map_or(Status::Unknown, |condition| condition.status)
+    };
+    match status(ConditionType::Accepted) {
+        Status::True => {}
+        Status::False => {
+            let cause = Cause::at(&input.set.parent, "it is not accepted");
+            let programmed = Answer::No(Reason::ParentNotProgrammed, vec![cause.clone()]);
+            return (Answer::No(Reason::ParentNotAccepted, vec![cause]), programmed);
+        }
+        Status::Unknown => {
+            let unknown = Answer::Unknown(Cause::at(&input.set.parent, "it is not accepted yet"));
+            return (unknown.clone(), unknown);
+        }
+    }
+    if !listeners.iter().any(is_valid) {
+        return both(Reason::ListenersNotValid, invalid_causes(listeners));
+    }
+    let programmed = match status(ConditionType::Programmed) {
+        Status::True => Answer::Yes,
+        Status::False => {
+            Answer::No(Reason::ParentNotProgrammed, vec![Cause::at(&input.set.parent, "it is not programmed")])
+        }
+        Status::Unknown => Answer::Unknown(Cause::at(&input.set.parent, "it is not programmed yet")),
+    };
+    (Answer::Yes, programmed)
 }
 
 /// A listener of a ListenerSet counts if it is accepted and its references resolve.

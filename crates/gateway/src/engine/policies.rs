@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
+use super::attachment::RouteState;
 use super::references::{ReferenceProblem, Referrer};
 use super::store::Id;
 use crate::model::{BackendTlsPolicy, Body, Name, Object, ObjectKey, ObjectKind};
@@ -11,6 +12,9 @@ use crate::words::{ConditionType, Reason};
 
 /// Ancestors that the CRD admits.
 const ANCESTORS: usize = 16;
+
+/// A controller, and why a policy is not used by its Gateway: an entry for each target that leads there.
+type Uses = (Name, Vec<Option<(Reason, Cause)>>);
 
 /// What a policy says of itself, whatever the Gateway.
 struct Validity {
@@ -44,7 +48,7 @@ impl Engine {
     fn policy_status(&self, id: Id, key: &ObjectKey, policy: &BackendTlsPolicy) -> Vec<AncestorStatus> {
         let validity = self.policy_validity(key, policy);
         // Of each Gateway: why the policy is not used there, for each target that leads there.
-        let mut gateways: BTreeMap<ObjectKey, (Name, Vec<Option<(Reason, Cause)>>)> = BTreeMap::new();
+        let mut gateways: BTreeMap<ObjectKey, Uses> = BTreeMap::new();
         for (target, section) in &policy.targets {
             let problem = self.target_problem(id, target, section.as_ref());
             for (gateway, controller) in self.gateways_reaching(target) {
@@ -52,7 +56,7 @@ impl Engine {
                 problems.push(problem.clone());
             }
         }
-        let status = |(gateway, (controller, problems)): (ObjectKey, (Name, Vec<Option<(Reason, Cause)>>))| {
+        let status = |(gateway, (controller, problems)): (ObjectKey, Uses)| {
             let kind = ConditionType::Accepted;
             let in_use = problems.iter().any(Option::is_none);
             let accepted = match (&validity.invalid, problems.into_iter().flatten().next()) {
@@ -111,7 +115,7 @@ impl Engine {
     fn gateways_reaching(&self, target: &ObjectKey) -> BTreeMap<ObjectKey, Name> {
         let Some(service) = self.store.find(target) else { return BTreeMap::new() };
         let routes = self.store.dependents(service).filter_map(|id| self.routes.get(&id));
-        let gateways = routes.flat_map(|route| route.accepting_gateways());
+        let gateways = routes.flat_map(RouteState::accepting_gateways);
         gateways.filter_map(|(id, controller)| Some((self.store.key(id)?.clone(), controller.clone()))).collect()
     }
 

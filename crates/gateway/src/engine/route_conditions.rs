@@ -109,9 +109,8 @@ impl Engine {
     /// Whether a route is accepted only with a backend, because its protocol has no way to say that one is missing.
     fn needs_backends(&self, kind: RouteKind) -> bool {
         match (kind, self.settings.specification) {
-            (RouteKind::Http | RouteKind::Grpc, _) => false,
+            (RouteKind::Http | RouteKind::Grpc, _) | (RouteKind::Tls, Specification::Current) => false,
             (_, Specification::Gep1364) => true,
-            (RouteKind::Tls, Specification::Current) => false,
             (RouteKind::Tcp | RouteKind::Udp, Specification::Current) => {
                 !self.version.accepts_streams_without_backends()
             }

@@ -48,17 +48,14 @@ impl Store {
             return *id;
         }
         let slot = Slot { key: Some(key.clone()), ..Slot::default() };
-        let id = match self.free.pop() {
-            Some(id) => {
-                if let Some(place) = self.slots.get_mut(id.0 as usize) {
-                    *place = slot;
-                }
-                id
+        let id = if let Some(id) = self.free.pop() {
+            if let Some(place) = self.slots.get_mut(id.0 as usize) {
+                *place = slot;
             }
-            None => {
-                self.slots.push(slot);
-                Id(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
-            }
+            id
+        } else {
+            self.slots.push(slot);
+            Id(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
         };
         self.ids.insert(key.clone(), id);
         // Whoever interns it either puts an object there or refers to it.

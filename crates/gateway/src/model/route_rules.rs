@@ -138,11 +138,10 @@ impl Filter {
         let mut problems = Vec::new();
         let at = |path: &[&str]| node.at(path).filter(|node| node.is_mapping());
         match (&*filter.kind, kind) {
-            ("RequestHeaderModifier", _) => {}
             ("ResponseHeaderModifier", RouteKind::Http) => {
                 problems.push(feature("HTTPRouteResponseHeaderModification", "filter ResponseHeaderModifier"));
             }
-            ("ResponseHeaderModifier", _) => {}
+            ("RequestHeaderModifier" | "ResponseHeaderModifier", _) => {}
             ("RequestMirror", _) => {
                 if kind == RouteKind::Http {
                     problems.push(feature("HTTPRouteRequestMirror", "filter RequestMirror"));
