@@ -198,8 +198,7 @@ async fn what_a_crd_would_do_to_stored_objects_is_found_without_a_write() {
     let lost = "Preflight CRDs: things.example.com: stored objects would lose spec.size (shop/a: spec.size, shop/b: spec.size).";
     let orphaned = "Preflight CRDs: things.example.com: objects may be stored in v1, which the new CRD does not have; \
                     install a version that stores them in another one first.";
-    let not_checked =
-        "Preflight CRDs: things.example.com: stored objects could not be listed: the two CRDs have no version in common.";
+    let not_checked = "Preflight CRDs: things.example.com: stored objects could not be listed: the two CRDs have no version in common.";
     for (path, version, expected) in [
         (same, "1.0.0", vec![]),
         (lossy, "1.1.0", vec![lost]),
