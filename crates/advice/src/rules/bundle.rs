@@ -80,8 +80,8 @@ pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure>
         Ok::<_, Failure>(ObjectQuestion::new(selector, test, text))
     };
     let domain = wanted.group.clone();
-    let text = format!("Bundle {domain}");
-    let crds = question(crd_kind(), ObjectTest::Bundle { domain }, text)?;
+    let name = format!("Bundle {domain}");
+    let crds = question(crd_kind(), ObjectTest::Bundle { domain }, name)?;
     let objects = match &wanted.field {
         None => None,
         Some(field) if is_secret_kind(&field.kind.kind) => {
@@ -89,8 +89,8 @@ pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure>
             return Err(Failure::new(FailureClass::Unsupported, message));
         }
         Some(UsedField { kind, version, path, text }) => {
-            let test = ObjectTest::Field { version: version.clone(), path: path.clone() };
-            Some(question(kind.clone(), test, format!("Bundle field {kind} {version} {text}"))?)
+            let field = ObjectTest::Field { version: version.clone(), path: path.clone() };
+            Some(question(kind.clone(), field, format!("Bundle field {kind} {version} {text}"))?)
         }
     };
     Ok(Box::new(BundleRule { wanted, absent, crds, objects, text: canonical(&rule.parameters) }))
@@ -138,8 +138,8 @@ impl BundleRule {
         if let Some(kind) = kinds.find(|kind| !bundle.crds.contains_key(*kind)) {
             return self.absent(format!("The bundle {group} has no CRD of the kind {kind}."), case);
         }
-        let served = served.as_ref().map(|wanted| self.has_version(bundle, wanted, false));
-        let stored = stored.as_ref().map(|wanted| self.has_version(bundle, wanted, true));
+        let served = served.as_ref().map(|wanted| has_version(bundle, wanted, false));
+        let stored = stored.as_ref().map(|wanted| has_version(bundle, wanted, true));
         if let Some(other) = [served, stored].into_iter().flatten().find(|finding| *finding != Finding::Match) {
             return CrdFinding::Decided(other);
         }
@@ -151,23 +151,6 @@ impl BundleRule {
             return CrdFinding::Decided(Finding::failed(FailureClass::Absent, message, missing));
         }
         CrdFinding::Holds
-    }
-
-    /// Whether a CRD, or any of them, serves or stores a version.
-    fn has_version(&self, bundle: &BundleAnswer, wanted: &VersionOf, stored: bool) -> Finding {
-        let own = bundle.crds.iter().filter(|(kind, _)| wanted.kind.as_ref().is_none_or(|wanted| wanted == *kind));
-        let mut unknown = None;
-        for (_, crd) in own {
-            match if stored { crd.stored.as_ref() } else { Some(&crd.served) } {
-                Some(versions) if versions.contains(&wanted.version) => return Finding::Match,
-                Some(_) => {}
-                None => unknown = unknown.or(Some(&crd.name)),
-            }
-        }
-        unknown.map_or(Finding::NoMatch, |name| {
-            let message = format!("The CRD {name} does not say in which versions objects are stored.");
-            Finding::failed(FailureClass::Absent, message, "CRDs with `status.storedVersions`.")
-        })
     }
 
     fn judge_objects(&self, answer: &ObjectAnswer, case: &Case<'_>) -> Finding {
@@ -224,24 +207,17 @@ impl BundleRule {
                 let crd = bundle.crds.get(kind)?;
                 if is_stored { crd.stored.as_ref() } else { Some(&crd.served) }
             };
-            match &wanted.kind {
-                Some(kind) => {
-                    let found = versions(kind).map(|found| found.iter().map(String::as_str).collect::<Vec<_>>());
-                    parts.push(format!("{kind} {word} {}", found.map_or("?".to_owned(), |found| found.join(", "))));
-                }
-                None => {
-                    let has = |kind: &&GroupKind| versions(kind).is_some_and(|found| found.contains(&wanted.version));
-                    let kinds: Vec<String> = bundle.crds.keys().filter(has).map(ToString::to_string).collect();
-                    let first: Vec<&str> = kinds.iter().take(LISTED).map(String::as_str).collect();
-                    let names = if first.is_empty() { String::new() } else { format!(": {}", first.join(", ")) };
-                    let of_them = kinds.len();
-                    let more = if of_them > first.len() { ", …" } else { "" };
-                    parts.push(format!(
-                        "{of_them} of them {} {}{names}{more}",
-                        word.trim_end_matches('s'),
-                        wanted.version
-                    ));
-                }
+            if let Some(kind) = &wanted.kind {
+                let found = versions(kind).map(|found| found.iter().map(String::as_str).collect::<Vec<_>>());
+                parts.push(format!("{kind} {word} {}", found.map_or("?".to_owned(), |found| found.join(", "))));
+            } else {
+                let has = |kind: &&GroupKind| versions(kind).is_some_and(|found| found.contains(&wanted.version));
+                let kinds: Vec<String> = bundle.crds.keys().filter(has).map(ToString::to_string).collect();
+                let first: Vec<&str> = kinds.iter().take(LISTED).map(String::as_str).collect();
+                let names = if first.is_empty() { String::new() } else { format!(": {}", first.join(", ")) };
+                let of_them = kinds.len();
+                let more = if of_them > first.len() { ", …" } else { "" };
+                parts.push(format!("{of_them} of them {} {}{names}{more}", word.trim_end_matches('s'), wanted.version));
             }
         }
         parts.join("; ")
@@ -257,22 +233,6 @@ impl BundleRule {
         let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
         format!("{} of {} {kind} objects use the field{names}", answer.matches, answer.selected())
     }
-
-    fn ask(
-        &self,
-        question: &ObjectQuestion,
-        case: &Case<'_>,
-        value: impl FnOnce(&ObjectAnswer) -> String,
-        judge: impl FnOnce(&ObjectAnswer) -> Finding,
-    ) -> Tried {
-        let kind = &question.request().kind;
-        let nobody = Missing {
-            message: format!("There is no cluster or snapshot with {kind} objects."),
-            missing: format!("A cluster, or a snapshot with {kind} objects."),
-        };
-        let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
-        Tried::of_reply(case, case.memo.objects(question, ask), &nobody, value, judge)
-    }
 }
 
 impl Check for BundleRule {
@@ -286,7 +246,7 @@ impl Check for BundleRule {
 
     fn check(&self, case: &Case<'_>) -> Tried {
         let mut holds = false;
-        let crds = self.ask(
+        let crds = ask(
             &self.crds,
             case,
             |answer| self.shown_crds(answer),
@@ -300,9 +260,42 @@ impl Check for BundleRule {
         );
         let Some(question) = self.objects.as_ref().filter(|_| holds) else { return crds };
         let objects =
-            self.ask(question, case, |answer| self.shown_objects(answer), |answer| self.judge_objects(answer, case));
+            ask(question, case, |answer| self.shown_objects(answer), |answer| self.judge_objects(answer, case));
         both(crds, objects)
     }
+}
+
+/// Whether a CRD, or any of them, serves or stores a version.
+fn has_version(bundle: &BundleAnswer, wanted: &VersionOf, stored: bool) -> Finding {
+    let own = bundle.crds.iter().filter(|(kind, _)| wanted.kind.as_ref().is_none_or(|wanted| wanted == *kind));
+    let mut unknown = None;
+    for (_, crd) in own {
+        match if stored { crd.stored.as_ref() } else { Some(&crd.served) } {
+            Some(versions) if versions.contains(&wanted.version) => return Finding::Match,
+            Some(_) => {}
+            None => unknown = unknown.or(Some(&crd.name)),
+        }
+    }
+    unknown.map_or(Finding::NoMatch, |name| {
+        let message = format!("The CRD {name} does not say in which versions objects are stored.");
+        Finding::failed(FailureClass::Absent, message, "CRDs with `status.storedVersions`.")
+    })
+}
+
+/// Asks the evidence a question about objects, and judges the answer.
+fn ask(
+    question: &ObjectQuestion,
+    case: &Case<'_>,
+    value: impl FnOnce(&ObjectAnswer) -> String,
+    judge: impl FnOnce(&ObjectAnswer) -> Finding,
+) -> Tried {
+    let kind = &question.request().kind;
+    let nothing = Missing {
+        message: format!("There is no cluster or snapshot with {kind} objects."),
+        missing: format!("A cluster, or a snapshot with {kind} objects."),
+    };
+    let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
+    Tried::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
 }
 
 /// The finding of the objects, with what was seen of the CRDs as well.
