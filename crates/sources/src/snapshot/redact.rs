@@ -109,8 +109,8 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
         names.of_series(&evidence.series, &selectors.collect::<Result<Vec<_>, _>>()?)?;
     }
     // The names in definitions are words of an API: rules about bundles go by them.
-    let named = redacted.objects.iter().filter(|(kind, _)| !is_definition(kind));
-    for objects in named.filter_map(|(_, part)| part.known().ok()) {
+    let others = redacted.objects.iter().filter(|(kind, _)| !is_definition(kind));
+    for objects in others.filter_map(|(_, part)| part.known().ok()) {
         objects.items.iter().for_each(|item| names.of_object(item));
     }
     if !names.id.is_empty() {

@@ -203,8 +203,7 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
     for (name, value) in fields.iter_mut() {
         let place = Place { schema: place.schema.below(name), ..place };
-        let in_schema = place.schema != SchemaPlace::Outside;
-        if !in_schema {
+        if place.schema == SchemaPlace::Outside {
             remove_values(name, value);
         } else if is_schema && value.is_string() && SCHEMA_TEXTS.contains(&name.as_str()) {
             continue;

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::State;
 
 #[path = "../../../../update/tests/reconciler/loosened.rs"]
-#[expect(dead_code, reason = "the paths are compared where objects are read")]
 mod loosened;
 
 /// The CRDs of the experimental channel, which have all fields of the standard one.
