@@ -203,7 +203,8 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
     for (name, value) in fields.iter_mut() {
         let place = Place { schema: place.schema.below(name), ..place };
-        if place.schema == SchemaPlace::Outside {
+        let outside = place.schema == SchemaPlace::Outside;
+        if outside {
             remove_values(name, value);
         } else if is_schema && value.is_string() && SCHEMA_TEXTS.contains(&name.as_str()) {
             continue;
@@ -215,7 +216,7 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
                 items.iter_mut().filter(|item| item.is_string()).for_each(|item| *item = REMOVED.into());
                 clean_items(items, place);
             }
-            Value::Object(notes) if name == "annotations" && !in_schema => clean_annotations(notes, place),
+            Value::Object(notes) if name == "annotations" && outside => clean_annotations(notes, place),
             value => clean(value, place),
         }
     }
