@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 65] = [
+const COMMANDS: [(&str, bool); 71] = [
     ("", false),
     ("assess", true),
     ("demo", true),

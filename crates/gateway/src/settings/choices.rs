@@ -154,7 +154,7 @@ choices! {
     }
     /// What of routes at a Gateway that is not accepted.
     unaccepted_gateway: UnacceptedGateway = "unaccepted-gateway",
-        "Are routes of a Gateway that is not accepted judged by its listeners all the same?" {
+        "Are routes of a Gateway that is not accepted still judged by its listeners?" {
         /// They are: the status of listeners and routes is independent.
         #[default]
         Independent = "independent",
