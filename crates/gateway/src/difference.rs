@@ -45,8 +45,10 @@ pub struct TrafficChange {
     pub requests: String,
     /// What became of them; empty if there was no such rule.
     pub before: Vec<String>,
-    /// What becomes of them; empty if there is no such rule any more.
+    /// What becomes of them; empty if there is no longer such a rule.
     pub after: Vec<String>,
+    /// Whether a larger share of them fails than before. What had no rule before fails by it only.
+    pub worse: bool,
 }
 
 impl Effect {
@@ -132,7 +134,18 @@ fn traffic_changes(before: Option<&RouteTraffic>, after: Option<&RouteTraffic>) 
             requests: rule.requests.clone(),
             before: one,
             after: two,
+            worse: {
+                let ((was, of), (is, whole)) = (failing_share(before, index), failing_share(after, index));
+                is * of > was * whole
+            },
         })
     };
     (0..rules(before).max(rules(after))).filter_map(change).collect()
+}
+
+/// The share of the requests of a rule that fails: parts, and what the whole is. A rule that does not exist fails nothing.
+fn failing_share(traffic: Option<&RouteTraffic>, index: usize) -> (u128, u128) {
+    let shares = traffic.and_then(|traffic| traffic.rules.get(index)).map_or(&[][..], |rule| &rule.shares);
+    let failing: u64 = shares.iter().filter(|share| !share.answer.is_success()).map(|share| share.parts).sum();
+    (u128::from(failing), u128::from(shares.first().map_or(1, |share| share.of.max(1))))
 }

@@ -33,7 +33,9 @@ pub(super) async fn run(options: &GatewayDiff) -> Result<Exit> {
     output::print_data(options.output.format, &found, || found.iter().map(lines).collect::<Vec<String>>().concat())?;
     before.print_problems();
     change.print_problems();
-    let is_worse = found.iter().any(|one| one.effect == Effect::StopsBeingAccepted || fails_more(one));
+    let is_worse = found
+        .iter()
+        .any(|one| one.effect == Effect::StopsBeingAccepted || one.traffic.iter().any(|change| change.worse));
     if options.output.format == DataFormat::Table {
         let count = |effect: Effect| found.iter().filter(|one| one.effect == effect).count();
         output::print_note!(
@@ -48,13 +50,6 @@ pub(super) async fn run(options: &GatewayDiff) -> Result<Exit> {
         (false, true) => Exit::No,
         (false, false) => Exit::Yes,
     })
-}
-
-/// Whether requests fail that did not fail before.
-fn fails_more(difference: &Difference) -> bool {
-    let fails =
-        |lines: &[String]| lines.iter().any(|line| !line.contains("% forwarded,") && !line.contains("% redirected,"));
-    difference.traffic.iter().any(|change| fails(&change.after) && !fails(&change.before))
 }
 
 fn lines(difference: &Difference) -> String {
