@@ -21,11 +21,11 @@ async fn a_wait_outlives_a_hanging_and_a_restarted_api_server() {
     // One that begins now is told soon, and does not hang with it.
     let begun = start_on(&cluster, "status show cm");
     waiting.until_says("Unreachable").await;
-    begun.end().await.exits(3).says_only(&["cannot reach the API server", "no answer"]);
+    begun.end().await.exits(3).says_only(&["cannot reach the API server", "timed out"]);
     cluster.apiserver().resume().unwrap();
     create(&maps, map("late")).await;
     let run = waiting.end().await;
-    run.exits(0).prints(&["Current", "/late"]).says(&["no answer"]);
+    run.exits(0).prints(&["Current", "/late"]).says(&["timed out"]);
 
     // What is current after the restart did not change in between: no event will ever tell.
     let mut waiting = start_on(&cluster, "status wait cm/late cm/later --timeout 5m --settle 1s");
