@@ -65,5 +65,5 @@ async fn an_api_server_that_is_not_there_is_named() {
         run.exits(3).says_only(&["error: cannot reach the API server at ", &closed, "onnection refused"]);
     }
     let run = Running::start("status show deploy", "/nowhere/kubeconfig".as_ref()).end().await;
-    run.exits(3).says_only(&["no cluster to talk to", "/nowhere/kubeconfig"]);
+    run.exits(3).says_only(&["no cluster configured", "/nowhere/kubeconfig"]);
 }

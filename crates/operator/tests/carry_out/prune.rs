@@ -85,8 +85,8 @@ async fn what_holds_somebody_elses_things_is_kept_and_told() {
     assert_eq!(
         told,
         [
-            "Namespace gone is no longer in 2.0.0, but is kept: something is left in it that is not of this release (ConfigMap gone/theirs)",
-            "CustomResourceDefinition.apiextensions.k8s.io things.example.com is no longer in 2.0.0, but is kept: objects of it are left (Thing.example.com shop/theirs)",
+            "Namespace gone is no longer in 2.0.0, but is kept: it still contains objects that are not of this release (ConfigMap gone/theirs)",
+            "CustomResourceDefinition.apiextensions.k8s.io things.example.com is no longer in 2.0.0, but is kept: objects of its kind still exist (Thing.example.com shop/theirs)",
         ]
     );
 

@@ -46,13 +46,13 @@ pub struct Grouped {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotGroupable {
     /// No series ever has this label.
-    #[error("`{0}` is no label that tells clusters apart")]
+    #[error("the label `{0}` cannot identify clusters")]
     Label(String),
     /// The query gives no series.
-    #[error("the query gives a {0}, and no series that could have a cluster's label")]
+    #[error("the query returns a {0}, which has no cluster label")]
     NotAVector(ValueType),
     /// A function that gives something where there are no series.
-    #[error("`{function}` gives a series where a cluster has none, and then nothing says whose it is")]
+    #[error("`{function}` returns a series for clusters without data, and that series has no cluster label")]
     FromNothing {
         /// Its name.
         function: &'static str,
@@ -60,7 +60,7 @@ pub enum NotGroupable {
         span: Span,
     },
     /// A function that makes one number of a vector.
-    #[error("`{function}` makes one number of the series of all clusters")]
+    #[error("`{function}` merges the series of all clusters into one number")]
     OneNumber {
         /// Its name.
         function: &'static str,
@@ -68,7 +68,7 @@ pub enum NotGroupable {
         span: Span,
     },
     /// Something that reads or writes the label.
-    #[error("`{what}` asks for or makes the label `{label}`, which tells the clusters apart")]
+    #[error("`{what}` reads or sets the label `{label}`, which identifies the clusters")]
     UsesLabel {
         /// The function or matcher.
         what: String,
@@ -86,7 +86,7 @@ pub enum NotGroupable {
         span: Span,
     },
     /// The rewritten text breaks a limit.
-    #[error("the query for all clusters breaks a limit: {0}")]
+    #[error("the query for all clusters exceeds a limit: {0}")]
     Limits(Errors),
 }
 

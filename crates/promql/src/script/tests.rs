@@ -45,7 +45,7 @@ fn a_wrong_expectation_fails_with_what_was_wanted_and_what_came() {
         ),
         (
             "load 1m\n  a{x=\"1\"} 1\n  a{x=\"2\"} 1\n\neval instant at 0 a * on () a\n  expect fail msg: no",
-            "other words",
+            "another message",
         ),
         ("eval instant at 0 vector(1)\n  expect warn\n  {} 1", "A warning is expected"),
         ("load 1m\n  a 1 2\n\neval instant at 1m rate(a[2m])\n  expect no_info\n", "No remark is expected"),

@@ -21,7 +21,7 @@ fn faults() -> Vec<(Says, &'static str)> {
     vec![
         (Says::Away, "cannot be reached"),
         (Says::Endless, "the answer is larger than 1048576 bytes"),
-        (Says::This("200 OK", html, page), "a page for a browser"),
+        (Says::This("200 OK", html, page), "a web page"),
         (Says::This("200 OK", vec![], String::new()), "the answer is empty"),
         (Says::This("200 OK", vec![], "[]".to_owned()), "not a graph in JSON"),
         (Says::This("200 OK", vec![], "{\"nodes\":[".to_owned()), "cannot be read"),

@@ -64,7 +64,7 @@ fn a_directory_that_never_rests_is_refused_with_what_to_do() {
     let mut restless = Restless(root.path(), 0);
     let error = read_directory(root.path(), &Limits::default(), &mut restless).unwrap_err().to_string();
     assert_eq!(restless.1, READS);
-    assert!(error.contains("changed each of the 5 times") && error.contains("docs/publishing.md"), "{error}");
+    assert!(error.contains("changed during each of 5 reads") && error.contains("docs/publishing.md"), "{error}");
 }
 
 /// Swaps a mounted `ConfigMap` after the first reading, as the kubelet does.

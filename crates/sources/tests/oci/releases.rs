@@ -173,7 +173,7 @@ async fn pages_of_tags_are_followed_and_a_tag_that_vanished_is_left_out() {
     assert_eq!(
         left_out(&scraped),
         [
-            "tag ghost was gone when it was to be read",
+            "tag ghost was deleted before it could be read",
             "tag no/tag is an entry whose name is not a valid tag, which is not read; push it again with a current tool"
         ]
     );

@@ -30,14 +30,14 @@ fn what_has_ended_comes_back_and_is_told_of() {
     assert_eq!(answer.code, 1);
     let told = &answer.json()[0];
     assert_eq!(told["severity"], "warning");
-    assert!(told["message"].as_str().unwrap().starts_with("the suppression of SC002 ended at 2026-06-30"), "{told}");
+    assert!(told["message"].as_str().unwrap().starts_with("the suppression of SC002 expired at 2026-06-30"), "{told}");
     assert!(told["help"].as_str().unwrap().ends_with("its reason was: ticket 7"), "{told}");
 }
 
 #[test]
 fn a_mistake_in_them_ends_the_check_before_it_begins() {
     for (text, place, message) in [
-        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end: `until` is missing"),
+        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end date: `until` is missing"),
         ("- {rule: SC002, until: 2027-01-01}\n", "1:3", "the suppression of SC002 has no reason"),
         ("\n- {rule: SC999, until: 2027-01-01, reason: r}\n", "2:10", "`SC999` is not a rule"),
         ("- {rule: SC002, until: never, reason: r}\n", "1:24", "`never` is neither a day such as 2026-09-30 nor "),
