@@ -20,7 +20,7 @@ pub(super) fn read(pattern: &str) -> Option<Regex> {
 
 /// A regular expression of Go, in the syntax of the crate `regex`.
 ///
-/// Groups do not capture. Word boundaries are about ASCII, as in Go; `\B` is therefore accepted by `regex::bytes` only.
+/// Groups capture only where that was asked for. Word boundaries are about ASCII, as in Go; `\B` is therefore accepted by `regex::bytes` only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoPattern {
     /// The translated pattern.
@@ -38,7 +38,17 @@ pub struct PatternError(&'static str);
 impl GoPattern {
     /// Translates a pattern.
     pub fn translate(pattern: &str) -> Result<GoPattern, PatternError> {
+        GoPattern::translate_groups(pattern, false)
+    }
+
+    /// The same with groups that capture, for what is found and replaced by groups.
+    pub fn translate_capturing(pattern: &str) -> Result<GoPattern, PatternError> {
+        GoPattern::translate_groups(pattern, true)
+    }
+
+    fn translate_groups(pattern: &str, capturing: bool) -> Result<GoPattern, PatternError> {
         let mut translator = Translator {
+            capturing,
             rest: pattern,
             out: String::with_capacity(pattern.len().saturating_mul(2)),
             groups: vec![Group::default()],
@@ -75,6 +85,7 @@ struct Part {
 }
 
 struct Translator<'p> {
+    capturing: bool,
     rest: &'p str,
     out: String,
     groups: Vec<Group>,
@@ -217,11 +228,17 @@ impl Translator<'_> {
             }
             self.names.push(name);
             self.skip(name.len().saturating_add(1));
-            self.out.push_str("(?:");
+            if self.capturing {
+                self.out.push_str("(?P<");
+                self.out.push_str(name);
+                self.out.push('>');
+            } else {
+                self.out.push_str("(?:");
+            }
         } else if self.eat("?") {
             return self.flags();
         } else {
-            self.out.push_str("(?:");
+            self.out.push_str(if self.capturing { "(" } else { "(?:" });
         }
         self.groups.push(Group::default());
         Ok(())

@@ -29,11 +29,11 @@ pub(crate) fn check(things: &StoredThings<'_>, objects: usize) -> u64 {
         std::fs::write(&path, crd.to_string()).unwrap();
         path
     };
-    let accepts = bundle("accepts", &things.crd("v1.1.0", "v1", 2_000));
-    let refuses = bundle("refuses", &things.crd("v1.1.0", "v1", 3));
-    let run = things.run(&["preflight", "-"], Some(&accepts));
+    let loose = bundle("accepts", &things.crd("v1.1.0", "v1", 2_000));
+    let strict = bundle("refuses", &things.crd("v1.1.0", "v1", 3));
+    let run = things.run(&["preflight", "-"], Some(&loose));
     assert_eq!((run.code, &run.output), (Some(0), &Value::Array(Vec::new())));
-    let refused = things.run(&["preflight", "-"], Some(&refuses));
+    let refused = things.run(&["preflight", "-"], Some(&strict));
     assert_eq!(
         (refused.code, &refused.output[0]["problem"]),
         (Some(1), &"refused-objects".into()),

@@ -51,7 +51,7 @@ const NOW: &str = "2026-05-04T09:00:00Z";
 fn place(files: &[(&str, &str)]) -> Place {
     let place = Place::new();
     for (name, text) in files {
-        place.write(name, (*text).to_owned());
+        place.write(name, *text);
     }
     place
 }

@@ -22,15 +22,11 @@ pub(crate) enum Step {
 impl Loosened {
     /// The path for people, such as `status.history[0].state`.
     pub(crate) fn place(&self) -> String {
-        let mut place = String::new();
-        for step in &self.path {
-            match step {
-                Step::Field(name) if place.is_empty() => place.push_str(name),
-                Step::Field(name) => place.push_str(&format!(".{name}")),
-                Step::Element(at) => place.push_str(&format!("[{at}]")),
-            }
-        }
-        place
+        let steps = self.path.iter().map(|step| match step {
+            Step::Field(name) => format!(".{name}"),
+            Step::Element(at) => format!("[{at}]"),
+        });
+        steps.collect::<String>().trim_start_matches('.').to_owned()
     }
 }
 
