@@ -1,7 +1,7 @@
 //! Hostnames of listeners and routes, and when two of them meet (rule 2.2).
 //!
 //! A hostname that is not given matches every request. `*.example.com` stands for every name with at least one more label,
-//! never for `example.com` itself. [`HostnameIndex`] answers how many of a set of hostnames meet another one without
+//! never for `example.com` itself. `HostnameIndex` answers how many of a set of hostnames meet another one without
 //! comparing each pair.
 
 use std::collections::HashMap;

@@ -396,7 +396,7 @@ fn names() {
 
 #[test]
 fn texts_of_risks() {
-    let want = ["warning blocked-edges/1.1.0-slow.yaml:3:7 `slow` is not the name of a risk"];
+    let want = ["warning blocked-edges/1.1.0-slow.yaml:3:7 `slow` is not a valid name of a risk"];
     assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "slow", "")]), want);
     assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "Slow_1", "")]), [""; 0]);
     let plain = block("1.1.0", ".*", "Slow", "").replace("https:", "http:");

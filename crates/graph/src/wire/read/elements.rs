@@ -321,7 +321,7 @@ impl<'de> AnyValue<'de> for Group<'_, 'de> {
                 "edges" if edges.is_none() => edges = Some(map.next_value_seed(Any(GroupEdges { reader, at }))?),
                 "risks" if risks.is_none() => risks = Some(map.next_value_seed(Any(GroupRisks { reader, at }))?),
                 "edges" | "risks" => {
-                    return Err(A::Error::custom(format!("`{key}` is set twice in conditionalEdges[{at}]")));
+                    return Err(A::Error::custom(format!("`{key}` occurs twice in conditionalEdges[{at}]")));
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
