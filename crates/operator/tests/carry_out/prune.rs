@@ -125,7 +125,7 @@ async fn what_does_not_go_is_waited_for_and_named() {
     let mut update = start(&world, &settings(), &second);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!((progress.done, progress.total), (2, 2));
-    assert_eq!(progress.waiting_on, ["the end of ConfigMap shop/goes"]);
+    assert_eq!(progress.waiting_on, ["the deletion of ConfigMap shop/goes"]);
     assert_eq!(progress.failures[0].reason, "TakesTooLong");
     world.state.delete(&held, "").await.unwrap();
     update.done().await;
