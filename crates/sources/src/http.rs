@@ -195,7 +195,7 @@ mod tests {
             (&["https://a.example.com", "https://b.example.com"], "https://a.example.com", &["b.example.com"], ""),
             (&["https://a.example.com", "https://b.example.com"], "https://c.example.com", &["b.example.com"], "c.ex"),
             (&["http://a.example.com/x"], "http://127.0.0.1/y", &[], "another host, 127.0.0.1"),
-            (&["http://a.example.com/x"], "file:///etc/passwd", &[], "something else"),
+            (&["http://a.example.com/x"], "file:///etc/passwd", &[], "another scheme"),
             (&["http://a/"; 6], "http://a/", &[], "in a loop"),
         ] {
             let why = refused(previous, next, allowed);

@@ -53,10 +53,10 @@ fn what_is_wrong_is_named_with_its_place() {
         ("b{x} 2", (1, 4), "`=` and a value"),
         ("b{x=\"1\",x=\"2\"} 2", (1, 15), "occurs twice"),
         ("é 2", (1, 1), "starts with the name"),
-        ("1a 2", (1, 1), "no name"),
+        ("1a 2", (1, 1), "is not a metric name"),
         ("a b", (1, 3), "`b` is not a number"),
         ("a", (1, 2), "`` is not a number"),
-        ("a 1 2.5", (1, 5), "no time"),
+        ("a 1 2.5", (1, 5), "is not a"),
         ("a 1 2 3", (1, 7), "Nothing may follow"),
         ("a 1\na 2\n", (3, 1), "two values"),
     ] {

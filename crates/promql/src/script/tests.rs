@@ -70,7 +70,7 @@ fn native_histograms_are_named() {
         ("load 1m\n  h 1 {{sum:1}}\n\neval instant at 1m count_over_time(h[5m])\n", "h has native histograms"),
         ("load_with_nhcb 1m\n  h_bucket{le=\"+Inf\"} 1\n\neval instant at 0 h\n", "h has native histograms"),
         ("eval instant at 0 vector(1)\n  {} {{sum:1}}", "A native histogram is expected"),
-        ("eval instant at 0 info(a)", "`info` is not evaluated"),
+        ("eval instant at 0 info(a)", "`info` is not supported"),
     ] {
         match verdict(script) {
             Verdict::Unsupported(message) => assert!(message.contains(words), "{script}: {message}"),

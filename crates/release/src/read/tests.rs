@@ -127,7 +127,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
             REFERENCES,
             r#"{"kind": "ImageStream", "metadata": {"name": "9.9.9"}}"#,
             codes::REFERENCES,
-            "named `9.9.9`, and the release is 1.2.3",
+            "named `9.9.9`, but the release is 1.2.3",
         ),
         (REFERENCES, "{}", codes::REFERENCES, "it is not an ImageStream"),
     ] {

@@ -40,7 +40,7 @@ fn a_directory_is_its_files_and_nothing_else() {
 fn what_is_no_graph_data_missing_or_too_large_is_said() {
     let root = sample();
     let error = |path: PathBuf, limits: &Limits| directory(&path, limits).unwrap_err().to_string();
-    assert!(error(root.path().join("channels/old"), &Limits::default()).contains("no graph-data"));
+    assert!(error(root.path().join("channels/old"), &Limits::default()).contains("not graph-data"));
     assert!(error(root.path().join("nope"), &Limits::default()).contains("No such file"));
     let small = Limits { file_bytes: 8, ..Limits::default() };
     assert!(error(root.path().to_owned(), &small).ends_with("larger than 8 bytes"));

@@ -152,9 +152,9 @@ fn a_part_written_by_hand_needs_no_digest_but_has_to_be_right() {
     for (items, want) in [
         (json!({"items": []}), None),
         (json!({"items": [{"apiVersion": "apps/v1", "kind": "Deployment"}]}), None),
-        (json!({"items": [{"apiVersion": "v1", "kind": "Deployment"}]}), Some("no Deployment.apps")),
-        (json!({"items": [{"apiVersion": "apps/v1", "kind": "Secret"}]}), Some("no Deployment.apps")),
-        (json!({"items": [1]}), Some("no Deployment.apps")),
+        (json!({"items": [{"apiVersion": "v1", "kind": "Deployment"}]}), Some("is not a Deployment.apps")),
+        (json!({"items": [{"apiVersion": "apps/v1", "kind": "Secret"}]}), Some("is not a Deployment.apps")),
+        (json!({"items": [1]}), Some("is not a Deployment.apps")),
         (json!({}), Some("missing field `items`")),
     ] {
         let mut files = Files::from([("snapshot.json".to_owned(), manifest(deployments.clone()).into_bytes())]);

@@ -42,9 +42,9 @@ fn the_label_is_kept_on_every_vector() {
 fn what_cannot_be_kept_apart_is_refused_by_name() {
     for (text, said) in [
         ("absent(x)", "`absent` returns a series for clusters without data"),
-        ("absent_over_time(x[5m])", "`absent_over_time` gives"),
-        ("x or vector(0)", "`vector` gives"),
-        ("month()", "`month` gives"),
+        ("absent_over_time(x[5m])", "`absent_over_time` returns"),
+        ("x or vector(0)", "`vector` returns"),
+        ("month()", "`month` returns"),
         ("x > scalar(y)", "`scalar` merges the series of all clusters"),
         ("topk(scalar(y), x)", "`scalar` merges the series of all clusters"),
         ("1 + 1", "the query returns a scalar"),
