@@ -3,15 +3,13 @@
 //!
 //! `KILL_SEED` chooses other points; the one that was used is printed.
 
-use std::time::Instant;
-
 use clearway_testbed::cluster;
 
 use crate::stored_things::StoredThings;
 
 const OBJECTS: usize = 60;
 const KILLS: usize = 10;
-/// Objects to rewrite in a second: with this a run takes at least a second on any machine.
+/// Objects to rewrite in a second: slow enough to be killed between two of them.
 const RATE: &str = "50";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,35 +21,35 @@ async fn a_migration_survives_ten_kills_at_random_points() {
     kill_and_complete(&things, OBJECTS, RATE, seed).await;
 }
 
-/// Ten kills, with the state checked after each, and a run to the end. The points are parts of the time that a run takes on
-/// this machine: most lie in the rewriting, some in the second list and the pruning.
+/// Ten kills, with the state checked after each, and a run to the end. The points are numbers of objects that are not
+/// rewritten yet, so that they do not depend on the speed of the machine; none left means during the second list or the
+/// pruning.
 pub(crate) async fn kill_and_complete(things: &StoredThings<'_>, objects: usize, rate: &str, seed: u64) {
     let crd = things.crd_name();
     let arguments = ["migrate", &crd, "--rate", rate];
-    store_in_both(things, objects, 0).await;
-    let begin = Instant::now();
-    assert_eq!(things.run(&arguments, None).code, Some(0));
-    let whole = begin.elapsed();
-    let (mut random, mut killed) = (seed, 0);
+    let (mut random, mut left, mut killed) = (seed, 0, 0);
     for round in 1..=KILLS {
-        if things.stored_versions().await == ["v1"] {
+        if left == 0 {
             store_in_both(things, objects, round).await;
+            left = objects;
         }
-        let mut child = things.start(&arguments, None);
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let delay = whole.mul_f64(f64::from(u16::try_from(random >> 48).unwrap()) / f64::from(u16::MAX));
-        tokio::time::sleep(delay).await;
+        let point = usize::try_from(random >> 33).unwrap() % left;
+        let mut child = things.start(&arguments, None);
+        // A run that ends has rewritten all objects, so that this ends, too.
+        while count_old(things).await.0 > point {}
         killed += usize::from(child.try_wait().unwrap().is_none());
         // SIGKILL: nothing is put in order.
         child.kill().unwrap();
         child.wait().unwrap();
         let (old, all) = count_old(things).await;
-        println!("kill {round} after {delay:?}: {old} of {all} objects are stored in v1beta1");
+        println!("kill {round} at {point}: {old} of {all} objects are stored in v1beta1");
         assert_eq!(all, objects, "no object is lost");
         let stored = things.stored_versions().await;
         assert!(old == 0 || stored.contains(&"v1beta1".to_owned()), "{old} objects in v1beta1, and only {stored:?}");
+        left = old;
     }
-    assert!(killed > KILLS / 2, "only {killed} runs were killed; the others had ended");
+    assert!(killed > 0, "every run had ended before it was killed");
     let run = things.run(&arguments, None);
     assert_eq!(run.code, Some(0), "{}", run.output);
     assert_eq!(count_old(things).await, (0, objects), "every object is rewritten");

@@ -67,7 +67,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let error = text(b"a 1\n\xff", Millis(0), &ReadLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: The input is not UTF-8.");
     let error = text(b"a 1\n", Millis(0), &ReadLimits { bytes: 3, ..ReadLimits::default() }).unwrap_err();
-    assert!(error.message.contains("at most 3"), "{error}");
+    assert!(error.message.contains("the limit is 3"), "{error}");
 }
 
 #[test]

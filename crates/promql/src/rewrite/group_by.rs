@@ -68,9 +68,9 @@ pub enum NotGroupable {
         span: Span,
     },
     /// Something that reads or writes the label.
-    #[error("`{what}` reads or sets the label `{label}`, which identifies the clusters")]
+    #[error("{what} reads or sets the label `{label}`, which identifies the clusters")]
     UsesLabel {
-        /// The function or matcher.
+        /// The function, or a matcher.
         what: String,
         /// The label.
         label: String,
@@ -212,7 +212,7 @@ impl Rewriting<'_> {
                 _ => None,
             };
             if let Some(label) = made.filter(|label| self.is_cluster(label)) {
-                let (what, label) = (aggregate.op.as_str().to_owned(), label.clone());
+                let (what, label) = (format!("`{}`", aggregate.op.as_str()), label.clone());
                 return Err(NotGroupable::UsesLabel { what, label, span });
             }
             self.expr(parameter)?;
@@ -256,7 +256,7 @@ impl Rewriting<'_> {
             _ => None,
         });
         if let Some(label) = uses {
-            return Err(NotGroupable::UsesLabel { what: function.to_owned(), label, span });
+            return Err(NotGroupable::UsesLabel { what: format!("`{function}`"), label, span });
         }
         call.arguments.iter_mut().try_for_each(|argument| self.expr(argument))
     }

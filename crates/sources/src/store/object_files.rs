@@ -359,7 +359,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
 fn belongs(mut object: Value, key: &ObjectReference) -> Result<Value, String> {
     let found = ObjectReference::of(&object).map_err(|error| error.to_string())?;
     if found.id() != key.id() {
-        return Err(format!("it contains {} {found}, but its path is that of {} {key}", found.kind, key.kind));
+        return Err(format!("it contains {}, but its path is that of {}", found.id(), key.id()));
     }
     if let (Some(fields), false) = (object.as_object_mut(), key.kind.version.is_empty()) {
         fields.insert("apiVersion".to_owned(), key.kind.api_version().into());

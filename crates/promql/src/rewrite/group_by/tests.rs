@@ -49,10 +49,10 @@ fn what_cannot_be_kept_apart_is_refused_by_name() {
         ("topk(scalar(y), x)", "`scalar` merges the series of all clusters"),
         ("1 + 1", "the query returns a scalar"),
         (r#"label_replace(x, "_id", "a", "", "")"#, "`label_replace` reads or sets the label `_id`"),
-        (r#"label_join(x, "a", "-", "_id")"#, "`label_join` asks for"),
-        (r#"count_values("_id", x)"#, "`count_values` asks for"),
-        (r#"x{_id=~".+"}"#, "`a matcher` asks for"),
-        (r#"x{_id="7"}"#, "`a matcher` asks for"),
+        (r#"label_join(x, "a", "-", "_id")"#, "`label_join` reads or sets"),
+        (r#"count_values("_id", x)"#, "`count_values` reads or sets"),
+        (r#"x{_id=~".+"}"#, "a matcher reads or sets"),
+        (r#"x{_id="7"}"#, "a matcher reads or sets"),
         ("limitk(1, x)", "`limitk` depends on more"),
     ] {
         let why = grouped(text).unwrap_err().to_string();

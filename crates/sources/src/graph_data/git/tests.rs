@@ -114,7 +114,7 @@ fn what_cannot_be_had_is_said_and_the_reason_is_never_empty() {
         (error(&repository.path(), "HEAD:version", &Limits::default()), "git does not know this revision"),
         (error(&repository.path(), "HEAD:nowhere", &Limits::default()), "git does not know this revision"),
         (error(&repository.path(), "HEAD:channels", &Limits::default()), "not graph-data"),
-        (error(&repository.path(), "--output=x", &Limits::default()), "does not begin with a dash"),
+        (error(&repository.path(), "--output=x", &Limits::default()), "cannot begin with a dash"),
         (error(&repository.path(), "HEAD\nHEAD", &Limits::default()), "contain control characters"),
         (
             error(&repository.path().join("new"), "HEAD", &Limits::default()),
