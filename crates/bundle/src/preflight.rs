@@ -10,7 +10,7 @@ mod release;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use clearway_core::{GroupVersionKind, ObjectName};
+use clearway_core::{GroupVersionKind, ObjectName, Severity};
 use clearway_schema::{Violation, excerpt, field_path};
 use serde::Serialize;
 use serde_json::Value;
@@ -94,6 +94,8 @@ pub enum PreflightProblem {
     LostFields,
     /// Stored objects would not be valid.
     RefusedObjects,
+    /// The new bundle does not have an installed CRD.
+    RemovedCrd,
     /// Objects could not be checked.
     NotChecked,
 }
@@ -127,11 +129,26 @@ struct Affected {
 }
 
 impl Preflight {
-    /// Compares what is installed with what is to be.
+    /// Compares an installed bundle with a new one.
     pub fn new(installed: &Bundle, new: &Bundle) -> Self {
         let mut preflight = Preflight::default();
         preflight.compare(installed, new);
+        for crd in installed.crds.keys().filter(|name| !new.crds.contains_key(*name)) {
+            preflight.report_removed_crd(crd);
+        }
+        for problem in installed.problems.iter().filter(|problem| problem.severity == Severity::Error) {
+            let message = format!("an installed CRD cannot be read: {}", problem.message);
+            let (severity, problem) = (PreflightSeverity::Warning, PreflightProblem::NotChecked);
+            preflight.findings.push(PreflightFinding::of_bundle(severity, problem, new, message));
+        }
         preflight
+    }
+
+    /// Installing a bundle deletes no CRD: one that the new bundle does not have stays, and nothing updates it any more.
+    fn report_removed_crd(&mut self, crd: &str) {
+        let message = "the new bundle does not have this CRD: it stays installed as it is, with its objects".to_owned();
+        let (severity, problem) = (PreflightSeverity::Warning, PreflightProblem::RemovedCrd);
+        self.findings.push(PreflightFinding::of_crd(severity, problem, crd, message, Affected::default()));
     }
 
     fn compare(&mut self, installed: &Bundle, new: &Bundle) {
@@ -244,16 +261,7 @@ impl Preflight {
                 None => return,
             },
         };
-        let bundle = Some(new.domain.clone());
-        self.findings.push(PreflightFinding {
-            severity,
-            problem,
-            crd: None,
-            bundle,
-            message,
-            count: 0,
-            objects: Vec::new(),
-        });
+        self.findings.push(PreflightFinding::of_bundle(severity, problem, new, message));
     }
 
     /// Objects are listed in a version that both CRDs have: the one that is stored now, or any that is served.
@@ -315,6 +323,11 @@ impl PreflightFinding {
         Affected { count, objects }: Affected,
     ) -> Self {
         PreflightFinding { severity, problem, crd: Some(crd.to_owned()), bundle: None, message, count, objects }
+    }
+
+    fn of_bundle(severity: PreflightSeverity, problem: PreflightProblem, bundle: &Bundle, message: String) -> Self {
+        let bundle = Some(bundle.domain.clone());
+        PreflightFinding { severity, problem, crd: None, bundle, message, count: 0, objects: Vec::new() }
     }
 }
 

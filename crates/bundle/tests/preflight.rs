@@ -179,3 +179,28 @@ fn objects_of_which_values_were_removed_are_not_known_to_be_valid() {
     assert_eq!(found[2].objects[0].fields, ["spec.env[0].value"]);
     assert_eq!(found[2].objects[0].name, "n/stripped");
 }
+
+#[test]
+fn a_crd_that_the_new_bundle_does_not_have_or_that_cannot_be_read_is_named() {
+    let crd = |kind: &str, versions: &Value| {
+        let plural = format!("{}s", kind.to_lowercase());
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.a.io"), "annotations": {"a.io/bundle-version": "v1.1.0"}},
+            "spec": {"group": "a.io", "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": versions},
+        })
+    };
+    let read = |crds: &[Value]| {
+        let mut reader = BundleReader::new("v1.1.0", "a.io", BundleLimits::default());
+        crds.iter().for_each(|crd| reader.add_object(crd));
+        reader.finish()
+    };
+    let versions = json!([version("v1", true, &json!({}))]);
+    let [kept, removed, broken] = [crd("Thing", &versions), crd("Other", &versions), crd("Broken", &json!("v1"))];
+    let found = Preflight::new(&read(&[kept.clone(), removed, broken]), &read(&[kept])).finish();
+    let gist: Vec<_> = found.iter().map(|one| (one.problem, one.crd.as_deref())).collect();
+    let (removed, unread) = (PreflightProblem::RemovedCrd, PreflightProblem::NotChecked);
+    assert_eq!(gist, [(removed, Some("others.a.io")), (unread, None)], "{found:?}");
+    assert!(found[1].message.contains("brokens.a.io has no versions"), "{found:?}");
+    assert!(found.iter().all(|one| one.severity == PreflightSeverity::Warning));
+}
