@@ -16,6 +16,7 @@ mod policies;
 mod references;
 mod route_conditions;
 mod routes;
+mod slot_values;
 mod store;
 mod traffic;
 mod verdicts;
@@ -28,6 +29,7 @@ use crate::settings::{BundleVersion, Features, Knowledge, Settings};
 use crate::status::{AncestorStatus, Condition, ListenerStatus, ObjectStatus, ParentStatus};
 use attachment::RouteState;
 use listeners::ParentState;
+use slot_values::SlotValues;
 use store::{Id, Store};
 
 pub use traffic::{RouteTraffic, RuleTraffic, TrafficAnswer, TrafficShare};
@@ -59,7 +61,7 @@ pub struct Engine {
     classes: BTreeMap<Id, Vec<Condition>>,
     /// Gateways and ListenerSets, as routes see them.
     parents: BTreeMap<Id, ParentState>,
-    routes: BTreeMap<Id, RouteState>,
+    routes: SlotValues<RouteState>,
     /// Listeners at which a route lost its hostnames to another one.
     clashing: BTreeSet<(Id, u32)>,
     policies: BTreeMap<Id, Vec<AncestorStatus>>,
@@ -100,7 +102,7 @@ impl Engine {
             dirty: Dirty::default(),
             classes: BTreeMap::new(),
             parents: BTreeMap::new(),
-            routes: BTreeMap::new(),
+            routes: SlotValues::default(),
             clashing: BTreeSet::new(),
             policies: BTreeMap::new(),
             epoch: 0,
@@ -126,7 +128,7 @@ impl Engine {
     }
 
     /// Notes a change, and computes what comes of it: the objects whose status is different now.
-    pub fn update(&mut self, change: Change) -> BTreeSet<ObjectKey> {
+    pub fn update(&mut self, change: Change) -> Vec<ObjectKey> {
         self.apply(change);
         self.evaluate()
     }
@@ -280,8 +282,9 @@ impl Engine {
         }
     }
 
-    /// Computes what is marked; the objects whose status is different now, deleted ones included.
-    pub fn evaluate(&mut self) -> BTreeSet<ObjectKey> {
+    /// Computes what is marked; the objects whose status is different now, deleted ones included. Each is there once, in the
+    /// order in which the objects came.
+    pub fn evaluate(&mut self) -> Vec<ObjectKey> {
         if std::mem::take(&mut self.dirty.version) {
             self.choose_version();
         }
@@ -291,9 +294,13 @@ impl Engine {
         self.evaluate_policies();
         self.store.sweep();
         let changed = std::mem::take(&mut self.dirty.changed);
-        let mut keys: BTreeSet<ObjectKey> = changed.into_iter().filter_map(|id| self.store.key(id).cloned()).collect();
-        keys.extend(std::mem::take(&mut self.dirty.deleted));
-        keys.retain(|key| has_status(&key.kind));
+        let mut deleted = std::mem::take(&mut self.dirty.deleted);
+        let mut keys: Vec<ObjectKey> = Vec::with_capacity(changed.len() + deleted.len());
+        for key in changed.into_iter().filter_map(|id| self.store.key(id)).filter(|key| has_status(&key.kind)) {
+            deleted.remove(key);
+            keys.push(key.clone());
+        }
+        keys.extend(deleted.into_iter().filter(|key| has_status(&key.kind)));
         keys
     }
 
@@ -334,7 +341,7 @@ impl Engine {
                 })
             }
             ObjectKind::Route(_) => {
-                let parents: Vec<ParentStatus> = self.routes.get(&id)?.statuses(self.route(id)?);
+                let parents: Vec<ParentStatus> = self.routes.get(id)?.statuses(self.route(id)?);
                 (!parents.is_empty()).then_some(ObjectStatus::Route { parents })
             }
             ObjectKind::BackendTlsPolicy => {

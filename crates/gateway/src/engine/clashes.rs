@@ -35,7 +35,7 @@ impl Engine {
             }
             let dependents: BTreeSet<Id> = self.store.dependents(parent).collect();
             for id in dependents {
-                let Some(route) = self.routes.get_mut(&id) else { continue };
+                let Some(route) = self.routes.get_mut(id) else { continue };
                 let winner = losers.iter().find(|(loser, _)| *loser == id).map(|(_, winner)| winner.clone());
                 if route.lost.get(&(parent, listener)) != winner.as_ref() {
                     match winner {
@@ -55,7 +55,7 @@ impl Engine {
             return Vec::new();
         };
         let fits = |id: &Id| {
-            let attachments = self.routes.get(id).map(super::RouteState::fitting).unwrap_or_default();
+            let attachments = self.routes.get(*id).map(super::RouteState::fitting).unwrap_or_default();
             attachments.iter().any(|one| (one.parent, one.listener, one.epoch) == (parent, listener, state.epoch))
         };
         let mut routes: Vec<(Id, &Object, &Route)> = self

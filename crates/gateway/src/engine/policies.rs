@@ -114,7 +114,7 @@ impl Engine {
     /// The Gateways whose accepted routes refer to a Service.
     fn gateways_reaching(&self, target: &ObjectKey) -> BTreeMap<ObjectKey, Name> {
         let Some(service) = self.store.find(target) else { return BTreeMap::new() };
-        let routes = self.store.dependents(service).filter_map(|id| self.routes.get(&id));
+        let routes = self.store.dependents(service).filter_map(|id| self.routes.get(id));
         let gateways = routes.flat_map(RouteState::accepting_gateways);
         gateways.filter_map(|(id, controller)| Some((self.store.key(id)?.clone(), controller.clone()))).collect()
     }

@@ -43,7 +43,7 @@ impl Engine {
 
     /// Replaces what is known of a route, and counts where it fits.
     fn replace_route(&mut self, id: Id, state: Option<RouteState>) {
-        let old = self.routes.remove(&id);
+        let old = self.routes.remove(id);
         let kind = match self.store.key(id).map(|key| &key.kind) {
             Some(ObjectKind::Route(kind)) => *kind,
             _ => return,
@@ -204,7 +204,7 @@ impl Engine {
 
     /// Settles the conditions of a route after clashes, and counts it at its listeners.
     fn settle_route(&mut self, id: Id) {
-        let Some(mut state) = self.routes.remove(&id) else { return };
+        let Some(mut state) = self.routes.remove(id) else { return };
         let (mut conditions, mut attached) = (Vec::new(), Vec::new());
         for outcome in &state.outcomes {
             let (accepted, listeners) = self.accepted_condition(outcome, &state);

@@ -11,6 +11,13 @@ use crate::model::{Body, Name, Object, ObjectKey, ObjectKind, ReferenceGrant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Id(u32);
 
+impl Id {
+    /// Slots are numbered from 0, without gaps.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     key: Option<ObjectKey>,
@@ -49,7 +56,7 @@ impl Store {
         }
         let slot = Slot { key: Some(key.clone()), ..Slot::default() };
         let id = if let Some(id) = self.free.pop() {
-            if let Some(place) = self.slots.get_mut(id.0 as usize) {
+            if let Some(place) = self.slots.get_mut(id.index()) {
                 *place = slot;
             }
             id
@@ -68,7 +75,7 @@ impl Store {
     }
 
     fn slot(&self, id: Id) -> Option<&Slot> {
-        self.slots.get(id.0 as usize)
+        self.slots.get(id.index())
     }
 
     pub(super) fn key(&self, id: Id) -> Option<&ObjectKey> {
@@ -103,7 +110,7 @@ impl Store {
         let (references, grant_namespaces) = references_of(&object);
         let references: BTreeSet<Id> = references.iter().map(|key| self.intern(key)).collect();
         for target in &references {
-            if let Some(slot) = self.slots.get_mut(target.0 as usize) {
+            if let Some(slot) = self.slots.get_mut(target.index()) {
                 slot.dependents.insert(id);
             }
         }
@@ -122,7 +129,7 @@ impl Store {
             }
             _ => {}
         }
-        if let Some(slot) = self.slots.get_mut(id.0 as usize) {
+        if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.references = references.into_iter().collect();
             slot.grant_namespaces = grant_namespaces.into_iter().collect();
             slot.object = Some(object);
@@ -132,19 +139,19 @@ impl Store {
     /// Takes an object out of its slot.
     pub(super) fn remove(&mut self, id: Id) {
         self.unlink(id);
-        if let Some(slot) = self.slots.get_mut(id.0 as usize) {
+        if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.object = None;
         }
         self.loose.push(id);
     }
 
     fn unlink(&mut self, id: Id) {
-        let Some(slot) = self.slots.get_mut(id.0 as usize) else { return };
+        let Some(slot) = self.slots.get_mut(id.index()) else { return };
         let references = std::mem::take(&mut slot.references);
         let namespaces = std::mem::take(&mut slot.grant_namespaces);
         let object = slot.object.take();
         for target in references {
-            if let Some(slot) = self.slots.get_mut(target.0 as usize) {
+            if let Some(slot) = self.slots.get_mut(target.index()) {
                 slot.dependents.remove(&id);
                 if slot.dependents.is_empty() && slot.object.is_none() {
                     self.loose.push(target);
@@ -190,7 +197,7 @@ impl Store {
     /// Frees slots that hold nothing and that nothing refers to.
     pub(super) fn sweep(&mut self) {
         for id in std::mem::take(&mut self.loose) {
-            let Some(slot) = self.slots.get_mut(id.0 as usize) else { continue };
+            let Some(slot) = self.slots.get_mut(id.index()) else { continue };
             if slot.object.is_none() && slot.dependents.is_empty() {
                 let Some(key) = slot.key.take() else { continue };
                 self.ids.remove(&key);

@@ -124,7 +124,7 @@ impl Engine {
         let id = self.store.find(key)?;
         let object = self.store.object(id)?;
         let Body::Route(route) = &object.body else { return None };
-        let state = self.routes.get(&id)?;
+        let state = self.routes.get(id)?;
         let obstacle = self.obstacle(id, object, route, state);
         let features = self
             .attachments_in_order(state)
@@ -197,7 +197,7 @@ impl Engine {
     /// The oldest other route at a listener, if it is older than this one: only that gets connections.
     fn older_route(&self, id: Id, object: &Object, at: &Attachment) -> Option<&Object> {
         let rivals = self.store.dependents(at.parent).filter(|other| *other != id).filter_map(|other| {
-            let attached = self.routes.get(&other)?.attached.contains(at);
+            let attached = self.routes.get(other)?.attached.contains(at);
             let other = self.store.object(other)?;
             (attached && other.age() < object.age()).then_some(other)
         });

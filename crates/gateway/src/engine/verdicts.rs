@@ -48,13 +48,13 @@ impl Engine {
     /// The parents that a route gets no status for, each with the reason.
     pub fn unserved_parents(&self, key: &ObjectKey) -> Vec<(&ParentRef, &str)> {
         let Some(id) = self.store.find(key) else { return Vec::new() };
-        let (Some(state), Some(route)) = (self.routes.get(&id), self.route(id)) else { return Vec::new() };
+        let (Some(state), Some(route)) = (self.routes.get(id), self.route(id)) else { return Vec::new() };
         state.unserved.iter().filter_map(|(index, why)| Some((route.parents.get(*index)?, why.as_str()))).collect()
     }
 
     /// The listeners that a route is attached to, each with its Gateway or ListenerSet.
     pub fn attachments(&self, key: &ObjectKey) -> Vec<(ObjectKey, Name)> {
-        let Some(state) = self.store.find(key).and_then(|id| self.routes.get(&id)) else { return Vec::new() };
+        let Some(state) = self.store.find(key).and_then(|id| self.routes.get(id)) else { return Vec::new() };
         let listener = |one: &Attachment| {
             let listener = self.parents.get(&one.parent)?.listeners.get(one.listener as usize)?;
             Some((self.store.key(one.parent)?.clone(), listener.listener.name.clone()))
