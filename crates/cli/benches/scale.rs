@@ -10,10 +10,10 @@ use std::time::Instant;
 use clearway_testbed::{Cluster, ClusterOptions};
 
 #[path = "../tests/live_bundle/killed_migration.rs"]
-#[expect(dead_code, unused_imports, reason = "the test of that file has numbers of its own")]
+#[expect(dead_code, unused_imports, reason = "its test is not part of this program")]
 mod killed_migration;
 #[path = "../tests/live_bundle/many_objects.rs"]
-#[expect(dead_code, unused_imports, reason = "the test of that file has numbers of its own")]
+#[expect(dead_code, unused_imports, reason = "its test is not part of this program")]
 mod many_objects;
 #[path = "../tests/live_bundle/stored_things.rs"]
 mod stored_things;

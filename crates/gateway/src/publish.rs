@@ -328,9 +328,9 @@ mod tests {
 
     #[test]
     fn the_time_that_a_crd_puts_there_is_replaced() {
-        let placeholder = json!({"parents": [{"parentRef": {"name": "gw"}, "controllerName": OURS, "conditions": [
+        let crd_default = json!({"parents": [{"parentRef": {"name": "gw"}, "controllerName": OURS, "conditions": [
             {"type": "Accepted", "status": "True", "lastTransitionTime": "1970-01-01T00:00:00Z"}]}]});
-        let status = merged(1, good(), &placeholder, "2026-01-01T00:00:00Z");
+        let status = merged(1, good(), &crd_default, "2026-01-01T00:00:00Z");
         assert_eq!(status.pointer("/parents/0/conditions/0/lastTransitionTime"), Some(&json!("2026-01-01T00:00:00Z")));
     }
 }
