@@ -1,8 +1,8 @@
 //! Many clusters: what a graph says to all of them, and what a change of the graph does to them.
 //!
-//! A [`Ground`] is one channel as it is laid out for a fleet; [`Ground::stance`] is what it says to every cluster that
-//! runs one version, read once; and [`Stance::meet`] what it says to one of them. From the standings of all clusters
-//! [`Picture::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
+//! A [`FleetChannel`] is one channel as it is laid out for a fleet; [`FleetChannel::version_plan`] is what it says to every cluster that
+//! runs one version, read once; and [`VersionPlan::assess`] what it says to one of them. From the standings of all clusters
+//! [`FleetReport::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
 //! one. Whoever reads evidence does that one cluster at a time and drops it: a [`ClusterAssessment`] is a few hundred bytes.
 //!
 //! # The state of a cluster
@@ -33,39 +33,39 @@
 //! one, and freed the other way round.
 
 mod change;
-mod picture;
+mod report;
 
-pub use change::{Applies, Change, ClusterChange, RiskChange, Summary, UpdateChange};
-pub use picture::{ByStatus, ClusterRow, Counts, Picture, RiskCounts, StrandedVersion, TargetCounts};
+pub use change::{Change, ClusterChange, RiskChange, RiskMatchCounts, Summary, UpdateChange};
+pub use report::{ByStatus, ClusterRow, Counts, FleetReport, RiskCounts, StrandedVersion, TargetCounts};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_graph::{Graph, Missing, Risk, Supported, stranded};
+use clearway_graph::{Graph, MissingPath, Risk, SupportedVersions, stranded};
 use serde::Serialize;
 
-use crate::assess::{Brief, NotInGraph, Plan};
+use crate::assess::{AssessmentSummary, NotInGraph, Plan};
 use crate::evidence::Evidence;
 use crate::proof::{Status, Verdict};
 use crate::settings::Settings;
 
 /// One channel, laid out for a fleet.
 #[derive(Debug)]
-pub struct Ground {
+pub struct FleetChannel {
     graph: Graph,
     settings: Settings,
     /// The versions that only a risk leads out of.
-    stranded: BTreeMap<Version, Missing>,
+    stranded: BTreeMap<Version, MissingPath>,
 }
 
 /// What a channel says to every cluster that runs one version.
 #[derive(Debug)]
-pub struct Stance {
+pub struct VersionPlan {
     plan: Plan,
     newest: bool,
-    missing: Option<Missing>,
+    missing: Option<MissingPath>,
     /// The names of the risks, in order and each once.
     names: Vec<String>,
     /// For each risk of the plan the place of its name.
@@ -97,9 +97,9 @@ pub enum ClusterAssessment {
     /// It was assessed.
     Assessed {
         /// What is said to all clusters like it.
-        stance: Arc<Stance>,
+        stance: Arc<VersionPlan>,
         /// What is said to this one.
-        brief: Brief,
+        brief: AssessmentSummary,
     },
     /// The graph does not know its version or channel.
     Absent {
@@ -126,23 +126,23 @@ pub enum State {
 
 /// Evidence that could not be used, so that nothing is said about its cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Refused {
+pub struct UnusableEvidence {
     /// What it goes by.
     pub name: String,
     /// Why, in a sentence.
     pub why: String,
 }
 
-impl Ground {
+impl FleetChannel {
     /// Lays out a channel.
     pub fn new(graph: Graph, settings: Settings) -> Self {
-        let stuck = stranded(&graph, &Supported::default()).into_iter().filter(|stuck| !stuck.newest_patch);
+        let stuck = stranded(&graph, &SupportedVersions::default()).into_iter().filter(|stuck| !stuck.newest_patch);
         let stranded = stuck.map(|stuck| (stuck.version, stuck.missing)).collect();
-        Ground { graph, settings, stranded }
+        FleetChannel { graph, settings, stranded }
     }
 
     /// What it says to clusters that run this version.
-    pub fn stance(&self, version: &Version) -> Result<Stance, NotInGraph> {
+    pub fn version_plan(&self, version: &Version) -> Result<VersionPlan, NotInGraph> {
         let plan = Plan::new(&self.graph, version, &self.settings)?;
         let later = |other: &Version| other.precedence(version).is_gt();
         let newest = !self.graph.nodes().iter().any(|node| later(node.version()));
@@ -150,19 +150,19 @@ impl Ground {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         let place = |risk: &Risk| names.partition_point(|name| name.as_str() < risk.name());
         let places = plan.risks().map(place).collect();
-        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, places, plan })
+        Ok(VersionPlan { newest, missing: self.stranded.get(version).copied(), names, places, plan })
     }
 }
 
-impl Stance {
+impl VersionPlan {
     /// The plan, for the questions it asks.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// What it says to one cluster.
-    pub fn meet(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
-        ClusterAssessment::Assessed { stance: Arc::clone(self), brief: self.plan.brief(evidence, now) }
+    pub fn assess(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
+        ClusterAssessment::Assessed { stance: Arc::clone(self), brief: self.plan.summarize(evidence, now) }
     }
 }
 
@@ -224,7 +224,7 @@ impl ClusterAssessment {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    fn missing(&self) -> Option<Missing> {
+    fn missing(&self) -> Option<MissingPath> {
         match self {
             ClusterAssessment::Assessed { stance, .. } => stance.missing,
             ClusterAssessment::Absent { .. } => None,

@@ -5,7 +5,7 @@
 //! that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the rules that were tried in
 //! order, the value each saw, when and where, the command that shows it again, and what is missing where nothing could
 //! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once, and may
-//! leave the words out ([`Plan::brief`]); [`fleet`] sums that up, under one graph or two. Several updates in a row are
+//! leave the words out ([`Plan::summarize`]); [`fleet`] sums that up, under one graph or two. Several updates in a row are
 //! assessed by [`assess_path`].
 //!
 //! ```
@@ -100,7 +100,7 @@ mod rules;
 mod settings;
 
 pub use assess::path::{HopAssessment, PathAssessment, assess_path};
-pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
+pub use assess::{Assessment, AssessmentSummary, Cluster, NotInGraph, Plan, Update, assess};
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};

@@ -1,7 +1,7 @@
 //! Tables of a fleet and of its changes.
 
-use clearway_advice::fleet::{Applies, Change, Picture, StrandedVersion, UpdateChange};
-use clearway_graph::Missing;
+use clearway_advice::fleet::{Change, FleetReport, RiskMatchCounts, StrandedVersion, UpdateChange};
+use clearway_graph::MissingPath;
 
 use crate::output::table;
 
@@ -9,7 +9,7 @@ use crate::output::table;
 const SHOWN: usize = 3;
 
 /// The picture under one graph.
-pub(super) fn picture(picture: &Picture) -> String {
+pub(super) fn report(picture: &FleetReport) -> String {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let clusters = picture.clusters.iter().map(|row| {
         let updates = row.updates;
@@ -76,8 +76,9 @@ pub(super) fn change(change: &Change) -> String {
         sections.push(table(&head, rows));
     }
     if !change.risks.is_empty() {
-        let counts = |applies: Option<Applies>| {
-            let shown = |Applies { matching, no_match, unknown }| format!("{matching} / {no_match} / {unknown}");
+        let counts = |applies: Option<RiskMatchCounts>| {
+            let shown =
+                |RiskMatchCounts { matching, no_match, unknown }| format!("{matching} / {no_match} / {unknown}");
             applies.map_or_else(|| "-".to_owned(), shown)
         };
         let row = |risk: &clearway_advice::fleet::RiskChange| {
@@ -94,9 +95,9 @@ pub(super) fn change(change: &Change) -> String {
 fn stranded(versions: &[StrandedVersion]) -> Option<String> {
     let row = |version: &StrandedVersion| {
         let missing = match version.missing {
-            Missing::ToNewestPatch => "the newest patch",
-            Missing::OutOfMinor => "a later minor version",
-            Missing::Both => "the newest patch, a later minor version",
+            MissingPath::ToNewestPatch => "the newest patch",
+            MissingPath::OutOfMinor => "a later minor version",
+            MissingPath::Both => "the newest patch, a later minor version",
         };
         let channel = version.channel.clone().unwrap_or_else(|| "-".to_owned());
         vec![version.version.to_string(), channel, version.clusters.to_string(), missing.to_owned()]
