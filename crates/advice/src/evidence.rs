@@ -1,8 +1,9 @@
 //! Evidence: what is known of a cluster, when it was seen, and where.
 //!
-//! Assessing asks an [`Evidence`] and takes what it says as a value: an answer with its time and source, a failure in one
-//! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`RecordedEvidence`]
-//! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
+//! Assessing asks an [`Evidence`] and takes what it says as a value: an answer with its time and source, a failure in
+//! one sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory;
+//! [`RecordedEvidence`] repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the
+//! cluster's id.
 
 mod bundle_answer;
 mod explanation;

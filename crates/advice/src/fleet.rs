@@ -1,9 +1,10 @@
 //! Many clusters: what a graph says to all of them, and what a change of the graph does to them.
 //!
-//! A [`FleetChannel`] is one channel as it is laid out for a fleet; [`FleetChannel::version_plan`] is what it says to every cluster that
-//! runs one version, read once; and [`VersionPlan::assess`] what it says to one of them. From the standings of all clusters
-//! [`FleetReport::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
-//! one. Whoever reads evidence does that one cluster at a time and drops it: a [`ClusterAssessment`] is a few hundred bytes.
+//! A [`FleetChannel`] is one channel as it is laid out for a fleet; [`FleetChannel::version_plan`] is what it says to
+//! every cluster that runs one version, read once; and [`VersionPlan::assess`] what it says to one of them. From the
+//! assessments of all clusters [`FleetReport::of`] makes the report under one graph, and [`Change::of`] what a proposed
+//! graph does beside the published one. Whoever reads evidence does that one cluster at a time and drops it: a
+//! [`ClusterAssessment`] is a few hundred bytes.
 //!
 //! # The state of a cluster
 //!
@@ -97,9 +98,9 @@ pub enum ClusterAssessment {
     /// It was assessed.
     Assessed {
         /// What is said to all clusters like it.
-        stance: Arc<VersionPlan>,
+        version_plan: Arc<VersionPlan>,
         /// What is said to this one.
-        brief: AssessmentSummary,
+        summary: AssessmentSummary,
     },
     /// The graph does not know its version or channel.
     Absent {
@@ -162,20 +163,20 @@ impl VersionPlan {
 
     /// What it says to one cluster.
     pub fn assess(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
-        ClusterAssessment::Assessed { stance: Arc::clone(self), brief: self.plan.summarize(evidence, now) }
+        ClusterAssessment::Assessed { version_plan: Arc::clone(self), summary: self.plan.summarize(evidence, now) }
     }
 }
 
 impl ClusterAssessment {
     /// How the cluster stands.
     pub fn state(&self) -> State {
-        let ClusterAssessment::Assessed { stance, brief } = self else { return State::Absent };
-        let any = |status: Status| brief.updates.contains(&status);
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return State::Absent };
+        let any = |status: Status| summary.updates.contains(&status);
         if any(Status::True) {
             State::Recommended
         } else if any(Status::Unknown) {
             State::Unknown
-        } else if stance.newest {
+        } else if version_plan.newest {
             State::Newest
         } else {
             State::Stranded
@@ -185,8 +186,8 @@ impl ClusterAssessment {
     /// The updates with their status, newest first.
     fn updates(&self) -> impl Iterator<Item = (&Version, Status)> {
         let assessed = match self {
-            ClusterAssessment::Assessed { stance, brief } => {
-                Some(stance.plan.targets().zip(brief.updates.iter().copied()))
+            ClusterAssessment::Assessed { version_plan, summary } => {
+                Some(version_plan.plan.targets().zip(summary.updates.iter().copied()))
             }
             ClusterAssessment::Absent { .. } => None,
         };
@@ -202,9 +203,9 @@ impl ClusterAssessment {
             Verdict::Unknown => 2,
             Verdict::Match => 3,
         };
-        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
-        let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
-        for (place, verdict) in stance.places.iter().zip(&brief.risks) {
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return Vec::new() };
+        let mut risks: Vec<_> = version_plan.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
+        for (place, verdict) in version_plan.places.iter().zip(&summary.risks) {
             if let Some((_, known)) = risks.get_mut(*place)
                 && rank(*verdict) > rank(*known)
             {
@@ -216,9 +217,9 @@ impl ClusterAssessment {
 
     /// The names of the risks that speak against an update: those that apply, or are not known.
     fn against(&self, version: &Version) -> Vec<String> {
-        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
-        let risks: Vec<_> = stance.plan.risks().zip(&brief.risks).collect();
-        let carried = stance.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return Vec::new() };
+        let risks: Vec<_> = version_plan.plan.risks().zip(&summary.risks).collect();
+        let carried = version_plan.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
         let names: BTreeSet<&str> =
             carried.filter(|(_, verdict)| **verdict != Verdict::NoMatch).map(|(risk, _)| risk.name()).collect();
         names.into_iter().map(str::to_owned).collect()
@@ -226,7 +227,7 @@ impl ClusterAssessment {
 
     fn missing(&self) -> Option<MissingPath> {
         match self {
-            ClusterAssessment::Assessed { stance, .. } => stance.missing,
+            ClusterAssessment::Assessed { version_plan, .. } => version_plan.missing,
             ClusterAssessment::Absent { .. } => None,
         }
     }

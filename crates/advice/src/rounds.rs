@@ -5,9 +5,9 @@
 //! or gave anything else is due in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
 //! [`Pace::Single`] every query is a round of its own: the literal reading of "wait ten minutes before evaluating any".
 //!
-//! Drive it like this: [`Rounds::set_queries`] whenever the graph changed, [`Rounds::due`] at the time that [`Rounds::next`]
-//! says, [`Rounds::answered`] for every query of the batch, also for those that failed or ran out of time, and
-//! [`Rounds::recorded`] whenever something is to be assessed.
+//! Drive it like this: [`Rounds::set_queries`] whenever the graph changed, [`Rounds::due`] at the time that
+//! [`Rounds::next`] says, [`Rounds::answered`] for every query of the batch, also for those that failed or ran out of
+//! time, and [`Rounds::recorded`] whenever something is to be assessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -185,7 +185,8 @@ impl Rounds {
         }
     }
 
-    /// The answers with their times, to be kept over a restart (see [`stored_answers`](crate::evidence::stored_answers)). Delays are not among them (U9).
+    /// The answers with their times, to be kept over a restart (see
+    /// [`stored_answers`](crate::evidence::stored_answers)). Delays are not among them (U9).
     pub fn export(&self) -> BTreeMap<String, Observation<Value>> {
         let answer = |(query, entry): (&String, &Entry)| match &entry.last {
             Some(Ok(observation)) => Some((query.clone(), observation.clone())),

@@ -1,10 +1,10 @@
 //! An embedded cluster: a state directory, and around the operator what a cluster has and a directory lacks.
 //!
-//! The operator is the real one, and so is everything it reads and writes. What is *played* are the controllers that bring
-//! workloads about: there is no kubelet and no pod, so [`simulate_controllers`] writes into the status of Namespaces, CRDs, Deployments,
-//! `StatefulSets`, `DaemonSets` and Jobs what their controllers would, a few steps for each change. The health rules that
-//! an update waits for see a roll-out as they see one in a cluster. Nothing else is played: what waits for another
-//! controller waits here for ever, as it would in a cluster without it.
+//! The operator is the real one, and so is everything it reads and writes. What is *played* are the controllers that
+//! bring workloads about: there is no kubelet and no pod, so [`simulate_controllers`] writes into the status of
+//! Namespaces, CRDs, Deployments, `StatefulSets`, `DaemonSets` and Jobs what their controllers would, a few steps for
+//! each change. The health rules that an update waits for see a roll-out as they see one in a cluster. Nothing else is
+//! played: what waits for another controller waits here for ever, as it would in a cluster without it.
 //!
 //! All of it takes a [`StateDirectory`], never a cluster: there, nobody may write such a status.
 

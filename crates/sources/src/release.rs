@@ -1,8 +1,9 @@
 //! Where releases come from and go: directories and registries, with their signatures.
 //!
-//! [`directory`] and [`image`] fetch the files ([`FetchedRelease`]), check that they are what a digest names, and stay within
-//! [`ReleaseLimits`]. [`FetchedRelease::payload`] makes objects of them, and [`FetchedRelease::verify`] checks their signatures. [`push`] and
-//! [`write_directory`] store a release. What a release is, is the subject of [`clearway_release`].
+//! [`directory`] and [`image`] fetch the files ([`FetchedRelease`]), check that they are what a digest names, and stay
+//! within [`ReleaseLimits`]. [`FetchedRelease::payload`] makes objects of them, and [`FetchedRelease::verify`] checks
+//! their signatures. [`push`] and [`write_directory`] store a release. What a release is, is the subject of
+//! [`clearway_release`].
 
 #![cfg_attr(
     not(test),

@@ -45,8 +45,8 @@ impl Drop for SharedCluster {
 }
 
 /// The cluster that all tests of this process share, with controllers and one node; the first caller starts it. A test
-/// makes its own namespace, takes turns for things of which there is one only ([`Cluster::lock_singletons`]), and does not
-/// disturb the processes.
+/// makes its own namespace, takes turns for things of which there is one only ([`Cluster::lock_singletons`]), and does
+/// not disturb the processes.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! The picture of a fleet under one graph.
+//! The report on a fleet under one graph.
 //!
 //! ```text
 //! clusters[]      by name
@@ -29,7 +29,7 @@ use serde::Serialize;
 use super::{ClusterAssessment, Member, State, UnusableEvidence, VersionPlan};
 use crate::proof::{Status, Verdict};
 
-/// The picture of a fleet. The form of its JSON is documented at the head of this file.
+/// The report on a fleet. The form of its JSON is documented at the head of this file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetReport {
@@ -149,7 +149,7 @@ pub struct Counts {
 }
 
 impl FleetReport {
-    /// The picture of these clusters.
+    /// The report on these clusters.
     pub fn of(mut clusters: Vec<(Member, ClusterAssessment)>, mut refused: Vec<UnusableEvidence>) -> Self {
         clusters.sort_by(|(one, _), (other, _)| one.cmp(other));
         refused.sort();
@@ -170,7 +170,7 @@ impl FleetReport {
         }
     }
 
-    /// The JSON: the same bytes for the same picture.
+    /// The JSON: the same bytes for the same report.
     pub fn to_json(&self) -> String {
         // Texts, numbers and lists under text keys can always be written.
         serde_json::to_string_pretty(self).unwrap_or_default()
@@ -179,17 +179,18 @@ impl FleetReport {
 
 /// To how many clusters each target is recommended, newest first.
 fn targets<'s>(standings: impl Iterator<Item = &'s ClusterAssessment>) -> Vec<TargetCounts> {
-    // Clusters of one stance have the same targets, which are counted by their place before they are put in order.
-    let mut by_stance: HashMap<*const VersionPlan, (&VersionPlan, Vec<ByStatus>)> = HashMap::new();
+    // Clusters with one version plan have the same targets, which are counted by their place before they are put in
+    // order.
+    let mut by_plan: HashMap<*const VersionPlan, (&VersionPlan, Vec<ByStatus>)> = HashMap::new();
     for standing in standings {
-        let ClusterAssessment::Assessed { stance, brief } = standing else { continue };
-        let nobody = || (stance.as_ref(), vec![ByStatus::default(); brief.updates.len()]);
-        let (_, counts) = by_stance.entry(Arc::as_ptr(stance)).or_insert_with(nobody);
-        counts.iter_mut().zip(&brief.updates).for_each(|(count, status)| count.add(*status));
+        let ClusterAssessment::Assessed { version_plan, summary } = standing else { continue };
+        let nobody = || (version_plan.as_ref(), vec![ByStatus::default(); summary.updates.len()]);
+        let (_, counts) = by_plan.entry(Arc::as_ptr(version_plan)).or_insert_with(nobody);
+        counts.iter_mut().zip(&summary.updates).for_each(|(count, status)| count.add(*status));
     }
     let mut targets: BTreeMap<Reverse<&Version>, ByStatus> = BTreeMap::new();
-    for (stance, counts) in by_stance.into_values() {
-        for (version, count) in stance.plan.targets().zip(counts) {
+    for (version_plan, counts) in by_plan.into_values() {
+        for (version, count) in version_plan.plan.targets().zip(counts) {
             targets.entry(Reverse(version)).or_default().add_all(count);
         }
     }

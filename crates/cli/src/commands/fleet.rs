@@ -49,18 +49,18 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
     struct Data<'p> {
         graph: GraphLabel,
         #[serde(flatten)]
-        picture: &'p FleetReport,
+        report: &'p FleetReport,
     }
     let graph = Channels::open(&options.source)?;
     let named = label_graph(&graph);
     let FleetAssessments { clusters, refused, unreachable } =
         assess_clusters(&options.source, &options.evidence, [graph])?;
     let clusters = clusters.into_iter().map(|(member, [standing])| (member, standing)).collect();
-    let picture = FleetReport::of(clusters, refused);
-    let data = Data { graph: named, picture: &picture };
-    output::print_data(options.output.format, &data, || show::report(&picture))?;
-    print_refused(&picture.refused);
-    let summary = picture.summary;
+    let report = FleetReport::of(clusters, refused);
+    let data = Data { graph: named, report: &report };
+    output::print_data(options.output.format, &data, || show::report(&report))?;
+    print_refused(&report.refused);
+    let summary = report.summary;
     output::print_note!(
         "{} clusters: {} recommended, {} newest, {} unknown, {} stranded, {} absent; {} refused",
         summary.clusters,

@@ -23,15 +23,15 @@ use crate::runtime;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
-    let given_keys = keys_from_files(options)?;
+    let keys = keys_from_files(options)?;
     if options.dry_run {
-        return dry_run(options, given_keys);
+        return dry_run(options, keys);
     }
     let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = InstallTarget { cluster: &cluster, catalog: &catalog };
     let present =
         runtime.block_on(apply::current_installation(&place, &options.namespace, needs_current_keys(options)))?;
-    let settings = settings(options, given_keys, present.as_ref())?;
+    let settings = settings(options, keys, present.as_ref())?;
     let manifests = manifests(&settings)?;
     print_notes(options, &settings);
     let kept = reused_settings(options, present.as_ref(), &settings);
@@ -64,8 +64,8 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
 }
 
 /// Prints the manifests of what is asked for, without a cluster.
-fn dry_run(options: &Install, given_keys: ReleaseKeys) -> Result<Exit> {
-    let settings = settings(options, given_keys, None)?;
+fn dry_run(options: &Install, keys: ReleaseKeys) -> Result<Exit> {
+    let settings = settings(options, keys, None)?;
     print_notes(options, &settings);
     if options.adopt.is_some() {
         output::print_note!("note: --adopt writes a status, which is not part of the printed manifests");

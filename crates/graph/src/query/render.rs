@@ -1,9 +1,9 @@
 //! Drawings of a graph that a person can use: SVG, DOT and Mermaid.
 //!
 //! A channel has hundreds of versions and thousands of updates, and a drawing of all of them shows nothing. By default
-//! the updates are drawn that decide where a cluster can go ([`RenderDetail::Essential`]); how many there are in truth stands in
-//! the tooltip of each version. [`Options::from`] and [`Options::to`] show every update of one version instead, and
-//! [`RenderDetail::All`] everything. The same graph and options give the same bytes.
+//! the updates are drawn that decide where a cluster can go ([`RenderDetail::Essential`]); how many there are in truth
+//! stands in the tooltip of each version. [`Options::from`] and [`Options::to`] show every update of one version
+//! instead, and [`RenderDetail::All`] everything. The same graph and options give the same bytes.
 //!
 //! In SVG every minor is a column with its versions from the oldest down. To the right of a column, updates to one
 //! target share a vertical line: a dot where the row of a version crosses it is an update, and the arrow at its end
@@ -53,8 +53,8 @@ pub enum Format {
     Svg,
     /// Graphviz.
     Dot,
-    /// Mermaid, for Markdown. Its renderers refuse more than some hundred edges, so [`RenderDetail::All`] of a large channel is
-    /// beyond them.
+    /// Mermaid, for Markdown. Its renderers refuse more than some hundred edges, so [`RenderDetail::All`] of a large
+    /// channel is beyond them.
     Mermaid,
 }
 

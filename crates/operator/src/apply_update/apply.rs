@@ -27,8 +27,8 @@ pub async fn apply<S: Store>(
     report: &watch::Sender<Rollout>,
 ) -> Timestamp {
     let stages = payload.stages();
-    let course = UpdateRun {
-        means: ApplyContext { store, settings, task, payload },
+    let run = UpdateRun {
+        context: ApplyContext { store, settings, task, payload },
         ledger: Mutex::new(Ledger {
             items: items(&stages, task),
             now_at: 0..0,
@@ -41,9 +41,9 @@ pub async fn apply<S: Store>(
     let mut from = 0;
     for stage in &stages {
         // Nothing of a later stage is written before this one is healthy.
-        from = course.stage(stage, from).await;
+        from = run.stage(stage, from).await;
     }
-    course.prune().await;
+    run.prune().await;
     let at = settings.clock.now();
     report.send_replace(Rollout::Done { request: task.request.clone(), prepared: prepared.clone(), at });
     at
@@ -57,14 +57,14 @@ fn items<'p>(stages: &[Stage<'p>], task: &Task) -> Vec<Item<'p>> {
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
-            Item { manifest, id, standing: ObjectState::Open, due: Instant::now(), trouble: None, carried }
+            Item { manifest, id, state: ObjectState::Open, due: Instant::now(), problem: None, carried }
         })
         .collect()
 }
 
 /// An update on its way.
 pub(super) struct UpdateRun<'a, S> {
-    pub(super) means: ApplyContext<'a, S>,
+    pub(super) context: ApplyContext<'a, S>,
     ledger: Mutex<Ledger<'a>>,
     prepared: &'a PreparedRelease,
     report: &'a watch::Sender<Rollout>,
@@ -73,7 +73,7 @@ pub(super) struct UpdateRun<'a, S> {
 impl<'a, S: Store> UpdateRun<'a, S> {
     /// Carries out the stage whose objects begin at a place, and says where the next one begins.
     async fn stage(&self, stage: &Stage<'_>, from: usize) -> usize {
-        let managed = |manifest: &&&clearway_release::Manifest| !self.means.task.unmanaged.contains(&manifest.id);
+        let managed = |manifest: &&&clearway_release::Manifest| !self.context.task.unmanaged.contains(&manifest.id);
         let mut to = from;
         let lanes: Vec<Range<usize>> = stage
             .lanes
@@ -88,7 +88,7 @@ impl<'a, S: Store> UpdateRun<'a, S> {
         while let Some(rest) = self.rest(&lanes) {
             tokio::time::sleep(rest).await;
             let lanes = lanes.iter().map(|lane| self.lane(stage, lane.clone()).boxed());
-            side_by_side(self.means.settings.side_by_side, lanes).await;
+            side_by_side(self.context.settings.side_by_side, lanes).await;
         }
         to
     }
@@ -97,22 +97,22 @@ impl<'a, S: Store> UpdateRun<'a, S> {
     async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
         for place in lane {
             let Some(taken) = self.take(place) else { break };
-            let (manifest, id, standing, before) = match taken {
+            let (manifest, id, state, before) = match taken {
                 Taken::NotDue { applied: true } => continue,
                 Taken::NotDue { applied: false } => break,
-                Taken::Due { manifest, id, standing, before } => (manifest, id, standing, before),
+                Taken::Due { manifest, id, state, before } => (manifest, id, state, before),
             };
             let needed = stage.needs.contains(&manifest.id.group_kind());
-            let outcome = match standing {
+            let outcome = match state {
                 ObjectState::Done => Ok(ApplyOutcome::Done),
-                ObjectState::Open | ObjectState::Busy(_) => self.means.apply(manifest, &id, needed, *before).await,
-                ObjectState::Given(given) => match self.means.check(manifest, &id, given).await {
+                ObjectState::Open | ObjectState::Busy(_) => self.context.apply(manifest, &id, needed, *before).await,
+                ObjectState::Applied(applied) => match self.context.check(manifest, &id, applied).await {
                     Ok(left) => Ok(left),
-                    Err((given, error)) => {
+                    Err((applied, error)) => {
                         let failure = failure(&id, &manifest.file, &error);
                         self.put(
                             place,
-                            ObjectState::Given(given),
+                            ObjectState::Applied(applied),
                             Some(ApplyFailure { failure, passing: error.is_passing() }),
                         );
                         continue;
@@ -121,7 +121,7 @@ impl<'a, S: Store> UpdateRun<'a, S> {
             };
             match outcome {
                 Ok(ApplyOutcome::Done) => self.put(place, ObjectState::Done, None),
-                Ok(ApplyOutcome::Given(given)) => self.put(place, ObjectState::Given(given), None),
+                Ok(ApplyOutcome::Applied(applied)) => self.put(place, ObjectState::Applied(applied), None),
                 Ok(ApplyOutcome::Open) => {
                     self.put(place, ObjectState::Open, None);
                     break;
@@ -138,31 +138,31 @@ impl<'a, S: Store> UpdateRun<'a, S> {
     fn take(&self, place: usize) -> Option<Taken<'a>> {
         let mut ledger = self.ledger();
         let item = ledger.items.get_mut(place)?;
-        let applied = !matches!(item.standing, ObjectState::Open);
+        let applied = !matches!(item.state, ObjectState::Open);
         if item.is_done() || item.due > Instant::now() {
             return Some(Taken::NotDue { applied });
         }
-        let Settings { pace, clock, .. } = self.means.settings;
+        let Settings { pace, clock, .. } = self.context.settings;
         let failure = item.failure(pace, clock.now());
-        let standing = std::mem::replace(&mut item.standing, ObjectState::Busy(failure));
-        let times = item.trouble.as_ref().map_or(0, |trouble| trouble.times);
+        let state = std::mem::replace(&mut item.state, ObjectState::Busy(failure));
+        let times = item.problem.as_ref().map_or(0, |problem| problem.times);
         let before = Box::new(PriorAttempts { times, carried: item.carried.clone() });
-        Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), standing, before })
+        Some(Taken::Due { manifest: item.manifest, id: item.id.clone(), state, before })
     }
 
-    fn put(&self, place: usize, standing: ObjectState, hindered: Option<ApplyFailure>) {
-        let Settings { pace, jitter, clock, .. } = self.means.settings;
+    fn put(&self, place: usize, state: ObjectState, hindered: Option<ApplyFailure>) {
+        let Settings { pace, jitter, clock, .. } = self.context.settings;
         let mut ledger = self.ledger();
         let Some(item) = ledger.items.get_mut(place) else { return };
         if let Some(ApplyFailure { failure, passing }) = hindered {
             item.fail(failure, passing, clock.now(), pace, *jitter);
         } else {
-            let looks = if let ObjectState::Given(given) = &standing { given.health.looks } else { 0 };
-            (item.trouble, item.due) = (None, Instant::now() + pace.check_delay(looks));
+            let looks = if let ObjectState::Applied(applied) = &state { applied.health.looks } else { 0 };
+            (item.problem, item.due) = (None, Instant::now() + pace.check_delay(looks));
             // It was observed, so what an earlier process saw counts no longer.
             item.carried = None;
         }
-        item.standing = standing;
+        item.state = state;
         drop(ledger);
         self.report_progress();
     }
@@ -179,10 +179,10 @@ impl<'a, S: Store> UpdateRun<'a, S> {
 
     /// Says how far it is, if that is news.
     pub(super) fn report_progress(&self) {
-        let Settings { pace, clock, .. } = self.means.settings;
+        let Settings { pace, clock, .. } = self.context.settings;
         let progress: Progress = self.ledger().progress(pace, clock.now());
         let rollout =
-            Rollout::Applying { request: self.means.task.request.clone(), prepared: self.prepared.clone(), progress };
+            Rollout::Applying { request: self.context.task.request.clone(), prepared: self.prepared.clone(), progress };
         self.report.send_if_modified(|said| {
             let news = *said != rollout;
             if news {
@@ -196,7 +196,7 @@ impl<'a, S: Store> UpdateRun<'a, S> {
     pub(super) async fn record_event(&self, type_: EventType, reason: &str, message: String) {
         tracing::info!(reason, message, "update");
         let event = Event::new(type_, reason, message).about(&self.prepared.version);
-        if let Err(error) = self.means.store.record_event(&self.means.task.about, &event).await {
+        if let Err(error) = self.context.store.record_event(&self.context.task.about, &event).await {
             tracing::debug!(%error, "failed to record an event");
         }
     }
@@ -207,7 +207,7 @@ enum Taken<'p> {
     Due {
         manifest: &'p clearway_release::Manifest,
         id: clearway_core::ObjectId,
-        standing: ObjectState,
+        state: ObjectState,
         before: Box<PriorAttempts>,
     },
     NotDue {

@@ -35,7 +35,7 @@ pub(super) enum ApplyOutcome {
     /// There is nothing to wait for.
     Done,
     /// It is to be waited for.
-    Given(Box<AppliedObject>),
+    Applied(Box<AppliedObject>),
     /// It has to be applied again: it is gone, or another one has its name.
     Open,
 }
@@ -88,7 +88,7 @@ impl<S: Store> ApplyContext<'_, S> {
             let Some(live) = live else { return Ok(ApplyOutcome::Done) };
             self.store.delete(&key, uid(&live)).await.map_err(hindered)?;
             let verdict = Verdict::unknown("Deleted", "it was just deleted");
-            return Ok(ApplyOutcome::Given(self.given(None, verdict, None, carried)));
+            return Ok(ApplyOutcome::Applied(self.applied(None, verdict, None, carried)));
         }
         let said = self.task.owner.stamped(manifest);
         let how = Apply { manager: MANAGER, force: !manifest.create_only(), dry_run: false };
@@ -106,8 +106,8 @@ impl<S: Store> ApplyContext<'_, S> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let same = live.is_some_and(|live| version(&live) == version(&answer));
         let verdict = self.judge(manifest, id, &answer, None);
-        let given = self.given(Some(&answer), verdict, (!same).then(Instant::now), carried);
-        Ok(if self.is_well(&given) { ApplyOutcome::Done } else { ApplyOutcome::Given(given) })
+        let applied = self.applied(Some(&answer), verdict, (!same).then(Instant::now), carried);
+        Ok(if self.is_well(&applied) { ApplyOutcome::Done } else { ApplyOutcome::Applied(applied) })
     }
 
     /// Looks at an object that was applied.
@@ -115,17 +115,17 @@ impl<S: Store> ApplyContext<'_, S> {
         &self,
         manifest: &Manifest,
         id: &ObjectId,
-        mut given: Box<AppliedObject>,
+        mut applied: Box<AppliedObject>,
     ) -> Result<ApplyOutcome, (Box<AppliedObject>, StoreError)> {
         let live = match self.store.get(&manifest.reference()).await {
             Ok(live) => live,
             Err(StoreError::NoSuchKind { .. }) if manifest.deletes() => None,
-            Err(error) => return Err((given, error)),
+            Err(error) => return Err((applied, error)),
         };
         let now = self.settings.clock.now();
         match (live, manifest.deletes()) {
             (None, true) => Ok(ApplyOutcome::Done),
-            (None, false) if given.health.verdict.gone_is_done => Ok(ApplyOutcome::Done),
+            (None, false) if applied.health.verdict.gone_is_done => Ok(ApplyOutcome::Done),
             (None, false) => Ok(ApplyOutcome::Open),
             (Some(live), true) => {
                 let verdict = judge(&live, None, None, now);
@@ -133,33 +133,33 @@ impl<S: Store> ApplyContext<'_, S> {
                 if verdict.state != State::Terminating {
                     return Ok(ApplyOutcome::Open);
                 }
-                given.health.observe(verdict, id, &self.settings.pace, now);
-                Ok(ApplyOutcome::Given(given))
+                applied.health.observe(verdict, id, &self.settings.pace, now);
+                Ok(ApplyOutcome::Applied(applied))
             }
             (Some(live), false) => {
-                let mut verdict = self.judge(manifest, id, &live, Some(&given));
+                let mut verdict = self.judge(manifest, id, &live, Some(&applied));
                 if verdict.state == State::NotFound {
                     return Ok(ApplyOutcome::Open);
                 }
-                if given.health.looks >= LOOKS || verdict.state == State::Failed {
+                if applied.health.looks >= LOOKS || verdict.state == State::Failed {
                     verdict = with_its_pods(self.store, &live, verdict, now).await;
                 }
-                given.health.observe(verdict, id, &self.settings.pace, now);
-                Ok(if self.is_well(&given) { ApplyOutcome::Done } else { ApplyOutcome::Given(given) })
+                applied.health.observe(verdict, id, &self.settings.pace, now);
+                Ok(if self.is_well(&applied) { ApplyOutcome::Done } else { ApplyOutcome::Applied(applied) })
             }
         }
     }
 
-    fn judge(&self, manifest: &Manifest, id: &ObjectId, object: &Value, given: Option<&AppliedObject>) -> Verdict {
+    fn judge(&self, manifest: &Manifest, id: &ObjectId, object: &Value, applied: Option<&AppliedObject>) -> Verdict {
         let version = &manifest.version;
-        let expected = match given {
-            Some(given) => given.expected.clone(),
+        let expected = match applied {
+            Some(applied) => applied.expected.clone(),
             None => Some(expected(object)),
         };
         judge(object, expected, defines_conditions(self.payload, id, version), self.settings.clock.now())
     }
 
-    fn given(
+    fn applied(
         &self,
         answer: Option<&Value>,
         verdict: Verdict,
@@ -173,12 +173,12 @@ impl<S: Store> ApplyContext<'_, S> {
 
     /// Whether it need not be waited for any longer. What a controller says without naming a generation may be about the
     /// object as it was before, so it is believed a little later.
-    fn is_well(&self, given: &AppliedObject) -> bool {
-        let Verdict { proven, basis, .. } = &given.health.verdict;
+    fn is_well(&self, applied: &AppliedObject) -> bool {
+        let Verdict { proven, basis, .. } = &applied.health.verdict;
         let settled = *proven
             || *basis == Basis::KindRule
-            || given.changed.is_none_or(|changed| changed.elapsed() >= self.settings.pace.settle);
-        given.health.is_healthy() && settled
+            || applied.changed.is_none_or(|changed| changed.elapsed() >= self.settings.pace.settle);
+        applied.health.is_healthy() && settled
     }
 }
 

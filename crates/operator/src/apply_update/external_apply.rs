@@ -42,7 +42,7 @@ struct Item<'p> {
     /// Nothing before the first look.
     health: Option<ObservedHealth>,
     /// Why it cannot be read.
-    trouble: Option<ApplyProblem>,
+    problem: Option<ApplyProblem>,
     /// The failure of it that an earlier process reported, until it is observed.
     carried: Option<Failure>,
 }
@@ -67,20 +67,20 @@ pub(super) async fn wait_for_external_apply<S: Store>(
         .filter(|(_, id)| !task.unmanaged.contains(id))
         .map(|(manifest, id)| {
             let carried = task.carried.iter().find(|failure| failure.is_about(&id)).cloned();
-            Item { manifest, id, health: None, trouble: None, carried }
+            Item { manifest, id, health: None, problem: None, carried }
         })
         .collect();
-    let (mut looks, mut trouble) = (0, None);
+    let (mut looks, mut problem) = (0, None);
     loop {
         let left = orphans(store, &task.owner, &stays, Appliers::Anybody, settings.side_by_side).await;
         let mut seen = vec![match left {
             Ok(left) => {
-                trouble = None;
+                problem = None;
                 let left: Vec<ObjectId> =
                     left.iter().filter_map(|object| Some(ObjectReference::of(object).ok()?.id())).collect();
                 write(directory, payload, task, &left)
             }
-            Err((_, error)) => cannot_prune(&mut trouble, &error, settings),
+            Err((_, error)) => cannot_prune(&mut problem, &error, settings),
         }];
         let total = items.len();
         let looks_at = items.iter_mut().map(|item| look(store, settings, task, payload, item).boxed());
@@ -124,13 +124,13 @@ fn write(directory: &Path, payload: &Payload, task: &Task, left: &[ObjectId]) ->
 }
 
 /// What is no longer in the release cannot be looked for; that is reported if it does not end soon.
-fn cannot_prune(trouble: &mut Option<ApplyProblem>, error: &StoreError, settings: &Settings) -> Seen {
+fn cannot_prune(problem: &mut Option<ApplyProblem>, error: &StoreError, settings: &Settings) -> Seen {
     let (message, now) =
         (format!("cannot list objects that are no longer in the release: {error}"), settings.clock.now());
     let failure = Failure { reason: "CannotPrune".to_owned(), message };
-    let after = ApplyProblem::after(trouble.take(), failure, error.is_passing(), now);
+    let after = ApplyProblem::after(problem.take(), failure, error.is_passing(), now);
     let reported = after.reported(&settings.pace, now);
-    *trouble = Some(after);
+    *problem = Some(after);
     reported.map_or_else(|| Seen::Waiting("objects that are no longer in the release".to_owned()), Seen::Failed)
 }
 
@@ -142,7 +142,7 @@ async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &P
         Err(StoreError::NoSuchKind { .. }) => None,
         Err(error) => return item.unreadable(&error, pace, clock.now()),
     };
-    item.trouble = None;
+    item.problem = None;
     let (id, now) = (&item.id, clock.now());
     let verdict = match (live, manifest.deletes()) {
         (None, true) => return Seen::Done,
@@ -170,9 +170,9 @@ impl Item<'_> {
     /// It cannot be read: what is known of it stands, and what does not end soon is reported.
     fn unreadable(&mut self, error: &StoreError, pace: &Pace, now: Timestamp) -> Seen {
         let failure = failure(&self.id, "", error);
-        let trouble = ApplyProblem::after(self.trouble.take(), failure, error.is_passing(), now);
-        let reported = self.failure(pace, now).or_else(|| trouble.reported(pace, now));
-        self.trouble = Some(trouble);
+        let problem = ApplyProblem::after(self.problem.take(), failure, error.is_passing(), now);
+        let reported = self.failure(pace, now).or_else(|| problem.reported(pace, now));
+        self.problem = Some(problem);
         reported.map_or_else(|| Seen::Waiting(self.id.to_string()), Seen::Failed)
     }
 

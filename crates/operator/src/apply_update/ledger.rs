@@ -22,11 +22,11 @@ const LONGEST: usize = 1_000;
 pub(super) struct Item<'p> {
     pub(super) manifest: &'p Manifest,
     pub(super) id: ObjectId,
-    pub(super) standing: ObjectState,
+    pub(super) state: ObjectState,
     /// When it is looked at or tried next.
     pub(super) due: Instant,
     /// What keeps it from being applied, and how often in a row.
-    pub(super) trouble: Option<ApplyProblem>,
+    pub(super) problem: Option<ApplyProblem>,
     /// The failure of it that an earlier process reported, until it is observed.
     pub(super) carried: Option<Failure>,
 }
@@ -39,7 +39,7 @@ pub(super) enum ObjectState {
     /// A request about it is under way; what was wrong with it before counts until that is answered.
     Busy(Option<Failure>),
     /// It is as the release has it, and is being waited for.
-    Given(Box<AppliedObject>),
+    Applied(Box<AppliedObject>),
     /// It is as the release has it, and healthy.
     Done,
 }
@@ -101,26 +101,26 @@ impl ApplyProblem {
 
 impl Item<'_> {
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.standing, ObjectState::Done)
+        matches!(self.state, ObjectState::Done)
     }
 
     /// It could not be applied; it is tried again later.
     pub(super) fn fail(&mut self, failure: Failure, passing: bool, now: Timestamp, pace: &Pace, jitter: f64) {
-        let trouble = ApplyProblem::after(self.trouble.take(), failure, passing, now);
-        self.due = Instant::now() + pace.retry(trouble.times, passing, jitter);
-        self.trouble = Some(trouble);
+        let problem = ApplyProblem::after(self.problem.take(), failure, passing, now);
+        self.due = Instant::now() + pace.retry(problem.times, passing, jitter);
+        self.problem = Some(problem);
     }
 
     /// What is reported as wrong with it. What the object itself said comes first: that it cannot be read for a moment
     /// is no news about it.
     pub(super) fn failure(&self, pace: &Pace, now: Timestamp) -> Option<Failure> {
-        let observed = match &self.standing {
-            ObjectState::Given(given) => given.health.failure(&self.id, given.expected.is_none(), pace, now),
+        let observed = match &self.state {
+            ObjectState::Applied(applied) => applied.health.failure(&self.id, applied.expected.is_none(), pace, now),
             ObjectState::Busy(failure) => failure.clone(),
             ObjectState::Open => self.carried.clone(),
             ObjectState::Done => None,
         };
-        observed.or_else(|| self.trouble.as_ref().and_then(|trouble| trouble.reported(pace, now)))
+        observed.or_else(|| self.problem.as_ref().and_then(|problem| problem.reported(pace, now)))
     }
 }
 
@@ -149,7 +149,7 @@ impl Ledger<'_> {
     pub(super) fn rest(&self, lanes: &[Range<usize>]) -> Option<Duration> {
         let next = |lane: &Range<usize>| {
             let lane = self.items.get(lane.clone()).unwrap_or_default();
-            let open = lane.iter().position(|item| matches!(item.standing, ObjectState::Open));
+            let open = lane.iter().position(|item| matches!(item.state, ObjectState::Open));
             let reached = open.map_or(lane.len(), |open| open + 1);
             lane.iter().take(reached).filter(|item| !item.is_done()).map(|item| item.due).min()
         };

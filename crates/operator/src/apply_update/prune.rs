@@ -103,7 +103,7 @@ struct Leaving {
     since: Timestamp,
     due: Instant,
     looks: u32,
-    trouble: Option<ApplyProblem>,
+    problem: Option<ApplyProblem>,
 }
 
 /// How an object on its way out is.
@@ -116,32 +116,32 @@ enum ApplyOutcome {
 impl<S: Store> UpdateRun<'_, S> {
     /// Removes what is no longer in the release, and waits until it is gone.
     pub(super) async fn prune(&self) {
-        let Settings { pace, jitter, clock, .. } = self.means.settings;
+        let Settings { pace, jitter, clock, .. } = self.context.settings;
         let mut kept: BTreeMap<ObjectId, String> = BTreeMap::new();
-        let mut trouble: Option<ApplyProblem> = None;
-        let task = self.means.task;
+        let mut problem: Option<ApplyProblem> = None;
+        let task = self.context.task;
         // What the release deletes is not in it, but went already.
         let mut stays: BTreeSet<ObjectId> =
-            self.means.payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
+            self.context.payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
         stays.extend(task.unmanaged.iter().cloned());
         stays.extend(ObjectReference::of(&task.about).ok().map(|reference| reference.id()));
         loop {
-            let most = self.means.settings.side_by_side;
-            let found = match orphans(self.means.store, &task.owner, &stays, Appliers::Us, most).await {
+            let most = self.context.settings.side_by_side;
+            let found = match orphans(self.context.store, &task.owner, &stays, Appliers::Us, most).await {
                 Ok(found) => found,
                 Err((kind, error)) => {
                     let (passing, now) = (error.is_passing(), clock.now());
                     let among = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
                     let message = format!("cannot list objects that are no longer in the release{among}: {error}");
                     let said = Failure { reason: "CannotPrune".to_owned(), message };
-                    let after = ApplyProblem::after(trouble.take(), said, passing, now);
+                    let after = ApplyProblem::after(problem.take(), said, passing, now);
                     self.removing(&[], after.reported(pace, now).into_iter().collect());
                     tokio::time::sleep(pace.retry(after.times, passing, *jitter)).await;
-                    trouble = Some(after);
+                    problem = Some(after);
                     continue;
                 }
             };
-            trouble = None;
+            problem = None;
             let leaving: Vec<Leaving> = found
                 .iter()
                 .filter_map(|object| Leaving::new(object, clock.now()))
@@ -151,7 +151,7 @@ impl<S: Store> UpdateRun<'_, S> {
             self.remove(leaving.into_iter().filter(|leaving| turn(&leaving.id) == first).collect(), &mut kept).await;
         }
         self.removing(&[], Vec::new());
-        let release = self.means.task.request.name();
+        let release = self.context.task.request.name();
         for (id, why) in kept {
             self.record_event(
                 EventType::Warning,
@@ -164,14 +164,14 @@ impl<S: Store> UpdateRun<'_, S> {
 
     /// Removes objects side by side, and waits until they are gone or it is clear that they stay.
     async fn remove(&self, mut leaving: Vec<Leaving>, kept: &mut BTreeMap<ObjectId, String>) {
-        let Settings { pace, jitter, clock, .. } = self.means.settings;
+        let Settings { pace, jitter, clock, .. } = self.context.settings;
         while let Some(due) = leaving.iter().map(|one| one.due).min() {
             tokio::time::sleep_until(due).await;
             let now = Instant::now();
             let outcomes = leaving
                 .iter()
                 .map(|one| async move { if one.due <= now { Some(self.see_out(one).await) } else { None } }.boxed());
-            let outcomes = side_by_side(self.means.settings.side_by_side, outcomes).await;
+            let outcomes = side_by_side(self.context.settings.side_by_side, outcomes).await;
             let mut left = Vec::new();
             for (mut one, outcome) in leaving.into_iter().zip(outcomes) {
                 match outcome {
@@ -181,22 +181,22 @@ impl<S: Store> UpdateRun<'_, S> {
                         continue;
                     }
                     Some(Ok(ApplyOutcome::Going)) => {
-                        (one.trouble, one.looks) = (None, one.looks.saturating_add(1));
+                        (one.problem, one.looks) = (None, one.looks.saturating_add(1));
                         one.due = Instant::now() + pace.check_delay(one.looks);
                     }
                     Some(Err(error)) => {
                         let passing = error.is_passing();
                         let said = failure(&one.id, "", &error);
-                        let trouble = ApplyProblem::after(one.trouble.take(), said, passing, clock.now());
-                        one.due = Instant::now() + pace.retry(trouble.times, passing, *jitter);
-                        one.trouble = Some(trouble);
+                        let problem = ApplyProblem::after(one.problem.take(), said, passing, clock.now());
+                        one.due = Instant::now() + pace.retry(problem.times, passing, *jitter);
+                        one.problem = Some(problem);
                     }
                     None => {}
                 }
                 left.push(one);
             }
             leaving = left;
-            let failures = leaving.iter().filter_map(|one| one.failure(self.means.settings)).collect();
+            let failures = leaving.iter().filter_map(|one| one.failure(self.context.settings)).collect();
             let names: Vec<String> = leaving.iter().map(|one| one.id.to_string()).collect();
             self.removing(&names, failures);
         }
@@ -204,11 +204,11 @@ impl<S: Store> UpdateRun<'_, S> {
 
     /// Deletes an object that is there and still ours.
     async fn see_out(&self, one: &Leaving) -> Result<ApplyOutcome, StoreError> {
-        let live = match self.means.store.get(&one.key).await {
+        let live = match self.context.store.get(&one.key).await {
             Err(StoreError::NoSuchKind { .. }) => None,
             live => live?,
         };
-        let owner = &self.means.task.owner;
+        let owner = &self.context.task.owner;
         let Some(live) = live.filter(|live| uid(live) == one.uid && owner.applied(live)) else {
             return Ok(ApplyOutcome::Gone);
         };
@@ -223,14 +223,14 @@ impl<S: Store> UpdateRun<'_, S> {
         if let Some(why) = why {
             return Ok(ApplyOutcome::CachedState(why));
         }
-        self.means.store.delete(&one.key, &one.uid).await?;
+        self.context.store.delete(&one.key, &one.uid).await?;
         Ok(ApplyOutcome::Going)
     }
 
     /// Why a definition stays.
     async fn left_of(&self, kind: Option<&GroupVersionKind>) -> Result<Option<String>, StoreError> {
         let Some(kind) = kind else { return Ok(None) };
-        let objects = match self.means.store.list(kind, "").await {
+        let objects = match self.context.store.list(kind, "").await {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
             listed => listed?,
         };
@@ -242,10 +242,10 @@ impl<S: Store> UpdateRun<'_, S> {
         if FOR_GOOD.contains(&namespace) {
             return Ok(Some("it is part of every cluster".to_owned()));
         }
-        let kinds = self.means.store.kinds().await?;
+        let kinds = self.context.store.kinds().await?;
         let lists = kinds.iter().filter(|kind| is_kept_there(kind)).map(|kind| {
             let list = async move {
-                match self.means.store.list_in(kind, namespace).await {
+                match self.context.store.list_in(kind, namespace).await {
                     Err(StoreError::NoSuchKind { .. }) => Ok(Vec::new()),
                     listed => listed,
                 }
@@ -253,7 +253,7 @@ impl<S: Store> UpdateRun<'_, S> {
             list.boxed()
         });
         let lists: Result<Vec<Vec<Value>>, StoreError> =
-            side_by_side(self.means.settings.side_by_side, lists).await.into_iter().collect();
+            side_by_side(self.context.settings.side_by_side, lists).await.into_iter().collect();
         let left: Vec<Value> = lists?
             .into_iter()
             .flatten()
@@ -286,13 +286,13 @@ impl Leaving {
             })
         });
         let (id, uid) = (key.id(), uid(object).to_owned());
-        Some(Leaving { key, id, uid, definition, since: now, due: Instant::now(), looks: 0, trouble: None })
+        Some(Leaving { key, id, uid, definition, since: now, due: Instant::now(), looks: 0, problem: None })
     }
 
     fn failure(&self, settings: &Settings) -> Option<Failure> {
         let (now, pace) = (settings.clock.now(), &settings.pace);
-        if let Some(trouble) = &self.trouble {
-            return trouble.reported(pace, now);
+        if let Some(problem) = &self.problem {
+            return problem.reported(pace, now);
         }
         (now.since(self.since) >= pace.patience).then(|| {
             let longer = humanize(pace.patience);

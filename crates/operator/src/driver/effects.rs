@@ -30,17 +30,17 @@ pub(super) async fn run_effect<S: Store>(
     tools: &Tools<S>,
     settings: &Settings,
     key: &ObjectReference,
-    kept_key: &ObjectReference,
+    cached_state_key: &ObjectReference,
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
     match effect {
         Effect::Fetch { ask, known, digest, again } => {
-            let guard = Guard { key: kept_key, digest: digest.as_ref(), again };
+            let guard = Guard { key: cached_state_key, digest: digest.as_ref(), again };
             let outcome = fetch(&ask, known.as_ref(), &guard, tools, settings).await;
             vec![Input::Fetched { ask, outcome }]
         }
         Effect::Assessed(digest) => {
-            crash_guard::assessed(&tools.store, kept_key, &digest).await;
+            crash_guard::assessed(&tools.store, cached_state_key, &digest).await;
             Vec::new()
         }
         Effect::Evaluate(round) => {
@@ -63,7 +63,7 @@ pub(super) async fn run_effect<S: Store>(
             Vec::new()
         }
         Effect::Cache(kept) => {
-            save_cached_state(&kept, tools, kept_key).await;
+            save_cached_state(&kept, tools, cached_state_key).await;
             Vec::new()
         }
         // These are the driver's own: they must be stoppable.

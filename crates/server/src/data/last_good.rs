@@ -51,7 +51,8 @@ impl LastGoodData {
         self.commit(self.stage(inputs)?, confirmed)
     }
 
-    /// Writes files beside those that are kept. They take their place with [`LastGoodData::commit`], and are gone without it.
+    /// Writes files beside those that are kept. They take their place with [`LastGoodData::commit`], and are gone
+    /// without it.
     pub(crate) fn stage(&self, inputs: &Inputs) -> io::Result<StagedData> {
         let files: BTreeMap<&str, &[u8]> = inputs.iter().collect();
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;

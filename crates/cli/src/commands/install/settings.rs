@@ -10,11 +10,11 @@ use clearway_sources::release::Key;
 
 use crate::arguments::{self, Install, UNSET_ALL, is_operator_option, read_operator};
 
-/// The settings that are given, over those of the present installation, over the defaults. `given_keys` are those of the files
-/// that the options name.
+/// The settings that are given, over those of the present installation, over the defaults. `keys` are those of the
+/// files that the options name.
 pub(super) fn settings(
     options: &Install,
-    given_keys: ReleaseKeys,
+    keys: ReleaseKeys,
     present: Option<&CurrentInstallation>,
 ) -> Result<Settings> {
     let usual = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Standard) };
@@ -43,7 +43,7 @@ pub(super) fn settings(
     settings.more.extend(options.operator.0.clone());
     settings.apply_updates |= options.apply_updates;
     if replaces_keys(options) {
-        settings.release_keys = given_keys;
+        settings.release_keys = keys;
     }
     check_signatures(options, before, &settings)?;
     check_operator(&settings)?;
