@@ -14,8 +14,8 @@ fuzz_target!(|text: &str| {
     let now: Timestamp = "2026-05-04T09:00:00Z".parse().expect("a time");
     let mut objects = Objects::new(now, "fuzz");
     let mut kind = json!({"apiVersion": "v1", "kind": "Node"});
-    objects.looked_for(GroupKind::from_api_version("v1", "Node"));
-    objects.looked_for(GroupKind::from_api_version("apiextensions.k8s.io/v1", "CustomResourceDefinition"));
+    objects.mark_read(GroupKind::from_api_version("v1", "Node"));
+    objects.mark_read(GroupKind::from_api_version("apiextensions.k8s.io/v1", "CustomResourceDefinition"));
     for object in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let named = json!({"apiVersion": object["apiVersion"], "kind": object["kind"]});
         if objects.insert(object) {
@@ -41,7 +41,7 @@ fuzz_target!(|text: &str| {
     let assessment = plan.assess(&evidence, now);
     assert_eq!(assessment, plan.assess(&evidence, now));
     let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();
-    assert_eq!(plan.brief(&evidence, now).updates, statuses);
+    assert_eq!(plan.summarize(&evidence, now).updates, statuses);
     for risk in assessment.updates.iter().flat_map(|update| &update.risks) {
         let decided = risk.decided_by.is_some() || risk.rules.is_empty();
         assert_eq!(decided, matches!(risk.verdict, Verdict::Match | Verdict::NoMatch), "{risk:?}");

@@ -53,7 +53,7 @@ fuzz_target!(|text: &str| {
 
 fn preflight(old: &Bundle, new: &Bundle, object: &Value) -> Vec<clearway_bundle::PreflightFinding> {
     let mut preflight = Preflight::new(old, new);
-    for (crd, _) in preflight.wanted() {
+    for (crd, _) in preflight.needed_kinds() {
         preflight.check_object(&crd, object);
     }
     preflight.finish()

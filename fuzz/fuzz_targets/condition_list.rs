@@ -2,7 +2,7 @@
 //! is read back without a remark about what the pass itself wrote.
 #![no_main]
 
-use clearway_conditions::model::{Conditions, KeptFields, ObjectStatus, Pass, Progress, Verdict, current_status};
+use clearway_conditions::model::{Conditions, StoredFields, ObjectStatus, Pass, Progress, Verdict, current_status};
 use clearway_conditions::{condition_set, reason};
 use clearway_core::Generation;
 use libfuzzer_sys::fuzz_target;
@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let generation = Generation::new(3).expect("a generation");
     let now = "2026-01-01T00:00:00Z".parse().expect("a time");
-    for kept in [KeptFields::ALL, KeptFields::metav1()] {
+    for kept in [StoredFields::ALL, StoredFields::metav1()] {
         let mut pass = Pass::<Database>::begin(&conditions, generation, now).stored_in(kept);
         pass.report(Aspect::Reachable, Verdict::bad(reason!("DbDown"), "connection refused"));
         pass.retain(Aspect::Idle);

@@ -5,7 +5,7 @@
 use clearway_core::Limits;
 use clearway_promql::read::write_snapshot;
 use clearway_sources::snapshot::{
-    Files, Loaded, Part, RedactOptions, Snapshot, assemble, read_archive, redact, to_archive, to_files,
+    Files, LoadedSnapshot, Part, RedactOptions, Snapshot, assemble, read_archive, redact, to_archive, to_files,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { file_bytes: 1 << 20, document_bytes: 1 << 18, depth: 64, nodes: 20_000, ..Limits::default() };
     for loaded in [read_archive(bytes, &limits), assemble(files(bytes), &limits)] {
         match loaded {
-            Ok(Loaded { snapshot, diagnostics }) => {
+            Ok(LoadedSnapshot { snapshot, diagnostics }) => {
                 assert!(diagnostics.iter().all(|diagnostic| diagnostic.code.starts_with("SN")));
                 check(&snapshot);
             }

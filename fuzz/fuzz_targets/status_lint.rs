@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     policies.extend(Profile::ALL.map(|profile| Policy { profile: Some(profile), ..Policy::new(now) }));
     let mut histories: Vec<History> = policies.iter().map(|_| History::new()).collect();
     let mut findings = Vec::new();
-    read_fields(bytes, "fuzz", &limits, lint::keeps, |found| match found {
+    read_fields(bytes, "fuzz", &limits, lint::needs_field, |found| match found {
         ReadEvent::Object { root, source, list } => match Object::new(root, source, list) {
             Ok(object) => {
                 for (policy, history) in policies.iter().zip(&mut histories) {

@@ -83,7 +83,7 @@ impl Update {
 
 /// What an assessment comes to, without words and proofs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brief {
+pub struct AssessmentSummary {
     /// For each of [`Plan::targets`] whether it is recommended.
     pub updates: Vec<Status>,
     /// For each of [`Plan::risks`] whether it applies.
@@ -278,13 +278,13 @@ impl Plan {
     }
 
     /// The same without words and proofs, for whoever asks about thousands of clusters.
-    pub fn brief(&self, evidence: &dyn Evidence, now: Timestamp) -> Brief {
+    pub fn summarize(&self, evidence: &dyn Evidence, now: Timestamp) -> AssessmentSummary {
         let verdicts = self.each_risk(evidence, now, Candidate::verdict);
         let status = |target: &Target| match &target.risks {
             None => Status::True,
             Some(places) => recommend::status(places.iter().filter_map(|place| verdicts.get(*place).copied())),
         };
-        Brief { updates: self.targets.iter().map(status).collect(), risks: verdicts }
+        AssessmentSummary { updates: self.targets.iter().map(status).collect(), risks: verdicts }
     }
 
     /// Where the updates lead, by decreasing version.

@@ -1,12 +1,12 @@
 //! Evidence: what is known of a cluster, when it was seen, and where.
 //!
-//! Assessing asks an [`Evidence`] and takes what it says as a value: an answer with its time and source, a failure in one
-//! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`Recorded`]
-//! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
+//! Assessing asks an [`Evidence`] and takes what it says as a value: an answer with its time and source, a failure in
+//! one sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory;
+//! [`RecordedEvidence`] repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the
+//! cluster's id.
 
 mod bundle_answer;
 mod explanation;
-pub mod kept;
 mod object_answer;
 mod object_question;
 mod object_request;
@@ -15,6 +15,7 @@ mod question;
 mod recorded;
 mod selector;
 mod snapshot;
+pub mod stored_answers;
 
 pub use bundle_answer::{BundleAnswer, BundleFault, CrdVersions};
 pub use explanation::{ObjectExplanation, PartValue};
@@ -24,7 +25,7 @@ pub use object_question::{ObjectQuestion, Tally};
 pub use object_request::{ObjectRequest, is_config_map, is_secret_kind};
 pub use objects::Objects;
 pub use question::Question;
-pub use recorded::{Record, Recorded};
+pub use recorded::{Record, RecordedEvidence};
 pub(crate) use selector::Selector;
 pub use snapshot::Snapshot;
 

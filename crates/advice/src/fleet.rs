@@ -1,9 +1,10 @@
 //! Many clusters: what a graph says to all of them, and what a change of the graph does to them.
 //!
-//! A [`Ground`] is one channel as it is laid out for a fleet; [`Ground::stance`] is what it says to every cluster that
-//! runs one version, read once; and [`Stance::meet`] what it says to one of them. From the standings of all clusters
-//! [`Picture::of`] makes the picture under one graph, and [`Change::of`] what a proposed graph does beside the published
-//! one. Whoever reads evidence does that one cluster at a time and drops it: a [`ClusterAssessment`] is a few hundred bytes.
+//! A [`FleetChannel`] is one channel as it is laid out for a fleet; [`FleetChannel::version_plan`] is what it says to
+//! every cluster that runs one version, read once; and [`VersionPlan::assess`] what it says to one of them. From the
+//! assessments of all clusters [`FleetReport::of`] makes the report under one graph, and [`Change::of`] what a proposed
+//! graph does beside the published one. Whoever reads evidence does that one cluster at a time and drops it: a
+//! [`ClusterAssessment`] is a few hundred bytes.
 //!
 //! # The state of a cluster
 //!
@@ -33,39 +34,39 @@
 //! one, and freed the other way round.
 
 mod change;
-mod picture;
+mod report;
 
-pub use change::{Applies, Change, ClusterChange, RiskChange, Summary, UpdateChange};
-pub use picture::{ByStatus, ClusterRow, Counts, Picture, RiskCounts, StrandedVersion, TargetCounts};
+pub use change::{Change, ClusterChange, RiskChange, RiskMatchCounts, Summary, UpdateChange};
+pub use report::{ByStatus, ClusterRow, Counts, FleetReport, RiskCounts, StrandedVersion, TargetCounts};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_graph::{Graph, Missing, Risk, Supported, stranded};
+use clearway_graph::{Graph, MissingPath, Risk, SupportedVersions, stranded};
 use serde::Serialize;
 
-use crate::assess::{Brief, NotInGraph, Plan};
+use crate::assess::{AssessmentSummary, NotInGraph, Plan};
 use crate::evidence::Evidence;
 use crate::proof::{Status, Verdict};
 use crate::settings::Settings;
 
 /// One channel, laid out for a fleet.
 #[derive(Debug)]
-pub struct Ground {
+pub struct FleetChannel {
     graph: Graph,
     settings: Settings,
     /// The versions that only a risk leads out of.
-    stranded: BTreeMap<Version, Missing>,
+    stranded: BTreeMap<Version, MissingPath>,
 }
 
 /// What a channel says to every cluster that runs one version.
 #[derive(Debug)]
-pub struct Stance {
+pub struct VersionPlan {
     plan: Plan,
     newest: bool,
-    missing: Option<Missing>,
+    missing: Option<MissingPath>,
     /// The names of the risks, in order and each once.
     names: Vec<String>,
     /// For each risk of the plan the place of its name.
@@ -97,9 +98,9 @@ pub enum ClusterAssessment {
     /// It was assessed.
     Assessed {
         /// What is said to all clusters like it.
-        stance: Arc<Stance>,
+        version_plan: Arc<VersionPlan>,
         /// What is said to this one.
-        brief: Brief,
+        summary: AssessmentSummary,
     },
     /// The graph does not know its version or channel.
     Absent {
@@ -126,23 +127,23 @@ pub enum State {
 
 /// Evidence that could not be used, so that nothing is said about its cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Refused {
+pub struct UnusableEvidence {
     /// What it goes by.
     pub name: String,
     /// Why, in a sentence.
     pub why: String,
 }
 
-impl Ground {
+impl FleetChannel {
     /// Lays out a channel.
     pub fn new(graph: Graph, settings: Settings) -> Self {
-        let stuck = stranded(&graph, &Supported::default()).into_iter().filter(|stuck| !stuck.newest_patch);
+        let stuck = stranded(&graph, &SupportedVersions::default()).into_iter().filter(|stuck| !stuck.newest_patch);
         let stranded = stuck.map(|stuck| (stuck.version, stuck.missing)).collect();
-        Ground { graph, settings, stranded }
+        FleetChannel { graph, settings, stranded }
     }
 
     /// What it says to clusters that run this version.
-    pub fn stance(&self, version: &Version) -> Result<Stance, NotInGraph> {
+    pub fn version_plan(&self, version: &Version) -> Result<VersionPlan, NotInGraph> {
         let plan = Plan::new(&self.graph, version, &self.settings)?;
         let later = |other: &Version| other.precedence(version).is_gt();
         let newest = !self.graph.nodes().iter().any(|node| later(node.version()));
@@ -150,32 +151,32 @@ impl Ground {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         let place = |risk: &Risk| names.partition_point(|name| name.as_str() < risk.name());
         let places = plan.risks().map(place).collect();
-        Ok(Stance { newest, missing: self.stranded.get(version).copied(), names, places, plan })
+        Ok(VersionPlan { newest, missing: self.stranded.get(version).copied(), names, places, plan })
     }
 }
 
-impl Stance {
+impl VersionPlan {
     /// The plan, for the questions it asks.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// What it says to one cluster.
-    pub fn meet(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
-        ClusterAssessment::Assessed { stance: Arc::clone(self), brief: self.plan.brief(evidence, now) }
+    pub fn assess(self: &Arc<Self>, evidence: &dyn Evidence, now: Timestamp) -> ClusterAssessment {
+        ClusterAssessment::Assessed { version_plan: Arc::clone(self), summary: self.plan.summarize(evidence, now) }
     }
 }
 
 impl ClusterAssessment {
     /// How the cluster stands.
     pub fn state(&self) -> State {
-        let ClusterAssessment::Assessed { stance, brief } = self else { return State::Absent };
-        let any = |status: Status| brief.updates.contains(&status);
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return State::Absent };
+        let any = |status: Status| summary.updates.contains(&status);
         if any(Status::True) {
             State::Recommended
         } else if any(Status::Unknown) {
             State::Unknown
-        } else if stance.newest {
+        } else if version_plan.newest {
             State::Newest
         } else {
             State::Stranded
@@ -185,8 +186,8 @@ impl ClusterAssessment {
     /// The updates with their status, newest first.
     fn updates(&self) -> impl Iterator<Item = (&Version, Status)> {
         let assessed = match self {
-            ClusterAssessment::Assessed { stance, brief } => {
-                Some(stance.plan.targets().zip(brief.updates.iter().copied()))
+            ClusterAssessment::Assessed { version_plan, summary } => {
+                Some(version_plan.plan.targets().zip(summary.updates.iter().copied()))
             }
             ClusterAssessment::Absent { .. } => None,
         };
@@ -202,9 +203,9 @@ impl ClusterAssessment {
             Verdict::Unknown => 2,
             Verdict::Match => 3,
         };
-        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
-        let mut risks: Vec<_> = stance.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
-        for (place, verdict) in stance.places.iter().zip(&brief.risks) {
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return Vec::new() };
+        let mut risks: Vec<_> = version_plan.names.iter().map(|name| (name.as_str(), Verdict::NoMatch)).collect();
+        for (place, verdict) in version_plan.places.iter().zip(&summary.risks) {
             if let Some((_, known)) = risks.get_mut(*place)
                 && rank(*verdict) > rank(*known)
             {
@@ -216,17 +217,17 @@ impl ClusterAssessment {
 
     /// The names of the risks that speak against an update: those that apply, or are not known.
     fn against(&self, version: &Version) -> Vec<String> {
-        let ClusterAssessment::Assessed { stance, brief } = self else { return Vec::new() };
-        let risks: Vec<_> = stance.plan.risks().zip(&brief.risks).collect();
-        let carried = stance.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
+        let ClusterAssessment::Assessed { version_plan, summary } = self else { return Vec::new() };
+        let risks: Vec<_> = version_plan.plan.risks().zip(&summary.risks).collect();
+        let carried = version_plan.plan.risks_of(version).into_iter().filter_map(|place| risks.get(place));
         let names: BTreeSet<&str> =
             carried.filter(|(_, verdict)| **verdict != Verdict::NoMatch).map(|(risk, _)| risk.name()).collect();
         names.into_iter().map(str::to_owned).collect()
     }
 
-    fn missing(&self) -> Option<Missing> {
+    fn missing(&self) -> Option<MissingPath> {
         match self {
-            ClusterAssessment::Assessed { stance, .. } => stance.missing,
+            ClusterAssessment::Assessed { version_plan, .. } => version_plan.missing,
             ClusterAssessment::Absent { .. } => None,
         }
     }

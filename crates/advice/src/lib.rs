@@ -1,12 +1,12 @@
 //! From an update graph and a cluster's evidence to recommendations that a person can check.
 //!
-//! [`assess`] is a function of values: a graph, the version a cluster runs, what is known of the cluster ([`Evidence`]),
-//! and the time. It gives an [`Assessment`]: every update with a recommendation of True, False or Unknown in the words
-//! that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the rules that were tried in
-//! order, the value each saw, when and where, the command that shows it again, and what is missing where nothing could
-//! be told. [`render`] prints that for people. Who assesses many clusters against one graph makes a [`Plan`] once, and may
-//! leave the words out ([`Plan::brief`]); [`fleet`] sums that up, under one graph or two. Several updates in a row are
-//! assessed by [`assess_path`].
+//! [`assess`] is a function of values: a graph, the version a cluster runs, what is known of the cluster
+//! ([`Evidence`]), and the time. It gives an [`Assessment`]: every update with a recommendation of True, False or
+//! Unknown in the words that clients of update services know (see [`mod@recommend`]), and a proof for each risk: the
+//! rules that were tried in order, the value each saw, when and where, the command that shows it again, and what is
+//! missing where nothing could be told. [`render`] prints that for people. Who assesses many clusters against one graph
+//! makes a [`Plan`] once, and may leave the words out ([`Plan::summarize`]); [`fleet`] sums that up, under one graph or
+//! two. Several updates in a row are assessed by [`assess_path`].
 //!
 //! ```
 //! use clearway_advice::{Settings, Status, assess, evidence::Snapshot};
@@ -100,7 +100,7 @@ mod rules;
 mod settings;
 
 pub use assess::path::{HopAssessment, PathAssessment, assess_path};
-pub use assess::{Assessment, Brief, Cluster, NotInGraph, Plan, Update, assess};
+pub use assess::{Assessment, AssessmentSummary, Cluster, NotInGraph, Plan, Update, assess};
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};

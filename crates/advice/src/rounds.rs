@@ -5,9 +5,9 @@
 //! or gave anything else is due in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
 //! [`Pace::Single`] every query is a round of its own: the literal reading of "wait ten minutes before evaluating any".
 //!
-//! Drive it like this: [`Rounds::want`] whenever the graph changed, [`Rounds::due`] at the time that [`Rounds::next`]
-//! says, [`Rounds::answered`] for every query of the batch, also for those that failed or ran out of time, and
-//! [`Rounds::recorded`] whenever something is to be assessed.
+//! Drive it like this: [`Rounds::set_queries`] whenever the graph changed, [`Rounds::due`] at the time that
+//! [`Rounds::next`] says, [`Rounds::answered`] for every query of the batch, also for those that failed or ran out of
+//! time, and [`Rounds::recorded`] whenever something is to be assessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
-use crate::evidence::{Failure, Observation, Record, Recorded};
+use crate::evidence::{Failure, Observation, Record, RecordedEvidence};
 use crate::rules::promql;
 
 /// How queries are grouped.
@@ -93,7 +93,7 @@ impl Rounds {
     }
 
     /// Says which queries are wanted from now on, the most important first; see [`crate::Plan::questions`].
-    pub fn want<'q>(&mut self, queries: impl IntoIterator<Item = &'q str>, now: Timestamp) {
+    pub fn set_queries<'q>(&mut self, queries: impl IntoIterator<Item = &'q str>, now: Timestamp) {
         self.turn_back(now);
         for entry in self.entries.values_mut() {
             entry.rank = None;
@@ -169,7 +169,7 @@ impl Rounds {
     }
 
     /// What is known of every wanted query, as evidence to assess from.
-    pub fn recorded(&self) -> Recorded {
+    pub fn recorded(&self) -> RecordedEvidence {
         let record = |(entry, query): (&Entry, &String)| {
             let record = match &entry.last {
                 Some(Ok(observation)) => Record::Answered(observation.clone()),
@@ -178,10 +178,15 @@ impl Rounds {
             };
             (query.clone(), record)
         };
-        Recorded { queries: self.wanted().map(record).collect(), configured: true, ..Recorded::default() }
+        RecordedEvidence {
+            queries: self.wanted().map(record).collect(),
+            configured: true,
+            ..RecordedEvidence::default()
+        }
     }
 
-    /// The answers with their times, to be kept over a restart (see [`kept`](crate::evidence::kept)). Delays are not among them (U9).
+    /// The answers with their times, to be kept over a restart (see
+    /// [`stored_answers`](crate::evidence::stored_answers)). Delays are not among them (U9).
     pub fn export(&self) -> BTreeMap<String, Observation<Value>> {
         let answer = |(query, entry): (&String, &Entry)| match &entry.last {
             Some(Ok(observation)) => Some((query.clone(), observation.clone())),

@@ -16,7 +16,7 @@ pub(crate) mod promql;
 mod quantifier;
 mod resource;
 mod rollout;
-mod tried;
+mod rule_result;
 
 use clearway_core::Timestamp;
 use clearway_graph::Rule;
@@ -27,7 +27,7 @@ use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
 pub(crate) use promql::Memo;
-pub(crate) use tried::{Finding, Seen, Told, Tried, remedy};
+pub(crate) use rule_result::{Finding, RuleEvidence, RuleOutcome, RuleResult, remedy};
 
 /// Reads the parameters of a rule.
 type Read = fn(&Rule, &Settings) -> Result<Box<dyn Check>, Failure>;
@@ -61,11 +61,11 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
     fn parameters(&self) -> &str;
 
     /// What the rule says about a cluster.
-    fn check(&self, case: &Case<'_>) -> Tried;
+    fn check(&self, case: &Case<'_>) -> RuleResult;
 
     /// The same in a word, for who does not show why.
-    fn told(&self, case: &Case<'_>) -> Told {
-        Told::of(&self.check(case).finding)
+    fn outcome(&self, case: &Case<'_>) -> RuleOutcome {
+        RuleOutcome::of(&self.check(case).finding)
     }
 
     /// What it asks of a metrics store.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use clearway_advice::evidence::{FailureClass, Objects, Recorded, Snapshot};
+use clearway_advice::evidence::{FailureClass, Objects, RecordedEvidence, Snapshot};
 use clearway_advice::{Budget, EvaluationBudget, Plan, RiskProof, Settings, Verdict};
 use clearway_core::GroupKind;
 use common::{ObjectEvidence, now, objects, proof};
@@ -54,7 +54,7 @@ fn rule(more: &Value) -> Value {
 fn known(list: &[Value]) -> Objects {
     let mut objects = objects(list);
     for (group, kind) in [("apiextensions.k8s.io", "CustomResourceDefinition"), (GROUP, "Route"), (GROUP, "Gate")] {
-        objects.looked_for(GroupKind { group: group.to_owned(), kind: kind.to_owned() });
+        objects.mark_read(GroupKind { group: group.to_owned(), kind: kind.to_owned() });
     }
     objects
 }
@@ -276,7 +276,8 @@ fn the_order_of_objects_and_who_records_them_makes_no_difference() {
     let forward = assessed(&list);
     list.reverse();
     assert_eq!(assessed(&list), forward);
-    let recorded = Recorded { objects: Some(common::recorded(&plan, &known(&list))), ..Recorded::default() };
+    let recorded =
+        RecordedEvidence { objects: Some(common::recorded(&plan, &known(&list))), ..RecordedEvidence::default() };
     assert_eq!(plan.assess(&recorded, now()).to_json(), forward);
     // Rules about one bundle share the question about its CRDs.
     let several = ["1.x", "2.x", "3.x"].map(|range| rule(&json!({"version": range}))[0].clone());

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use clearway_advice::Settings;
-use clearway_advice::fleet::{Change, ClusterAssessment, Ground, Member, Picture, Refused, State};
+use clearway_advice::fleet::{Change, ClusterAssessment, FleetChannel, FleetReport, Member, State, UnusableEvidence};
 use clearway_graph::Graph;
 use common::{answer, graph, now, risk, series, snapshot, version};
 use serde_json::{Value, json};
@@ -23,12 +23,12 @@ fn member(name: &str) -> Member {
 }
 
 fn standings(graph: Graph) -> Vec<(Member, ClusterAssessment)> {
-    let ground = Ground::new(graph, Settings::default());
-    let stance = ground.stance(&version("1.0.0")).map(Arc::new);
+    let ground = FleetChannel::new(graph, Settings::default());
+    let stance = ground.version_plan(&version("1.0.0")).map(Arc::new);
     let standing = |(name, metrics): &(&str, &str)| {
         let series = series(metrics);
         let standing = match &stance {
-            Ok(stance) => stance.meet(&snapshot(&series), now()),
+            Ok(stance) => stance.assess(&snapshot(&series), now()),
             Err(error) => ClusterAssessment::Absent { why: error.to_string() },
         };
         (member(name), standing)
@@ -54,8 +54,8 @@ fn free() -> Graph {
 
 #[test]
 fn the_picture_counts_clusters_by_state_target_and_risk() {
-    let refused = vec![Refused { name: "broken".to_owned(), why: "It is no snapshot.".to_owned() }];
-    let picture = Picture::of(standings(risky()), refused);
+    let refused = vec![UnusableEvidence { name: "broken".to_owned(), why: "It is no snapshot.".to_owned() }];
+    let picture = FleetReport::of(standings(risky()), refused);
     let states: Vec<_> = picture.clusters.iter().map(|row| (row.member.name.as_str(), row.state)).collect();
     assert_eq!(states, [("plain", State::Recommended), ("proxy", State::Stranded), ("silent", State::Unknown)]);
     let json: Value = serde_json::from_str(&picture.to_json()).unwrap();
@@ -88,7 +88,7 @@ fn the_newest_version_of_a_channel_is_not_stranded_and_one_outside_is_absent() {
     let later = graph(&json!({"nodes": [{"version": "1.0.0", "payload": "p"}, {"version": "1.1.0", "payload": "q"}]}));
     assert!(standings(later).iter().all(|(_, standing)| standing.state() == State::Stranded));
     let elsewhere = graph(&json!({"nodes": [{"version": "2.0.0", "payload": "p"}]}));
-    let picture = Picture::of(standings(elsewhere), Vec::new());
+    let picture = FleetReport::of(standings(elsewhere), Vec::new());
     assert_eq!(picture.summary.absent, 3);
     assert!(picture.clusters[0].why.as_ref().unwrap().contains("1.0.0 is not in the graph"), "{picture:?}");
 }
@@ -150,5 +150,5 @@ fn an_update_that_is_withdrawn_is_blocked_and_a_graph_without_the_version_strand
 fn the_order_of_the_clusters_makes_no_difference() {
     let mut turned = standings(risky());
     turned.reverse();
-    assert_eq!(Picture::of(turned, Vec::new()), Picture::of(standings(risky()), Vec::new()));
+    assert_eq!(FleetReport::of(turned, Vec::new()), FleetReport::of(standings(risky()), Vec::new()));
 }

@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use clearway_advice::evidence::{
-    Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, Objects, Observation, Question, Recorded,
-    Reply, Snapshot,
+    Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, Objects, Observation, Question,
+    RecordedEvidence, Reply, Snapshot,
 };
 use clearway_advice::{Evidence, Plan, RiskProof, Settings, Verdict, render};
 use clearway_core::{GroupKind, Timestamp};
@@ -213,7 +213,7 @@ fn values_are_shown_only_of_objects_that_belong_to_the_user() {
     let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Big", rule("object.size > 5"))])]));
     let plan = Plan::new(&graph, &common::version("1.0.0"), &Settings::default()).unwrap();
     let objects = common::recorded(&plan, &objects(&[node]).showing_values());
-    let recorded = Recorded { objects: Some(objects), ..Recorded::default() };
+    let recorded = RecordedEvidence { objects: Some(objects), ..RecordedEvidence::default() };
     let assessment = plan.assess(&recorded, now());
     assert_eq!(assessment.updates[0].risks[0].rules[0].explanation, None);
 }
@@ -249,8 +249,8 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
         name: Some(name.to_owned()),
     };
     let mut some = Objects::new(now(), "kept");
-    some.found(wanted(Some("s"), "there"), vec![map("there")]);
-    some.found(wanted(None, "nowhere"), vec![]);
+    some.add_requested(wanted(Some("s"), "there"), vec![map("there")]);
+    some.add_requested(wanted(None, "nowhere"), vec![]);
     let evidence = ObjectEvidence(some);
     let only = "Only ConfigMap objects that a rule names were read.";
     for (more, verdict, why) in [
@@ -285,7 +285,7 @@ fn objects_that_were_not_looked_for_or_have_another_name_are_not_known() {
     assert_eq!(told(&proof(rule(named.clone()), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));
     // What could not be read by one name takes nothing from another.
     let mut partly = Objects::new(now(), "kept");
-    partly.found(wanted(Some("s"), "there"), vec![map("there")]);
+    partly.add_requested(wanted(Some("s"), "there"), vec![map("there")]);
     partly.fail_request(wanted(Some("s"), "a"), Failure::new(FailureClass::Unauthorized, "Forbidden."));
     let evidence = ObjectEvidence(partly);
     assert_eq!(told(&proof(rule(named), &evidence)), (Verdict::Unknown, "Forbidden.".to_owned()));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use clearway_advice::evidence::{Question, Record, Recorded, Snapshot, kept};
+use clearway_advice::evidence::{Question, Record, RecordedEvidence, Snapshot, stored_answers};
 use clearway_advice::{Evidence, Outcome, Plan, Settings, Status, Verdict, render};
 use common::{answer, graph, now, objects, promql, risk, series, version};
 use proptest::prelude::*;
@@ -121,14 +121,14 @@ proptest! {
             Some(id) => plan.questions_for(id),
             None => plan.questions().into_iter().cloned().collect(),
         };
-        let recorded = Recorded::of(&snapshot, &questions);
+        let recorded = RecordedEvidence::of(&snapshot, &questions);
         let answers = recorded.queries.iter().filter_map(|(query, record)| match record {
             Record::Answered(observation) => Some((query.clone(), observation.clone())),
             _ => None,
         });
-        let kept = kept::read(&kept::write(&answers.collect())).unwrap();
+        let kept = stored_answers::read(&stored_answers::write(&answers.collect())).unwrap();
         let queries = kept.into_iter().map(|(query, observation)| (query, Record::Answered(observation)));
-        let replayed = Recorded { queries: queries.collect(), ..recorded.clone() };
+        let replayed = RecordedEvidence { queries: queries.collect(), ..recorded.clone() };
         let first = plan.assess(&snapshot, now()).to_json();
         prop_assert_eq!(&first, &plan.assess(&recorded, now()).to_json());
         prop_assert_eq!(&first, &plan.assess(&replayed, now()).to_json());
@@ -139,9 +139,9 @@ proptest! {
         let conditional: Vec<(&str, Vec<Value>)> = targets.iter().map(|(to, risks)| (to.as_str(), risks.clone())).collect();
         let graph = graph(&answer(&[], &conditional));
         let store = series("one 1\nzero 0\n");
-        let assessment = if evidence { common::assess(&graph, &common::snapshot(&store)) } else { common::assess(&graph, &Recorded::default()) };
+        let assessment = if evidence { common::assess(&graph, &common::snapshot(&store)) } else { common::assess(&graph, &RecordedEvidence::default()) };
         let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
-        let brief = if evidence { plan.brief(&common::snapshot(&store), now()) } else { plan.brief(&Recorded::default(), now()) };
+        let brief = if evidence { plan.summarize(&common::snapshot(&store), now()) } else { plan.summarize(&RecordedEvidence::default(), now()) };
         let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();
         prop_assert_eq!(brief.updates, statuses, "the short form says the same");
         prop_assert_eq!(plan.targets().count(), assessment.updates.len());
@@ -166,7 +166,7 @@ proptest! {
             json!({"start": "2026-05-01T00:00:00Z", "duration": text}), json!({"apiVersion": text, "kind": text, "type": text, "status": text}),
             json!({"apiVersion": "v1", "kind": "Node", "type": text, "status": "True", "labelSelector": {"matchLabels": {text.clone(): text}}})] {
             let rules = json!([{"type": kind, key.clone(): inner}]);
-            let proof = common::proof(rules, &Recorded { cluster_id: Some(text.clone()), ..Recorded::default() });
+            let proof = common::proof(rules, &RecordedEvidence { cluster_id: Some(text.clone()), ..RecordedEvidence::default() });
             prop_assert_eq!(proof.rules.len(), 1);
         }
     }

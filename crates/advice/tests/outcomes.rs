@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use clearway_advice::evidence::{FailureClass, Observation, Record, Recorded};
+use clearway_advice::evidence::{FailureClass, Observation, Record, RecordedEvidence};
 use clearway_advice::{Evidence, Outcome, RiskProof, Status, Verdict, recommend};
 use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Row, Sample, Value as Seen};
@@ -23,8 +23,12 @@ fn answered(value: Seen, at: Timestamp) -> Record {
 }
 
 /// A cluster whose metrics store said this to `max(a)`.
-fn said(record: Record) -> Recorded {
-    Recorded { queries: [("max(a)".to_owned(), record)].into(), configured: true, ..Recorded::default() }
+fn said(record: Record) -> RecordedEvidence {
+    RecordedEvidence {
+        queries: [("max(a)".to_owned(), record)].into(),
+        configured: true,
+        ..RecordedEvidence::default()
+    }
 }
 
 fn told(proof: &RiskProof) -> (Verdict, String) {
@@ -36,7 +40,7 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
     use FailureClass::{Timeout, Unreachable};
     let late = now().minus(Duration::from_mins(121));
     let early = now().plus(Duration::from_hours(1));
-    let table: Vec<(Recorded, Verdict, &str)> = vec![
+    let table: Vec<(RecordedEvidence, Verdict, &str)> = vec![
         (said(answered(vector(&[1.0]), now())), Verdict::Match, ""),
         (said(answered(vector(&[0.0]), now())), Verdict::NoMatch, ""),
         (said(answered(vector(&[-0.0]), now())), Verdict::NoMatch, ""),
@@ -90,8 +94,12 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
         (said(answered(vector(&[0.0]), early)), Verdict::Unknown, "The answer was observed 1h in the future."),
         (said(Record::Pending { due: None }), Verdict::Pending, "It will be evaluated soon."),
         (said(Record::Pending { due: Some(early) }), Verdict::Pending, "It will be evaluated at 2026-05-04T10:00:00Z."),
-        (Recorded { configured: true, ..Recorded::default() }, Verdict::Pending, "It will be evaluated soon."),
-        (Recorded::default(), Verdict::Unknown, "No metrics source is configured."),
+        (
+            RecordedEvidence { configured: true, ..RecordedEvidence::default() },
+            Verdict::Pending,
+            "It will be evaluated soon.",
+        ),
+        (RecordedEvidence::default(), Verdict::Unknown, "No metrics source is configured."),
     ];
     for (evidence, verdict, why) in table {
         let proof = proof(json!([promql("max(a)")]), &evidence);
@@ -107,7 +115,7 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
 fn a_failed_query_falls_through_and_a_pending_one_does_not() {
     use Outcome::{Failed, Match, NoMatch, NotReached, NotRecognised, Pending};
     let rules = || json!([{"type": "Phase", "moon": 1}, promql("max(a)"), {"type": "Always"}]);
-    let outcomes = |evidence: &Recorded| {
+    let outcomes = |evidence: &RecordedEvidence| {
         let proof = proof(rules(), evidence);
         (proof.verdict, proof.decided_by, proof.rules.iter().map(|rule| rule.outcome).collect::<Vec<_>>())
     };
@@ -119,7 +127,7 @@ fn a_failed_query_falls_through_and_a_pending_one_does_not() {
         outcomes(&said(answered(vector(&[]), now()))),
         (Verdict::Match, Some(2), vec![NotRecognised, Failed, Match])
     );
-    assert_eq!(outcomes(&Recorded::default()), (Verdict::Match, Some(2), vec![NotRecognised, Failed, Match]));
+    assert_eq!(outcomes(&RecordedEvidence::default()), (Verdict::Match, Some(2), vec![NotRecognised, Failed, Match]));
     assert_eq!(
         outcomes(&said(Record::Pending { due: None })),
         (Verdict::Pending, None, vec![NotRecognised, Pending, NotReached])
@@ -175,12 +183,13 @@ fn malformed_parameters_are_failures_with_a_sentence() {
         (with("whenAbsent", json!("No")), "`condition.whenAbsent` is `No`, not one of Unknown, Match, NoMatch."),
         (with("labelSelector", json!("a=b")), "`condition.labelSelector` is not an object."),
     ] {
-        let proof = proof(json!([rule]), &Recorded { cluster_id: Some("x".to_owned()), ..Recorded::default() });
+        let proof =
+            proof(json!([rule]), &RecordedEvidence { cluster_id: Some("x".to_owned()), ..RecordedEvidence::default() });
         assert_eq!(told(&proof), (Verdict::Unknown, why.to_owned()), "{rule}");
         assert_eq!(proof.rules[0].failure, Some(FailureClass::Malformed), "{rule}");
     }
     let start = rollout(json!({"start": "tomorrow", "duration": "1h"}));
-    let proof = proof(json!([start]), &Recorded::default());
+    let proof = proof(json!([start]), &RecordedEvidence::default());
     assert!(told(&proof).1.starts_with("`rollout.start` is not a time: "), "{proof:?}");
 }
 
@@ -232,7 +241,7 @@ fn a_shared_store_is_asked_for_this_cluster_only() {
 fn a_rollout_comes_to_every_cluster_in_its_time() {
     let start = now().minus(Duration::from_hours(12));
     let by = |id: &str, parameters: Value| {
-        let evidence = Recorded { cluster_id: Some(id.to_owned()), ..Recorded::default() };
+        let evidence = RecordedEvidence { cluster_id: Some(id.to_owned()), ..RecordedEvidence::default() };
         proof(json!([{"type": "Rollout", "rollout": parameters}]), &evidence).verdict
     };
     let matching = |parameters: Value| {
@@ -255,14 +264,16 @@ fn a_rollout_comes_to_every_cluster_in_its_time() {
         assert!(steps.is_sorted(), "{id}: {steps:?}");
     }
     let without =
-        proof(json!([{"type": "Rollout", "rollout": {"start": start, "percentage": 5}}]), &Recorded::default());
+        proof(json!([{"type": "Rollout", "rollout": {"start": start, "percentage": 5}}]), &RecordedEvidence::default());
     assert_eq!(told(&without), (Verdict::Unknown, "The cluster id is unknown.".to_owned()));
 }
 
 #[test]
 fn always_matches_and_needs_no_evidence() {
-    let found =
-        proof(json!([{"type": "Always", "promql": {"promql": "max(a)"}}, promql("max(a)")]), &Recorded::default());
+    let found = proof(
+        json!([{"type": "Always", "promql": {"promql": "max(a)"}}, promql("max(a)")]),
+        &RecordedEvidence::default(),
+    );
     assert_eq!((found.verdict, found.decided_by), (Verdict::Match, Some(0)));
     assert_eq!(found.rules[1].outcome, Outcome::NotReached);
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, Recorded};
+use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, RecordedEvidence};
 use clearway_advice::reproduce::HttpAccess;
 use clearway_advice::{Plan, Settings, render};
 use clearway_core::Limits;
@@ -61,7 +61,7 @@ fn every_outcome_reads_well() {
     let graph = common::graph(&common::answer(&["1.0.2"], &[("1.0.1", risks)]));
     let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
     let operators = objects(&[operator("etcd", 4, "False"), operator("storage", 3, "False")]);
-    let evidence = Recorded {
+    let evidence = RecordedEvidence {
         queries: [
             ("max(later)".to_owned(), Record::Pending { due: Some(now().plus(Duration::from_mins(7))) }),
             ("max(down)".to_owned(), Record::Failed(down)),
@@ -73,7 +73,7 @@ fn every_outcome_reads_well() {
         configured: true,
         objects: Some(common::recorded(&plan, &operators)),
         cluster_id: Some("2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11".to_owned()),
-        ..Recorded::default()
+        ..RecordedEvidence::default()
     };
     let assessment = plan.assess(&evidence, now());
     golden("proofs.txt", &render::assessment(&assessment));

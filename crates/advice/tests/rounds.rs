@@ -40,7 +40,7 @@ fn single() -> RoundSettings {
 fn a_round_asks_every_distinct_query_once_and_then_rests() {
     let mut rounds = Rounds::new(RoundSettings::default());
     assert_eq!((rounds.due(at(0)), rounds.next()), (None, None));
-    rounds.want(["b", "a", "b"], at(0));
+    rounds.set_queries(["b", "a", "b"], at(0));
     let round = rounds.due(at(0)).unwrap();
     assert_eq!((round.queries, round.parallel), (vec!["b".to_owned(), "a".to_owned()], 4));
     // Single flight: nothing is due while a round is open, however long that takes.
@@ -71,7 +71,7 @@ fn what_says_neither_match_nor_no_match_is_asked_in_the_next_round() {
         (vec![sample(f64::NAN)], false),
     ] {
         let mut rounds = Rounds::new(RoundSettings::default());
-        rounds.want(["a"], at(0));
+        rounds.set_queries(["a"], at(0));
         rounds.due(at(0)).unwrap();
         let observation = Observation { value: Value::Vector(samples.clone()), ..answer(0.0, at(1)).unwrap() };
         rounds.answered("a", Ok(observation), at(1));
@@ -85,7 +85,7 @@ fn a_failure_replaces_the_answer_at_once_and_an_outage_ends_with_the_next_round(
     let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
     let verdict = |rounds: &Rounds, time| plan.assess(&rounds.recorded(), time).updates[0].risks[0].verdict;
     let mut rounds = Rounds::new(RoundSettings::default());
-    rounds.want(plan.questions().iter().map(|question| question.text()), at(0));
+    rounds.set_queries(plan.questions().iter().map(|question| question.text()), at(0));
     assert_eq!(verdict(&rounds, at(0)), Verdict::Pending);
     assert_eq!(rounds.recorded().queries["max(a)"], Record::Pending { due: Some(at(0)) });
     rounds.due(at(0)).unwrap();
@@ -110,7 +110,7 @@ fn a_failure_replaces_the_answer_at_once_and_an_outage_ends_with_the_next_round(
 #[test]
 fn answers_survive_a_restart_and_delays_do_not() {
     let mut before = Rounds::new(RoundSettings::default());
-    before.want(["a", "b"], at(0));
+    before.set_queries(["a", "b"], at(0));
     before.due(at(0)).unwrap();
     before.answered("a", answer(1.0, at(1)), at(1));
     before.answered("b", failure(), at(1));
@@ -118,7 +118,7 @@ fn answers_survive_a_restart_and_delays_do_not() {
     assert_eq!(kept.keys().collect::<Vec<_>>(), ["a"]);
     let mut after = Rounds::new(RoundSettings::default());
     after.import(kept);
-    after.want(["a", "b"], at(5));
+    after.set_queries(["a", "b"], at(5));
     assert!(matches!(after.recorded().queries["a"], Record::Answered(_)));
     assert!(matches!(after.recorded().queries["b"], Record::Pending { .. }));
     assert_eq!(after.due(at(5)).unwrap().queries, ["a", "b"]);
@@ -129,7 +129,7 @@ fn the_literal_reading_waits_after_every_single_query_and_starves_none() {
     for fails in [false, true] {
         let mut rounds = Rounds::new(single());
         let names: Vec<String> = (0..9).map(|number| format!("q{number}")).collect();
-        rounds.want(names.iter().map(String::as_str), at(0));
+        rounds.set_queries(names.iter().map(String::as_str), at(0));
         let mut asked: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let mut last: Option<u64> = None;
         for minute in 0..600 {
@@ -153,7 +153,7 @@ fn the_literal_reading_waits_after_every_single_query_and_starves_none() {
 #[test]
 fn a_clock_that_is_set_back_stalls_nothing() {
     let mut rounds = Rounds::new(RoundSettings::default());
-    rounds.want(["a"], at(10_000_000));
+    rounds.set_queries(["a"], at(10_000_000));
     rounds.due(at(10_000_000)).unwrap();
     rounds.answered("a", answer(1.0, at(10_000_000)), at(10_000_000));
     assert_eq!(rounds.due(at(0)), None);
@@ -201,7 +201,7 @@ proptest! {
                 Step::Wait(seconds) => time += seconds,
                 Step::Want(which) => {
                     wanted = which.iter().map(|number| format!("q{number}")).collect();
-                    rounds.want(wanted.iter().map(String::as_str), at(time));
+                    rounds.set_queries(wanted.iter().map(String::as_str), at(time));
                 }
                 Step::Look => {
                     let promised = rounds.next();

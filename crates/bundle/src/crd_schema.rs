@@ -6,7 +6,7 @@
 
 mod rules;
 
-use clearway_schema::{Schema, SchemaError, Unchecked, Violation};
+use clearway_schema::{Schema, SchemaError, UncheckedConstraint, Violation};
 use serde_json::Value;
 
 use rules::Rules;
@@ -16,7 +16,7 @@ use rules::Rules;
 pub struct CrdSchema {
     schema: Schema,
     rules: Rules,
-    unchecked: Vec<Unchecked>,
+    unchecked: Vec<UncheckedConstraint>,
 }
 
 /// What came of a validation.
@@ -25,7 +25,7 @@ pub struct Report {
     /// Why the object would be refused; empty if nothing was found.
     pub violations: Vec<Violation>,
     /// What was not checked.
-    pub unchecked: Vec<Unchecked>,
+    pub unchecked: Vec<UncheckedConstraint>,
 }
 
 impl CrdSchema {
@@ -77,7 +77,7 @@ impl CrdSchema {
     }
 
     /// What is never checked.
-    pub fn unchecked(&self) -> &[Unchecked] {
+    pub fn unchecked(&self) -> &[UncheckedConstraint] {
         &self.unchecked
     }
 }

@@ -161,7 +161,7 @@ impl Preflight {
     }
 
     /// The kinds whose objects are to be listed, in the version to list them in, by the name of their CRD.
-    pub fn wanted(&self) -> Vec<(String, GroupVersionKind)> {
+    pub fn needed_kinds(&self) -> Vec<(String, GroupVersionKind)> {
         self.checks.iter().map(|(name, check)| (name.clone(), check.kind.clone())).collect()
     }
 

@@ -44,7 +44,7 @@ fn fields_that_would_be_lost_and_values_that_would_be_refused_are_named() {
         &json!([version("v1", true, &json!({"a": {"type": "string", "maxLength": 3}}))]),
         &[],
     );
-    assert_eq!(Preflight::new(&old, &new).wanted()[0].1.to_string(), "Thing.a.io (v1)");
+    assert_eq!(Preflight::new(&old, &new).needed_kinds()[0].1.to_string(), "Thing.a.io (v1)");
     let objects: Vec<Value> = (0..7)
         .map(|number| thing(&format!("t{number}"), &json!({"a": "long text", "b": "x"})))
         .chain([thing("fine", &json!({"a": "abc"}))])
@@ -123,7 +123,7 @@ fn the_crds_of_a_release_are_compared_bundle_by_bundle() {
     ];
     let (installed, release) = (installed.iter().collect::<Vec<_>>(), release.iter().collect::<Vec<_>>());
     let mut preflight = Preflight::of_release(&installed, &release, &BundleLimits::default());
-    let wanted: Vec<String> = preflight.wanted().into_iter().map(|(crd, _)| crd).collect();
+    let wanted: Vec<String> = preflight.needed_kinds().into_iter().map(|(crd, _)| crd).collect();
     assert_eq!(wanted, ["things.a.io", "things.b.io", "things.c.io"], "what is new has no objects yet");
     for number in 0..5 {
         preflight.check_object("things.b.io", &thing(&format!("t{number}"), &json!({"a": "x"})));

@@ -18,7 +18,7 @@ use crate::types::{Type, TypeKind, TypeTable, Unifier};
 
 /// An expression with a type for every part.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedExpression {
     pub(crate) ast: Ast,
     pub(crate) tree: Tree,
     pub(crate) types: Vec<Type>,
@@ -30,7 +30,7 @@ pub struct Checked {
 }
 
 /// Checks an expression in an environment.
-pub fn check(ast: Ast, environment: &Environment, limits: &Limits) -> Result<Checked, CelError> {
+pub fn check(ast: Ast, environment: &Environment, limits: &Limits) -> Result<CheckedExpression, CelError> {
     check_mode(ast, environment, limits, true)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn check_mode(
     environment: &Environment,
     limits: &Limits,
     checked: bool,
-) -> Result<Checked, CelError> {
+) -> Result<CheckedExpression, CelError> {
     let tree = resolve(&ast, environment, limits, checked)?;
     let table = TypeTable::extending(&environment.types);
     let mut typing = Checker {
@@ -65,7 +65,8 @@ pub(crate) fn check_mode(
     for of in &mut types {
         *of = unifier.close(*of);
     }
-    let checked_expression = Checked { ast, tree, types, table: unifier.table, overloads, overload_ranges: ranges };
+    let checked_expression =
+        CheckedExpression { ast, tree, types, table: unifier.table, overloads, overload_ranges: ranges };
     if checked {
         checked_expression.check_result(environment)?;
         if environment.base.rules.homogeneous {
@@ -75,7 +76,7 @@ pub(crate) fn check_mode(
     Ok(checked_expression)
 }
 
-impl Checked {
+impl CheckedExpression {
     pub(crate) fn type_of(&self, id: TreeId) -> Type {
         self.types.get(id as usize).copied().unwrap_or(Type::DYN)
     }

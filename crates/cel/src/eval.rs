@@ -180,7 +180,7 @@ impl<'s, 'a> Machine<'s, 'a> {
     }
 
     fn leave(&mut self, frame: &mut Frame<'a>, variable: usize, value: Value<'a>) {
-        self.session.keep(variable, value);
+        self.session.store(variable, value);
         self.stack.truncate(frame.stack);
         self.slots.truncate(frame.slots);
         self.globals.truncate(frame.globals);

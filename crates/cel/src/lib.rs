@@ -37,7 +37,7 @@ mod tree;
 mod types;
 mod value;
 
-pub use check::{Checked, check};
+pub use check::{CheckedExpression, check};
 pub use cost::estimate::CostRange;
 pub use cost::limits::{Budget, Limits};
 pub use environment::{DeclaredType, Environment, FunctionHelp, KubernetesVersion, ResultType};

@@ -6,7 +6,7 @@ mod fold;
 
 use std::sync::OnceLock;
 
-use crate::check::{Checked, check_mode};
+use crate::check::{CheckedExpression, check_mode};
 use crate::cost::estimate::{CostRange, estimate};
 use crate::cost::limits::{Budget, Limits};
 use crate::environment::Environment;
@@ -22,7 +22,7 @@ pub(crate) use code::{CallCost, CallInfo, Code, FieldMode, Instr};
 /// A compiled expression.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) checked: Checked,
+    pub(crate) checked: CheckedExpression,
     pub(crate) environment: Environment,
     pub(crate) code: Code,
     /// The same with notes of each part, once somebody asked for it.

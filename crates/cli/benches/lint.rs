@@ -109,12 +109,13 @@ fn parse(text: &str) -> usize {
 fn read_and_lint(text: &str) -> usize {
     let policy = Policy::new("2026-01-01T00:00:00Z".parse().expect("a time"));
     let mut findings: Vec<Diagnostic> = Vec::new();
-    let summary = read_fields(text.as_bytes(), "bench.yaml", &Limits::default(), lint::keeps, |found| match found {
-        ReadEvent::Object { root, source, list } => {
-            lint(&Object::new(root, source, list).expect("an object"), &policy, &mut findings);
-        }
-        ReadEvent::Problem(problem) => panic!("{problem:?}"),
-    });
+    let summary =
+        read_fields(text.as_bytes(), "bench.yaml", &Limits::default(), lint::needs_field, |found| match found {
+            ReadEvent::Object { root, source, list } => {
+                lint(&Object::new(root, source, list).expect("an object"), &policy, &mut findings);
+            }
+            ReadEvent::Problem(problem) => panic!("{problem:?}"),
+        });
     // Findings cost what writing them costs; what is compared is a cluster that is well.
     assert!(findings.is_empty(), "{:?}", findings.first());
     summary.objects

@@ -22,7 +22,7 @@ pub use aggregate::{Tally, aggregate};
 pub use kinds::pods::with_pods;
 pub use token::progress_token;
 pub use tree::{OwnedObject, Tree, forest};
-pub use verdict::{Basis, Context, Expected, State, Verdict};
+pub use verdict::{Basis, Context, ExpectedObject, State, Verdict};
 
 use crate::object::Object;
 use facts::Facts;

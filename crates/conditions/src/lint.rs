@@ -33,7 +33,7 @@ use view::walk::{Site, Spot};
 
 /// Which fields of an object the rules look at, for a reader that can leave the others out: of most kinds only what they
 /// are and their status, of definitions the whole.
-pub fn keeps(kind: Option<&str>, field: &str) -> bool {
+pub fn needs_field(kind: Option<&str>, field: &str) -> bool {
     matches!(field, "apiVersion" | "kind" | "metadata" | "status")
         || kind.is_none_or(|kind| kind == rules::schema::DEFINITION)
 }
@@ -92,15 +92,15 @@ fn check(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
         rules::words::silence(list, condition, out);
         rules::times::transition_time(list, condition, out);
         rules::generation::condition(list, condition, out);
-        rules::polarity::lingering(list, condition, out);
+        rules::polarity::only_while_true(list, condition, out);
         rules::polarity::ambiguous(list, condition, out);
         rules::naming::kind(list, condition, out);
     }
     rules::generation::stale(list, out);
     rules::summary::exists(list, out);
     rules::summary::follows(list, out);
-    rules::summary::both_ways(list, out);
-    rules::summary::denies_trouble(list, out);
+    rules::summary::reconciling_and_stalled(list, out);
+    rules::summary::contradicted(list, out);
     rules::presence::complete(list, out);
     rules::schema::too_long(list, out);
 }

@@ -57,11 +57,11 @@ mod schema;
 mod set;
 mod words;
 
-pub use list::{Condition, Conditions, Oddity, Remark};
+pub use list::{Condition, Conditions, ListDefect, ListProblem};
 pub use observed::{ObjectStatus, current_status};
 pub use pass::verdict::{Progress, Verdict};
 pub use pass::{Outcome, Pass, Transition};
-pub use pruning::KeptFields;
+pub use pruning::StoredFields;
 pub use schema::{MAX_CONDITIONS, conditions_schema};
 pub use set::{ConditionKey, ConditionSet, Declaration, NoProblems, Summary, check_set};
 pub use words::message::{CUT_MARK, MAX_MESSAGE_BYTES, Message};

@@ -113,7 +113,7 @@ fn lint_all(text: &str) -> usize {
     policies.extend(Profile::ALL.map(|profile| Policy { profile: Some(profile), ..Policy::new(now()) }));
     let mut histories: Vec<History> = policies.iter().map(|_| History::new()).collect();
     let (mut count, mut findings) = (0, Vec::new());
-    read_fields(text.as_bytes(), "x", &Limits::default(), lint::keeps, |found| {
+    read_fields(text.as_bytes(), "x", &Limits::default(), lint::needs_field, |found| {
         if let ReadEvent::Object { root, source, list } = found
             && let Ok(object) = Object::new(root, source, list)
         {

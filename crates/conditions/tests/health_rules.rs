@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clearway_conditions::Object;
 use clearway_conditions::health::{
-    Basis, Context, Expected, OwnedObject, State, Verdict, forest, health, progress_token, with_pods,
+    Basis, Context, ExpectedObject, OwnedObject, State, Verdict, forest, health, progress_token, with_pods,
 };
 use clearway_core::{Limits, ObjectId, Timestamp};
 use clearway_yaml::{ReadEvent, Source, Tape, read};
@@ -126,7 +126,7 @@ fn only_the_object_our_apply_left_counts() {
     let deployment = case("Deployment", "available");
     let uid = deployment["metadata"]["uid"].as_str().unwrap();
     let with = |uid: &str, generation| {
-        let expected = Some(Expected { uid: uid.to_owned(), generation });
+        let expected = Some(ExpectedObject { uid: uid.to_owned(), generation });
         judge(&deployment, &Context { expected, ..Context::at(at(NOW)) })
     };
     assert_eq!(with(uid, Some(3)).state, State::Current);

@@ -28,7 +28,7 @@ pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
 pub use entity_tag::EntityTag;
 pub use event::{Event, EventType};
-pub use limits::{Exceeded, GraphLimits, Limits, RegistryLimits};
+pub use limits::{CapExceeded, GraphLimits, Limits, RegistryLimits};
 pub use object::{
     Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference,
     ObjectReferenceError, Observed, split_api_version,

@@ -8,7 +8,7 @@ mod cap;
 mod graph;
 mod registry;
 
-pub use cap::{Cap, Exceeded};
+pub use cap::{Cap, CapExceeded};
 pub use graph::GraphLimits;
 pub use registry::RegistryLimits;
 
@@ -94,7 +94,7 @@ mod tests {
     fn a_cap_is_set_by_its_name() {
         let caps = GraphLimits::default().with("releases", 7).with("nonsense", 8);
         assert_eq!(caps, GraphLimits { releases: 7, ..GraphLimits::default() });
-        let above = Exceeded::first([("a", 1, 1, "x"), ("b", 3, 2, "things"), ("c", 9, 1, "x")]).unwrap();
+        let above = CapExceeded::first([("a", 1, 1, "x"), ("b", 3, 2, "things"), ("c", 9, 1, "x")]).unwrap();
         assert_eq!(above.to_string(), "more than 2 things (the cap `b`)");
     }
 }

@@ -56,5 +56,5 @@ pub use query::diff::{Diff, diff};
 pub use query::explain::{Explanation, Statement, Verdict};
 pub use query::paths::{FewestRisks, Hop, NoPath, Path, Paths, paths};
 pub use query::render::render;
-pub use query::stranded::{Goal, Missing, Stranded, Supported, Way, stranded};
+pub use query::stranded::{Goal, MissingPath, RiskyPath, Stranded, SupportedVersions, stranded};
 pub use query::{convert, diff, render};

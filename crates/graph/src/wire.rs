@@ -8,7 +8,7 @@ mod read;
 
 pub use read::{Reading, read};
 
-use clearway_core::{Exceeded, GraphLimits};
+use clearway_core::{CapExceeded, GraphLimits};
 
 use crate::model::graph::{Edge, Graph};
 
@@ -19,10 +19,10 @@ pub fn write(graph: &Graph) -> Vec<u8> {
 }
 
 /// The same for an answer that keeps to its caps; the one that it is above if it does not.
-pub fn write_within(graph: &Graph, caps: &GraphLimits) -> Result<Vec<u8>, Exceeded> {
+pub fn write_within(graph: &Graph, caps: &GraphLimits) -> Result<Vec<u8>, CapExceeded> {
     match graph.above(caps) {
         Some(above) => Err(above),
-        None => write_bytes(graph, caps.answer_bytes).ok_or(Exceeded {
+        None => write_bytes(graph, caps.answer_bytes).ok_or(CapExceeded {
             cap: "answer_bytes",
             limit: caps.answer_bytes as u64,
             what: "bytes in one answer",

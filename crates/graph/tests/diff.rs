@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clearway_core::{Limits, Version};
-use clearway_graph::diff::{Diff, Line, Says, What};
+use clearway_graph::diff::{Diff, FileChangeKind, Line, UpdateChangeKind};
 use clearway_graph::{Edge, Graph, Inputs, Node, Revision, Risk, Rule, diff, load};
 use proptest::prelude::*;
 use sketch::{graphs, served, sketch, version};
@@ -110,37 +110,46 @@ fn two_revisions_name_the_files_that_are_the_reason() {
     );
     let files: Vec<_> =
         found.updates.iter().flat_map(|line| &line.files).map(|say| (say.file.as_str(), say.now)).collect();
-    assert_eq!(files, [("blocked-edges/1.0.1-A.yaml", Says::Gained), ("channels/c.yaml", Says::Gained)]);
+    assert_eq!(
+        files,
+        [("blocked-edges/1.0.1-A.yaml", FileChangeKind::Gained), ("channels/c.yaml", FileChangeKind::Gained)]
+    );
     assert!(before.diff(&before, "c", &arch).is_empty());
 }
 
 /// One line the other way round.
 fn turned(line: &Line) -> Line {
     let what = match line.what {
-        What::Lost => What::Gained,
-        What::Gained => What::Lost,
-        What::BecameConditional => What::BecameUnconditional,
-        What::BecameUnconditional => What::BecameConditional,
-        What::RisksGained => What::RisksLost,
-        What::RisksLost => What::RisksGained,
+        UpdateChangeKind::Lost => UpdateChangeKind::Gained,
+        UpdateChangeKind::Gained => UpdateChangeKind::Lost,
+        UpdateChangeKind::BecameConditional => UpdateChangeKind::BecameUnconditional,
+        UpdateChangeKind::BecameUnconditional => UpdateChangeKind::BecameConditional,
+        UpdateChangeKind::RisksGained => UpdateChangeKind::RisksLost,
+        UpdateChangeKind::RisksLost => UpdateChangeKind::RisksGained,
     };
     Line { what, ..line.clone() }
 }
 
 /// What a line should say of one update, if anything: whether the risks it names came (or went).
-fn happened(before: Option<&Vec<String>>, after: Option<&Vec<String>>) -> Vec<(What, Vec<String>)> {
+fn happened(before: Option<&Vec<String>>, after: Option<&Vec<String>>) -> Vec<(UpdateChangeKind, Vec<String>)> {
     let minus = |one: &[String], other: &[String]| -> Vec<String> {
         one.iter().filter(|name| !other.contains(name)).cloned().collect()
     };
     match (before, after) {
-        (None, Some(risks)) => vec![(What::Gained, risks.clone())],
-        (Some(risks), None) => vec![(What::Lost, risks.clone())],
-        (Some(old), Some(new)) if old.is_empty() && !new.is_empty() => vec![(What::BecameConditional, new.clone())],
-        (Some(old), Some(new)) if new.is_empty() && !old.is_empty() => vec![(What::BecameUnconditional, old.clone())],
-        (Some(old), Some(new)) => [(What::RisksGained, minus(new, old)), (What::RisksLost, minus(old, new))]
-            .into_iter()
-            .filter(|(_, names)| !names.is_empty())
-            .collect(),
+        (None, Some(risks)) => vec![(UpdateChangeKind::Gained, risks.clone())],
+        (Some(risks), None) => vec![(UpdateChangeKind::Lost, risks.clone())],
+        (Some(old), Some(new)) if old.is_empty() && !new.is_empty() => {
+            vec![(UpdateChangeKind::BecameConditional, new.clone())]
+        }
+        (Some(old), Some(new)) if new.is_empty() && !old.is_empty() => {
+            vec![(UpdateChangeKind::BecameUnconditional, old.clone())]
+        }
+        (Some(old), Some(new)) => {
+            [(UpdateChangeKind::RisksGained, minus(new, old)), (UpdateChangeKind::RisksLost, minus(old, new))]
+                .into_iter()
+                .filter(|(_, names)| !names.is_empty())
+                .collect()
+        }
         (None, None) => Vec::new(),
     }
 }

@@ -5,12 +5,12 @@ mod sketch;
 use std::sync::Arc;
 
 use clearway_core::Limits;
-use clearway_graph::render::{Format, Options, Show};
+use clearway_graph::render::{Format, Options, RenderDetail};
 use clearway_graph::{Edge, Graph, Inputs, Risk, load, render};
 use proptest::prelude::*;
 use sketch::{graphs, node, sketch, version};
 
-fn drawn(graph: &Graph, format: Format, show: Show) -> String {
+fn drawn(graph: &Graph, format: Format, show: RenderDetail) -> String {
     render(graph, &Options { format, show, title: "stable".into(), ..Options::default() }).unwrap()
 }
 
@@ -46,14 +46,14 @@ fn well_formed(text: &str) -> Result<(), String> {
 fn what_decides_is_drawn_and_the_rest_on_request() {
     // Every version updates to every later one; only the last step of 1.1.1 into 1.2 carries a risk.
     let graph = sketch("1.1.0>1.1.1 1.1.0>1.1.2 1.1.1>1.1.2 1.1.0>1.2.0 1.1.1>1.2.0?Slow 1.1.2>1.2.0?Slow 1.2.0>1.2.1");
-    let essential = drawn(&graph, Format::Mermaid, Show::Essential);
+    let essential = drawn(&graph, Format::Mermaid, RenderDetail::Essential);
     let edges: Vec<&str> = essential.lines().filter(|line| line.contains("->")).map(str::trim).collect();
     assert_eq!(
         edges,
         ["n0 --> n2", "n0 --> n3", "n1 --> n2", "n1 -.->|\"Slow\"| n3", "n2 -.->|\"Slow\"| n3", "n3 --> n4"],
         "{essential}"
     );
-    let all = drawn(&graph, Format::Mermaid, Show::All);
+    let all = drawn(&graph, Format::Mermaid, RenderDetail::All);
     assert_eq!(all.lines().filter(|line| line.contains("->")).count(), 7, "{all}");
 }
 
@@ -66,19 +66,19 @@ fn a_risk_is_not_drawn_where_a_safe_way_leads_as_far() {
         ("1.1.0>1.1.1?Slow 1.1.0>1.1.2", false, true),
         ("1.1.0>1.1.1 1.1.0>1.1.2?Slow", true, true),
     ] {
-        assert_eq!(dashed(words, Show::Essential), essential, "{words}");
-        assert_eq!(dashed(words, Show::Risks), risks, "{words}");
-        assert!(dashed(words, Show::All), "{words}");
+        assert_eq!(dashed(words, RenderDetail::Essential), essential, "{words}");
+        assert_eq!(dashed(words, RenderDetail::Risks), risks, "{words}");
+        assert!(dashed(words, RenderDetail::All), "{words}");
     }
 }
 
 #[test]
 fn neighbours_with_the_same_updates_are_one_box() {
     let graph = sketch("1.1.0>1.1.3 1.1.1>1.1.3 1.1.2>1.1.3");
-    let text = drawn(&graph, Format::Mermaid, Show::Essential);
+    let text = drawn(&graph, Format::Mermaid, RenderDetail::Essential);
     assert!(text.contains("n0[\"1.1.0–1.1.2<br/>3 versions\"]") && text.contains("n0 --> n3"), "{text}");
     assert_eq!(text.matches("-->").count(), 1);
-    let text = drawn(&graph, Format::Dot, Show::Essential);
+    let text = drawn(&graph, Format::Dot, RenderDetail::Essential);
     assert!(text.contains("n0 [label=\"1.1.0–1.1.2\\n3 versions\"") && text.contains("  n0 -> n3;"), "{text}");
 }
 
@@ -136,7 +136,7 @@ fn no_text_escapes_from_its_place() {
 
 #[test]
 fn a_picture_has_what_a_reader_and_a_screen_reader_need() {
-    let svg = drawn(&sketch("1.1.0>1.1.1 1.1.1>1.2.0?Slow"), Format::Svg, Show::Essential);
+    let svg = drawn(&sketch("1.1.0>1.1.1 1.1.1>1.2.0?Slow"), Format::Svg, RenderDetail::Essential);
     for part in [
         "viewBox=\"0 0 ",
         "role=\"img\"",
@@ -153,14 +153,14 @@ fn a_picture_has_what_a_reader_and_a_screen_reader_need() {
 #[test]
 fn nothing_at_all_can_be_drawn() {
     for format in [Format::Svg, Format::Dot, Format::Mermaid] {
-        assert!(!drawn(&Graph::default(), format, Show::All).is_empty());
+        assert!(!drawn(&Graph::default(), format, RenderDetail::All).is_empty());
     }
 }
 
 proptest! {
     #[test]
     fn every_picture_is_well_formed_and_the_same_again(graph in graphs()) {
-        for show in [Show::Essential, Show::Risks, Show::All] {
+        for show in [RenderDetail::Essential, RenderDetail::Risks, RenderDetail::All] {
             let svg = drawn(&graph, Format::Svg, show);
             prop_assert_eq!(well_formed(&svg), Ok(()));
             prop_assert_eq!(&svg, &drawn(&graph.clone(), Format::Svg, show));

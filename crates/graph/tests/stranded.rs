@@ -3,12 +3,12 @@
 mod sketch;
 
 use clearway_core::Version;
-use clearway_graph::{Edge, Graph, Missing, Stranded, Supported, stranded};
+use clearway_graph::{Edge, Graph, MissingPath, Stranded, SupportedVersions, stranded};
 use proptest::prelude::*;
 use sketch::{graphs, sketch, version};
 
 fn shown(found: &[Stranded]) -> Vec<String> {
-    let way = |way: &clearway_graph::Way| {
+    let way = |way: &clearway_graph::RiskyPath| {
         let hop = |hop: &clearway_graph::Hop| {
             let names: Vec<_> = hop.risks.iter().map(|risk| risk.name()).collect();
             format!("{}>{}?{}", hop.from, hop.to, names.join(","))
@@ -24,7 +24,7 @@ fn shown(found: &[Stranded]) -> Vec<String> {
 #[test]
 fn the_newest_patch_and_the_newest_minor_are_excepted() {
     let graph = sketch("1.1.0>1.1.1 1.1.0>1.2.0 1.1.1>1.2.0 1.2.0>1.2.1");
-    assert_eq!(shown(&stranded(&graph, &Supported::default())), [""; 0]);
+    assert_eq!(shown(&stranded(&graph, &SupportedVersions::default())), [""; 0]);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn what_only_a_risk_leads_out_of_is_named_with_the_risk() {
         "1.1.0>1.1.1 1.1.0>1.1.2?A 1.1.1>1.1.2?A 1.1.1>1.1.2?B
          1.1.0>1.2.0?C 1.1.1>1.2.0 1.1.2>1.2.0?C 1.1.2>1.2.1?C 1.2.0>1.2.1",
     );
-    let found = stranded(&graph, &Supported::default());
+    let found = stranded(&graph, &SupportedVersions::default());
     assert_eq!(
         shown(&found),
         [
@@ -52,7 +52,7 @@ fn what_only_a_risk_leads_out_of_is_named_with_the_risk() {
 fn where_one_risk_is_not_enough_the_whole_way_is_shown_and_where_there_is_none_nothing() {
     let graph = sketch("1.1.0>1.1.1?A 1.1.1>1.1.2?B 1.2.0");
     assert_eq!(
-        shown(&stranded(&graph, &Supported::default())),
+        shown(&stranded(&graph, &SupportedVersions::default())),
         [
             "1.1.0 Both NewestPatch 1.1.0>1.1.1?A 1.1.1>1.1.2?B x1",
             "1.1.1 Both NewestPatch 1.1.1>1.1.2?B x1",
@@ -65,7 +65,7 @@ fn where_one_risk_is_not_enough_the_whole_way_is_shown_and_where_there_is_none_n
 fn a_pre_release_is_the_newest_patch_only_where_there_is_no_release() {
     let graph = sketch("1.1.0>1.1.1-rc.1 1.1.0-rc.1>1.1.0 1.2.0-rc.0 1.2.0-rc.0>1.2.0-rc.1?A");
     assert_eq!(
-        shown(&stranded(&graph, &Supported::default())),
+        shown(&stranded(&graph, &SupportedVersions::default())),
         [
             "1.1.0-rc.1 OutOfMinor",
             "1.1.0 OutOfMinor",
@@ -78,7 +78,7 @@ fn a_pre_release_is_the_newest_patch_only_where_there_is_no_release() {
 #[test]
 fn only_supported_versions_are_asked_about() {
     let graph = sketch("1.1.0 1.1.1 1.1.2 1.1.3 1.2.0");
-    let supported = Supported { oldest: Some(version("1.1.1")), newest: Some(version("1.1.2")) };
+    let supported = SupportedVersions { oldest: Some(version("1.1.1")), newest: Some(version("1.1.2")) };
     assert_eq!(shown(&stranded(&graph, &supported)), ["1.1.1 Both", "1.1.2 Both"]);
 }
 
@@ -101,13 +101,13 @@ proptest! {
             let out = minor(one) < minor(versions.last().unwrap())
                 && !leads(&graph, place, &|other| minor(other) > minor(one));
             match (patch, out) {
-                (true, true) => expected.push(((*one).clone(), Missing::Both)),
-                (true, false) => expected.push(((*one).clone(), Missing::ToNewestPatch)),
-                (false, true) => expected.push(((*one).clone(), Missing::OutOfMinor)),
+                (true, true) => expected.push(((*one).clone(), MissingPath::Both)),
+                (true, false) => expected.push(((*one).clone(), MissingPath::ToNewestPatch)),
+                (false, true) => expected.push(((*one).clone(), MissingPath::OutOfMinor)),
                 (false, false) => {}
             }
         }
-        let found = stranded(&graph, &Supported::default());
+        let found = stranded(&graph, &SupportedVersions::default());
         prop_assert_eq!(found.iter().map(|one| (one.version.clone(), one.missing)).collect::<Vec<_>>(), expected);
         for hop in found.iter().flat_map(|one| &one.ways).flat_map(|way| &way.hops) {
             let edge = Edge { from: graph.find(&hop.from).unwrap(), to: graph.find(&hop.to).unwrap() };

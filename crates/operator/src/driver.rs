@@ -21,7 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 pub use memory_permit::MemoryPermit;
 
-use crate::carry_out::{self, Worker};
+use crate::apply_update::{self, Worker};
 use crate::heartbeat::Heartbeat;
 use crate::metrics_store::MetricsStore;
 use clearway_update::api::Kind;
@@ -50,7 +50,7 @@ pub struct Tools<S> {
     /// How the update service is spoken to.
     pub http: HttpOptions,
     /// What updates are carried out with.
-    pub carry_out: carry_out::Settings,
+    pub apply_update: apply_update::Settings,
     /// The namespace of what is kept over a restart.
     pub namespace: String,
     /// The clock.
@@ -104,7 +104,7 @@ pub async fn drive<S: Store>(
     told: watch::Sender<LatestReport>,
 ) {
     let (report, inputs) = mpsc::channel(WAITING);
-    let (worker, mut rollout) = Worker::new(tools.updates.clone(), tools.carry_out.clone());
+    let (worker, mut rollout) = Worker::new(tools.updates.clone(), tools.apply_update.clone());
     let told_of_work = report.clone();
     let hear = async move {
         // Only the newest counts: what is between two looks is over.
@@ -170,7 +170,7 @@ impl From<JoinHandle<()>> for Feed {
 impl<S: Store> Driver<S> {
     /// Recalls what was kept and starts to follow the object.
     async fn begin(&mut self) {
-        if let Some(kept) = self.recall().await {
+        if let Some(kept) = self.load_cached_state().await {
             self.step(Input::Cached(Box::new(kept)));
         }
         // The shape comes first: a status that is held against nothing might be refused.
@@ -200,8 +200,8 @@ impl<S: Store> Driver<S> {
     }
 
     /// What was kept by an earlier process; nothing if there is nothing, or if it cannot be had.
-    async fn recall(&self) -> Option<CachedState> {
-        let key = self.kept_key();
+    async fn load_cached_state(&self) -> Option<CachedState> {
+        let key = self.cached_state_key();
         let object = match self.tools.store.get(&key).await {
             Ok(object) => object?,
             Err(error) => {
@@ -226,7 +226,7 @@ impl<S: Store> Driver<S> {
         crd.and_then(|crd| Shape::of_crd(&crd, self.kind).ok()).unwrap_or_default()
     }
 
-    fn kept_key(&self) -> ObjectReference {
+    fn cached_state_key(&self) -> ObjectReference {
         let name = cached_state::object_name(self.kind, &self.key.name);
         ObjectReference {
             kind: GroupVersionKind::new("v1", "ConfigMap"),
@@ -284,13 +284,13 @@ impl<S: Store> Driver<S> {
         let effects = self.reconciler.step(input, (self.tools.clock)());
         drop(beat);
         for effect in effects {
-            self.carry_out(effect);
+            self.run_effect(effect);
         }
-        self.tell();
+        self.publish_report();
     }
 
     /// Shows others what changed.
-    fn tell(&self) {
+    fn publish_report(&self) {
         let reconciler = &self.reconciler;
         let Some(raw) = reconciler.raw() else { return drop(self.told.send_replace(None)) };
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
@@ -315,7 +315,7 @@ impl<S: Store> Driver<S> {
         Some(Task::new(request, self.reconciler.object()?, self.reconciler.raw()?))
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn run_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Stop => self.worker.stop(),
             Effect::Prepare(request) => {
@@ -330,11 +330,11 @@ impl<S: Store> Driver<S> {
             }
             effect => {
                 let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());
-                let (key, kept) = (self.key.clone(), self.kept_key());
+                let (key, kept) = (self.key.clone(), self.cached_state_key());
                 // Those that ended are forgotten, so that the set does not grow.
                 while self.effects.try_join_next().is_some() {}
                 self.effects.spawn(async move {
-                    for input in effects::carry_out(effect, &tools, &settings, &key, &kept, &report).await {
+                    for input in effects::run_effect(effect, &tools, &settings, &key, &kept, &report).await {
                         // Nobody listens any more: the driver has ended.
                         let _ = report.send(input).await;
                     }

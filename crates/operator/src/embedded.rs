@@ -1,10 +1,10 @@
 //! An embedded cluster: a state directory, and around the operator what a cluster has and a directory lacks.
 //!
-//! The operator is the real one, and so is everything it reads and writes. What is *played* are the controllers that bring
-//! workloads about: there is no kubelet and no pod, so [`play`] writes into the status of Namespaces, CRDs, Deployments,
-//! `StatefulSets`, `DaemonSets` and Jobs what their controllers would, a few steps for each change. The health rules that
-//! an update waits for see a roll-out as they see one in a cluster. Nothing else is played: what waits for another
-//! controller waits here for ever, as it would in a cluster without it.
+//! The operator is the real one, and so is everything it reads and writes. What is *played* are the controllers that
+//! bring workloads about: there is no kubelet and no pod, so [`simulate_controllers`] writes into the status of
+//! Namespaces, CRDs, Deployments, `StatefulSets`, `DaemonSets` and Jobs what their controllers would, a few steps for
+//! each change. The health rules that an update waits for see a roll-out as they see one in a cluster. Nothing else is
+//! played: what waits for another controller waits here for ever, as it would in a cluster without it.
 //!
 //! All of it takes a [`StateDirectory`], never a cluster: there, nobody may write such a status.
 
@@ -18,7 +18,7 @@ use clearway_sources::store::{Apply, StateDirectory, Store as _, StoreError};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::install::carry_out::{Adoption, first};
+use crate::install::apply::{Adoption, first};
 use clearway_update::api::{Kind, SINGLETON, Spec, VersionObject};
 use clearway_update::owner::{MANAGER, Owner};
 
@@ -27,7 +27,7 @@ const ROUNDS: usize = 16;
 
 /// What a cluster begins with.
 #[derive(Debug, Clone)]
-pub struct Founding {
+pub struct InitialState {
     /// The version it is at, and its id.
     pub adoption: Adoption,
     /// Where the release of that version is.
@@ -40,7 +40,7 @@ pub struct Founding {
 
 /// A step that a controller took.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct SimulatedStep {
     /// Whose status it is.
     pub key: ObjectReference,
     /// What it says now.
@@ -48,8 +48,12 @@ pub struct Played {
 }
 
 /// Adopts a version: the ClusterVersion says that it is there, and so are the objects of its release, at rest.
-pub async fn found(state: &StateDirectory, founding: &Founding, release: Option<&Payload>) -> Result<(), StoreError> {
-    let Founding { adoption, image, channel, upstream } = founding;
+pub async fn create_initial_state(
+    state: &StateDirectory,
+    founding: &InitialState,
+    release: Option<&Payload>,
+) -> Result<(), StoreError> {
+    let InitialState { adoption, image, channel, upstream } = founding;
     let object = VersionObject {
         kind: Kind::ClusterVersion,
         metadata: serde_json::from_value(json!({"name": SINGLETON})).unwrap_or_default(),
@@ -84,11 +88,11 @@ pub async fn found(state: &StateDirectory, founding: &Founding, release: Option<
 }
 
 /// Plays the controllers until the future is dropped: a step of each object at every `pace`.
-pub async fn play(
+pub async fn simulate_controllers(
     state: StateDirectory,
     pace: Duration,
     clock: fn() -> Timestamp,
-    told: mpsc::UnboundedSender<Played>,
+    told: mpsc::UnboundedSender<SimulatedStep>,
 ) {
     loop {
         for played in round(&state, clock()).await {
@@ -100,7 +104,7 @@ pub async fn play(
 }
 
 /// One step of every object that has one to take.
-async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
+async fn round(state: &StateDirectory, now: Timestamp) -> Vec<SimulatedStep> {
     let mut played = Vec::new();
     for (api_version, kind) in controllers::KINDS {
         // One that cannot be read is told of by whoever opened the directory; the others go on.
@@ -116,7 +120,7 @@ async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
             object["status"] = step.status;
             match state.replace_status(&object).await {
                 Ok(stored) => {
-                    played.extend(ObjectReference::of(&stored).ok().map(|key| Played { key, said: step.said }));
+                    played.extend(ObjectReference::of(&stored).ok().map(|key| SimulatedStep { key, said: step.said }));
                 }
                 // Somebody changed it meanwhile: the next round sees it as it is then.
                 Err(error) => tracing::debug!(%error, "failed to store a status"),

@@ -22,19 +22,19 @@ struct Running {
 
 /// A computation; it is over when this value is dropped.
 #[derive(Debug)]
-pub struct Beat {
+pub struct ComputationGuard {
     heartbeat: Heartbeat,
     id: u64,
 }
 
 impl Heartbeat {
     /// Begins a computation.
-    pub fn begin(&self, what: &'static str, now: Instant) -> Beat {
+    pub fn begin(&self, what: &'static str, now: Instant) -> ComputationGuard {
         let mut running = self.lock();
         let id = running.next;
         running.next = id.wrapping_add(1);
         running.since.insert(id, (now, what));
-        Beat { heartbeat: self.clone(), id }
+        ComputationGuard { heartbeat: self.clone(), id }
     }
 
     /// What hangs, and for how long.
@@ -51,7 +51,7 @@ impl Heartbeat {
     }
 }
 
-impl Drop for Beat {
+impl Drop for ComputationGuard {
     fn drop(&mut self) {
         self.heartbeat.lock().since.remove(&self.id);
     }

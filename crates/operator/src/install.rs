@@ -1,14 +1,15 @@
 //! Bringing the operator into a cluster: what it consists of, as values; and carrying that out.
 //!
-//! [`manifests`] is a function of [`Settings`]: the same objects are applied by `clearway install` and written down as plain
-//! manifests for kustomize ([`kustomize::files`]). [`carry_out`] applies them on the server's side, and takes them away again.
-//! Every identity and right is in [`rights`], with what it is for. What is installed by default only advises.
+//! [`manifests`] is a function of [`Settings`]: the same objects are applied by `clearway install` and written down as
+//! plain manifests for kustomize ([`kustomize::files`]). [`apply`] applies them on the server's side, and takes them
+//! away again. Every identity and right is in [`rights`], with what it is for. What is installed by default only
+//! advises.
 
 pub mod alerts;
-pub mod carry_out;
+pub mod apply;
+mod installed_settings;
 pub mod kustomize;
 mod monitoring;
-mod present;
 mod release_keys;
 pub mod rights;
 mod settings;

@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 
 /// How long a lease lasts, and how often it is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct LeaseTerms {
     /// How long others wait after the last sign of life.
     pub duration: Duration,
     /// How often it is renewed.
     pub renew: Duration,
 }
 
-impl Terms {
+impl LeaseTerms {
     /// How often somebody who waits looks at it, and how soon a renewal that failed is tried again.
     fn retry(&self) -> Duration {
         self.renew / 4
     }
 }
 
-impl Default for Terms {
+impl Default for LeaseTerms {
     fn default() -> Self {
-        Terms { duration: Duration::from_mins(1), renew: Duration::from_secs(20) }
+        LeaseTerms { duration: Duration::from_mins(1), renew: Duration::from_secs(20) }
     }
 }
 
@@ -45,7 +45,7 @@ pub struct Candidate<S> {
     store: S,
     key: ObjectReference,
     identity: String,
-    terms: Terms,
+    terms: LeaseTerms,
     clock: fn() -> Timestamp,
     seen: Option<Sighting>,
     /// The version of the lease while this one holds it: as long as nobody else touches it, it need not be read.
@@ -68,7 +68,7 @@ impl<S: Store> Candidate<S> {
         namespace: &str,
         name: &str,
         identity: String,
-        terms: Terms,
+        terms: LeaseTerms,
         clock: fn() -> Timestamp,
     ) -> Self {
         let kind = GroupVersionKind::new("coordination.k8s.io/v1", "Lease");
@@ -77,7 +77,7 @@ impl<S: Store> Candidate<S> {
     }
 
     /// Waits until this one leads.
-    pub async fn win(&mut self) {
+    pub async fn acquire(&mut self) {
         loop {
             match self.attempt().await {
                 Ok(true) => return,
@@ -89,7 +89,7 @@ impl<S: Store> Candidate<S> {
     }
 
     /// Renews the lease until that fails for so long that another may lead.
-    pub async fn hold(&mut self) {
+    pub async fn keep_renewing(&mut self) {
         let (mut renewed, mut pause) = (Instant::now(), self.terms.renew);
         loop {
             tokio::time::sleep(pause).await;
@@ -108,7 +108,7 @@ impl<S: Store> Candidate<S> {
     }
 
     /// Gives the lease back, if it is held.
-    pub async fn give_back(&mut self) {
+    pub async fn release(&mut self) {
         self.held = None;
         let Ok(Some(lease)) = self.store.get(&self.key).await else { return };
         if lease["spec"]["holderIdentity"] == self.identity.as_str() {
@@ -206,7 +206,7 @@ mod tests {
 
     fn candidate(store: &StateDirectory, identity: &str) -> Candidate<StateDirectory> {
         let clock = || "2026-05-04T09:00:00Z".parse().unwrap_or(Timestamp::EPOCH);
-        Candidate::new(store.clone(), "clearway", "operator", identity.to_owned(), Terms::default(), clock)
+        Candidate::new(store.clone(), "clearway", "operator", identity.to_owned(), LeaseTerms::default(), clock)
     }
 
     #[tokio::test]
@@ -216,7 +216,7 @@ mod tests {
         let (mut one, mut other) = (candidate(&store, "one"), candidate(&store, "other"));
         assert_eq!(one.attempt().await, Ok(true));
         assert_eq!((other.attempt().await, one.attempt().await), (Ok(false), Ok(true)));
-        one.give_back().await;
+        one.release().await;
         assert_eq!((other.attempt().await, one.attempt().await), (Ok(true), Ok(false)));
         let lease = store.get(&one.key).await.unwrap().unwrap();
         assert_eq!(

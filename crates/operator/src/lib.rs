@@ -1,10 +1,11 @@
 //! The effects of updates in a cluster: following objects, asking services, applying releases, reporting.
 //!
 //! What is decided is in `clearway-update`; here it is carried out. [`driver`] runs the reconciler of one object,
-//! [`carry_out`] prepares and applies a release, [`operator`] does this for every object while it holds the [`lease`], and
-//! [`install`] puts all of it into a cluster. Without a cluster the same works in a directory: [`embedded`].
+//! [`apply_update`] prepares and applies a release, [`operator`] does this for every object while it holds the
+//! [`lease`], and [`install`] puts all of it into a cluster. Without a cluster the same works in a directory:
+//! [`embedded`].
 
-pub mod carry_out;
+pub mod apply_update;
 pub mod driver;
 pub mod embedded;
 pub mod heartbeat;

@@ -220,7 +220,7 @@ impl Collector for Counters {
 mod tests {
     use super::*;
     use clearway_update::api::Release;
-    use clearway_update::rollout::{Failure, Prepared, Progress, UpdateRequest};
+    use clearway_update::rollout::{Failure, PreparedRelease, Progress, UpdateRequest};
     use serde_json::json;
     use std::collections::BTreeMap;
     use std::sync::Arc;
@@ -293,7 +293,7 @@ mod tests {
             force: false,
             resumes: false,
         };
-        let prepared = Prepared { version: "1.0.1".into(), ..Prepared::default() };
+        let prepared = PreparedRelease { version: "1.0.1".into(), ..PreparedRelease::default() };
         let shown = ObjectReport {
             object: Arc::new(object),
             retrieved_at: None,

@@ -17,7 +17,7 @@ use clearway_update::reconciler::Settings;
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// What is told of every object: its kind and name, and where its present state is seen.
-pub type Watched = watch::Receiver<BTreeMap<(Kind, String), watch::Receiver<LatestReport>>>;
+pub type LatestReports = watch::Receiver<BTreeMap<(Kind, String), watch::Receiver<LatestReport>>>;
 
 /// Keeps all objects current until the future is dropped. `shown` is told of each that is kept.
 pub async fn operate<S: Store>(

@@ -18,7 +18,7 @@ mod space;
 mod value;
 mod windows;
 
-pub use value::{Answer, Explained, Level, Note, Row, Sample, Value};
+pub use value::{Answer, ExpressionValue, Level, Note, Row, Sample, Value};
 pub(crate) use value::{plain_number, short_number};
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ impl Default for Settings<'_> {
 pub fn instant(query: &Query, series: &Series, time: Millis, settings: &Settings<'_>) -> Result<Answer, Error> {
     let bounds = Bounds { start: time.0, end: time.0, step: 0 };
     let mut evaluator = Evaluator::new(query, series, bounds, settings);
-    let at = At { time: time.0, first: time.0, ranged: false };
+    let at = EvalTime { time: time.0, first: time.0, ranged: false };
     let value = evaluator.whole(query.expr(), query.result(), at)?;
     Ok(evaluator.answer(query.expr(), value))
 }
@@ -126,7 +126,7 @@ struct Bounds {
 
 /// When an expression is evaluated.
 #[derive(Debug, Clone, Copy)]
-struct At {
+struct EvalTime {
     time: i64,
     /// The first time of the range or subquery around.
     first: i64,
@@ -200,7 +200,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of the whole query.
-    fn whole(&mut self, expr: &'a Expr, result: ValueType, at: At) -> Result<Value, Error> {
+    fn whole(&mut self, expr: &'a Expr, result: ValueType, at: EvalTime) -> Result<Value, Error> {
         if result == ValueType::Matrix {
             let matrix = self.matrix(expr, at)?;
             return self.matrix_value(matrix, expr.span);
@@ -222,9 +222,9 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of an expression that is no range vector.
-    fn eval(&mut self, expr: &'a Expr, mut at: At) -> Result<Val<'a>, Error> {
+    fn eval(&mut self, expr: &'a Expr, mut at: EvalTime) -> Result<Val<'a>, Error> {
         if at.ranged && self.invariant.contains(&(std::ptr::from_ref(expr) as usize)) {
-            at = At { time: at.first, first: at.first, ranged: false };
+            at = EvalTime { time: at.first, first: at.first, ranged: false };
         }
         self.budget.charge(1, expr.span)?;
         let value = match &expr.kind {
@@ -263,14 +263,14 @@ impl<'a> Evaluator<'a> {
         if more > 0 { self.budget.charge(more.wrapping_shr(3), span) } else { Ok(()) }
     }
 
-    fn scalar(&mut self, expr: &'a Expr, at: At) -> Result<f64, Error> {
+    fn scalar(&mut self, expr: &'a Expr, at: EvalTime) -> Result<f64, Error> {
         match self.eval(expr, at)? {
             Val::Scalar(number) => Ok(number),
             _ => Err(misplaced(expr)),
         }
     }
 
-    fn vector(&mut self, expr: &'a Expr, at: At) -> Result<Vec<Point>, Error> {
+    fn vector(&mut self, expr: &'a Expr, at: EvalTime) -> Result<Vec<Point>, Error> {
         match self.eval(expr, at)? {
             Val::Vector(points) => Ok(points),
             _ => Err(misplaced(expr)),
@@ -288,7 +288,7 @@ impl<'a> Evaluator<'a> {
     fn named(&mut self, mut points: Vec<Point>, span: Span) -> Result<Vec<Point>, Error> {
         for point in &mut points {
             if point.drop_name {
-                point.set = self.space.nameless(point.set).map_err(|full| no_room(full, span))?;
+                point.set = self.space.without_metric_name(point.set).map_err(|full| no_room(full, span))?;
                 point.drop_name = false;
             }
         }

@@ -40,7 +40,7 @@ pub use analysis::types::ValueType;
 pub use analysis::{fence, functions, shape, types};
 pub use error::{Code, Error, Errors};
 pub use query::Query;
-pub use rewrite::group_by::{Grouped, NotGroupable};
+pub use rewrite::group_by::{GroupedQuery, GroupingError};
 pub use rewrite::placeholder::{CLUSTER_ID_LABEL, Substitution};
 pub use series::{Labels, Series};
 pub use syntax::ast;

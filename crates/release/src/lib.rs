@@ -46,11 +46,11 @@ pub use digest::digest;
 pub use manifest::{Definition, Manifest};
 pub use metadata::{Metadata, MetadataError, References, ReferencesError};
 pub use name::{DEFAULT_RUN_LEVEL, is_component};
-pub use pack::{COMPONENT, Packed, RUN_LEVEL, pack};
-pub use payload::{ContentError, LeftOut, Payload, findings};
+pub use pack::{COMPONENT, PackedRelease, RUN_LEVEL, pack};
+pub use payload::{ContentError, Payload, SkippedObject, findings};
 pub use read::METADATA;
 pub use select::Selection;
-pub use signature_policy::{Accepted, Refused, Verdict, accept};
+pub use signature_policy::{Acceptance, Verdict, VerificationError, accept};
 pub use stages::{Lane, Part, Stage};
 
 /// The directory that holds the files of a release, in another directory or at the root of an image.

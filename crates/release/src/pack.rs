@@ -27,7 +27,7 @@ const LONGEST: usize = 200;
 
 /// What was packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackedRelease {
     /// The files of the release.
     pub files: Files,
     /// How many objects there are.
@@ -40,7 +40,7 @@ pub fn pack<R: BufRead>(
     metadata: &Metadata,
     component: &str,
     limits: &ReleaseLimits,
-) -> Result<Packed, Vec<Diagnostic>> {
+) -> Result<PackedRelease, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut objects: Vec<Manifest> = Vec::new();
     for (file, stream) in streams {
@@ -103,7 +103,7 @@ pub fn pack<R: BufRead>(
         };
         files.insert(format!("{unique}.yaml"), write(&manifest.object));
     }
-    Ok(Packed { files, objects: objects.len() })
+    Ok(PackedRelease { files, objects: objects.len() })
 }
 
 /// The run level and component of an object: what its annotations say, or what is given.

@@ -24,12 +24,12 @@ pub struct Payload {
     /// Its objects, in the order of their files.
     pub manifests: Vec<Manifest>,
     /// Objects that are not meant for this cluster.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedObject>,
 }
 
 /// An object of a release that is not meant for this cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct SkippedObject {
     /// Its file.
     pub file: String,
     /// Which object.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::manifest::Manifest;
 use super::metadata::{Metadata, References};
 use super::select::Selection;
-use super::{Files, LeftOut, ReleaseLimits, codes, name};
+use super::{Files, ReleaseLimits, SkippedObject, codes, name};
 
 /// The file that says which release it is.
 pub const METADATA: &str = "release-metadata";
@@ -28,7 +28,7 @@ pub(super) struct Reading {
     pub(super) references: Option<References>,
     /// In the order of their files.
     pub(super) manifests: Vec<Manifest>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<SkippedObject>,
     pub(super) findings: FindingList,
 }
 
@@ -135,8 +135,8 @@ fn manifests(
                     let position = position(root);
                     let release = reading.metadata.as_ref().map(|metadata| &metadata.version);
                     let file = file.to_owned();
-                    if let Some(why) = selection.leaves_out(&object, release) {
-                        reading.left_out.push(LeftOut { file, reference, why });
+                    if let Some(why) = selection.skip_reason(&object, release) {
+                        reading.left_out.push(SkippedObject { file, reference, why });
                     } else {
                         let (run_level, component) = (named.run_level, named.component.clone());
                         let (id, version) = (reference.id(), reference.kind.version);

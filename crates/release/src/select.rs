@@ -53,7 +53,7 @@ impl Default for Selection {
 
 impl Selection {
     /// Why a manifest is left out; nothing if it is not.
-    pub(super) fn leaves_out(&self, object: &Value, version: Option<&Version>) -> Option<String> {
+    pub(super) fn skip_reason(&self, object: &Value, version: Option<&Version>) -> Option<String> {
         let said = |name: &str| annotation(object, name);
         if said(&format!("{EXCLUDE}{}", self.exclude)) == Some("true") {
             return Some(format!("{EXCLUDE}{} is true", self.exclude));
@@ -125,7 +125,7 @@ mod tests {
         ] {
             let object = json!({"metadata": {"name": "a", "annotations": annotations}});
             let selection = Selection { feature_gates: ["On".to_owned()].into(), ..Selection::default() };
-            let why = selection.leaves_out(&object, Some(&version));
+            let why = selection.skip_reason(&object, Some(&version));
             assert_eq!(why.is_none(), included, "{annotations}: {why:?}");
         }
     }

@@ -25,7 +25,7 @@ pub enum Verdict {
 /// Why a release may be carried out. It is recorded with the update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "accepted")]
-pub enum Accepted {
+pub enum Acceptance {
     /// A trusted key signed it.
     Verified {
         /// Which.
@@ -43,21 +43,21 @@ pub enum Accepted {
 /// Why a release may not be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the release cannot be verified: {why}")]
-pub struct Refused {
+pub struct VerificationError {
     /// What is missing.
     pub why: String,
 }
 
 /// Decides. Without a verdict no keys are configured; with keys, one of them must have signed the release, unless the
 /// administrator forces it.
-pub fn accept(verdict: Option<&Verdict>, force: bool) -> Result<Accepted, Refused> {
+pub fn accept(verdict: Option<&Verdict>, force: bool) -> Result<Acceptance, VerificationError> {
     let why = match verdict {
-        None => return Ok(Accepted::Unchecked),
-        Some(Verdict::Verified { key, .. }) => return Ok(Accepted::Verified { key: key.clone() }),
+        None => return Ok(Acceptance::Unchecked),
+        Some(Verdict::Verified { key, .. }) => return Ok(Acceptance::Verified { key: key.clone() }),
         Some(Verdict::Unsigned) => "it is not signed".to_owned(),
         Some(Verdict::Failed { why }) => why.clone(),
     };
-    if force { Ok(Accepted::Waived { why }) } else { Err(Refused { why }) }
+    if force { Ok(Acceptance::Waived { why }) } else { Err(VerificationError { why }) }
 }
 
 #[cfg(test)]
@@ -68,12 +68,12 @@ mod tests {
     fn with_keys_one_must_have_signed_unless_it_is_forced() {
         let verified = Verdict::Verified { key: "k".to_owned(), what: "d".to_owned() };
         let failed = Verdict::Failed { why: "no".to_owned() };
-        let waived = |why: &str| Ok(Accepted::Waived { why: why.to_owned() });
-        let refused = |why: &str| Err(Refused { why: why.to_owned() });
-        let key = || Ok(Accepted::Verified { key: "k".to_owned() });
+        let waived = |why: &str| Ok(Acceptance::Waived { why: why.to_owned() });
+        let refused = |why: &str| Err(VerificationError { why: why.to_owned() });
+        let key = || Ok(Acceptance::Verified { key: "k".to_owned() });
         for (verdict, force, want) in [
-            (None, false, Ok(Accepted::Unchecked)),
-            (None, true, Ok(Accepted::Unchecked)),
+            (None, false, Ok(Acceptance::Unchecked)),
+            (None, true, Ok(Acceptance::Unchecked)),
             (Some(&verified), false, key()),
             (Some(&verified), true, key()),
             (Some(&Verdict::Unsigned), false, refused("it is not signed")),

@@ -33,7 +33,7 @@ pub use uri::is_request_uri;
 #[derive(Debug)]
 pub struct Schema {
     root: Node,
-    unchecked: Vec<Unchecked>,
+    unchecked: Vec<UncheckedConstraint>,
 }
 
 /// Why an object would be refused.
@@ -49,7 +49,7 @@ pub struct Violation {
 
 /// Something the API server would check that is not checked here.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unchecked {
+pub struct UncheckedConstraint {
     /// The field; `[]` stands for any element and `{}` for any key.
     pub path: String,
     /// What is not checked, and why.
@@ -112,7 +112,7 @@ impl Schema {
     }
 
     /// What is never checked.
-    pub fn unchecked(&self) -> &[Unchecked] {
+    pub fn unchecked(&self) -> &[UncheckedConstraint] {
         &self.unchecked
     }
 }
@@ -123,7 +123,7 @@ impl fmt::Display for Violation {
     }
 }
 
-impl fmt::Display for Unchecked {
+impl fmt::Display for UncheckedConstraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.what)
     }

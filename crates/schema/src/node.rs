@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::formats::Format;
-use super::{SchemaError, Unchecked, field_path, pattern};
+use super::{SchemaError, UncheckedConstraint, field_path, pattern};
 
 /// How deep a schema may be nested; that of the API server's own kinds is a fifth of it.
 const DEPTH: usize = 64;
@@ -186,7 +186,7 @@ impl ValidationRule {
 }
 
 /// Reads a whole schema. The root is the object itself, whose own three fields are not the schema's business.
-pub(super) fn read(schema: &Value, unchecked: &mut Vec<Unchecked>) -> Result<Node, SchemaError> {
+pub(super) fn read(schema: &Value, unchecked: &mut Vec<UncheckedConstraint>) -> Result<Node, SchemaError> {
     let mut reader = Reader { unchecked, nodes: 0 };
     let mut root = reader.node(schema, "", 0)?;
     root.embedded = true;
@@ -194,7 +194,7 @@ pub(super) fn read(schema: &Value, unchecked: &mut Vec<Unchecked>) -> Result<Nod
 }
 
 struct Reader<'u> {
-    unchecked: &'u mut Vec<Unchecked>,
+    unchecked: &'u mut Vec<UncheckedConstraint>,
     nodes: usize,
 }
 
@@ -276,12 +276,12 @@ impl Reader<'_> {
         }
         if node.embedded {
             let what = "the metadata of embedded objects is not checked".to_owned();
-            self.unchecked.push(Unchecked { path: path.to_owned(), what });
+            self.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
         }
         if let Some(reference) = text("$ref") {
             // No CRD has one; whoever hands in another kind of schema is told.
             let what = format!("the reference `{}` is not followed", excerpt(reference));
-            self.unchecked.push(Unchecked { path: path.to_owned(), what });
+            self.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
         }
         Ok(node)
     }
@@ -296,7 +296,7 @@ impl Reader<'_> {
         let read = pattern::read(text);
         if read.is_none() {
             let what = format!("the pattern `{}` is not supported", excerpt(text));
-            self.unchecked.push(Unchecked { path: path.to_owned(), what });
+            self.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
         }
         read
     }
@@ -309,7 +309,7 @@ impl Reader<'_> {
             return (format, format.is_some());
         }
         let what = format!("strings of the format `{}` are not checked", excerpt(name));
-        self.unchecked.push(Unchecked { path: path.to_owned(), what });
+        self.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
         (None, true)
     }
 }

@@ -59,7 +59,7 @@ impl Default for ListenOptions {
 }
 
 /// Answers the requests of one listener.
-pub trait Respond: Send + Sync + 'static {
+pub trait RequestHandler: Send + Sync + 'static {
     /// The answer to a request.
     fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
 }
@@ -74,7 +74,7 @@ pub struct Listener {
 
 impl Listener {
     /// Starts to answer on a bound socket.
-    pub fn start<R: Respond>(
+    pub fn start<R: RequestHandler>(
         socket: TcpListener,
         respond: &Arc<R>,
         options: &ListenOptions,
@@ -124,7 +124,7 @@ struct Worker<R> {
     stopped: watch::Receiver<Option<Duration>>,
 }
 
-impl<R: Respond> Worker<R> {
+impl<R: RequestHandler> Worker<R> {
     async fn run(self, socket: TcpListener) -> bool {
         let socket = match tokio::net::TcpListener::from_std(socket) {
             Ok(socket) => socket,

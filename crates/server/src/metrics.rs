@@ -67,7 +67,7 @@ struct Served {
 
 /// What came of looking at the source once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refreshed {
+pub enum RefreshResult {
     /// A new revision is served.
     Published,
     /// The source holds what is served.
@@ -78,15 +78,16 @@ pub enum Refreshed {
     Failed,
 }
 
-impl Refreshed {
-    const ALL: [Refreshed; 4] = [Refreshed::Published, Refreshed::Unchanged, Refreshed::Refused, Refreshed::Failed];
+impl RefreshResult {
+    const ALL: [RefreshResult; 4] =
+        [RefreshResult::Published, RefreshResult::Unchanged, RefreshResult::Refused, RefreshResult::Failed];
 
     fn name(self) -> &'static str {
         match self {
-            Refreshed::Published => "published",
-            Refreshed::Unchanged => "unchanged",
-            Refreshed::Refused => "refused",
-            Refreshed::Failed => "failed",
+            RefreshResult::Published => "published",
+            RefreshResult::Unchanged => "unchanged",
+            RefreshResult::Refused => "refused",
+            RefreshResult::Failed => "failed",
         }
     }
 }
@@ -173,7 +174,7 @@ impl Metrics {
         registry.register("upstream_requests", "Requests to the upstream service, by outcome", m.upstream.clone());
         registry.register("upstream_answers", "Answers of the upstream service that are stored", m.mirrored.clone());
         // A counter that does not exist yet cannot be alerted on.
-        for outcome in Refreshed::ALL {
+        for outcome in RefreshResult::ALL {
             drop(m.refreshes.get_or_create(&Outcome { outcome: outcome.name() }));
         }
         metrics.registry = Arc::new(registry);
@@ -189,29 +190,29 @@ impl Metrics {
     }
 
     /// Counts what came of a look at the source.
-    pub fn refreshed(&self, outcome: Refreshed) {
+    pub fn record_refresh(&self, outcome: RefreshResult) {
         self.refreshes.get_or_create(&Outcome { outcome: outcome.name() }).inc();
-        self.stale.set(i64::from(matches!(outcome, Refreshed::Refused | Refreshed::Failed)));
+        self.stale.set(i64::from(matches!(outcome, RefreshResult::Refused | RefreshResult::Failed)));
     }
 
     /// Notes what is wrong with the graph-data seen last.
-    pub fn found(&self, findings: &Findings) {
+    pub fn record_findings(&self, findings: &Findings) {
         self.findings.clear();
         for (finding, count) in &findings.0 {
             self.findings.get_or_create(finding).set(*count);
         }
     }
 
-    pub(crate) fn answered(&self, path: &'static str, status: StatusCode, took: Duration) {
+    pub(crate) fn record_answer(&self, path: &'static str, status: StatusCode, took: Duration) {
         self.requests.get_or_create(&Request { path, code: status.as_u16() }).inc();
         self.duration.observe(took.as_secs_f64());
     }
 
-    pub(crate) fn refused(&self, kind: &'static str, status: StatusCode) {
+    pub(crate) fn record_refusal(&self, kind: &'static str, status: StatusCode) {
         self.refusals.get_or_create(&Refused { kind, code: status.as_u16() }).inc();
     }
 
-    pub(crate) fn published(&self, publication: &Publication) {
+    pub(crate) fn record_publication(&self, publication: &Publication) {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         self.revision.clear();
         self.revision.get_or_create(&Served { revision: publication.revision().to_string() }).set(1);
@@ -221,15 +222,15 @@ impl Metrics {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a date is far below 2^52 seconds")]
-    pub(crate) fn confirmed(&self, at: Timestamp) {
+    pub(crate) fn record_confirmation(&self, at: Timestamp) {
         self.confirmed.set(at.as_seconds() as f64);
     }
 
-    pub(crate) fn asked_upstream(&self, outcome: &'static str) {
+    pub(crate) fn record_upstream_request(&self, outcome: &'static str) {
         self.upstream.get_or_create(&Outcome { outcome }).inc();
     }
 
-    pub(crate) fn mirrored(&self, answers: usize) {
+    pub(crate) fn record_mirrored(&self, answers: usize) {
         self.mirrored.set(i64::try_from(answers).unwrap_or(i64::MAX));
     }
 

@@ -12,15 +12,15 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::data::feed::Feed;
-use crate::data::last_good::LastGood;
+use crate::data::last_good::LastGoodData;
 use crate::data::refresh::{Refresher, pause};
 use crate::data::watch::Watch;
 use crate::listen::{ListenOptions, Listener};
-use crate::metrics::{Metrics, Refreshed};
+use crate::metrics::{Metrics, RefreshResult};
 use crate::service::{Service, ServiceOptions};
 use crate::status::Status;
-use crate::upstream::kept_answers::KeptAnswers;
 use crate::upstream::mirror::{Mirror, MirrorOptions};
+use crate::upstream::stored_answers::StoredAnswers;
 
 /// What to serve, and how.
 #[derive(Debug)]
@@ -41,9 +41,9 @@ pub struct Config {
     pub clock: fn() -> Timestamp,
 }
 
-/// A service at work. It ends with [`Running::drain`], or with the process.
+/// A service at work. It ends with [`RunningService::drain`], or with the process.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningService {
     service: Arc<Service>,
     status: Arc<Status<Service>>,
     listener: Listener,
@@ -53,7 +53,7 @@ pub struct Running {
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Running {
+impl RunningService {
     /// Starts to serve on bound sockets. Until there is something to serve, clients are told so.
     ///
     /// Sources are read in the runtime that calls this; requests are answered in threads of their own.
@@ -63,7 +63,7 @@ impl Running {
         let mirror = match mirror {
             Some(mut options) => {
                 if let (None, Some(cache)) = (&options.kept, &cache) {
-                    options.kept = Some(KeptAnswers::open(&cache.join("upstream"))?);
+                    options.kept = Some(StoredAnswers::open(&cache.join("upstream"))?);
                 }
                 Some(Mirror::new(options, metrics.clone(), clock, Handle::current()))
             }
@@ -80,7 +80,7 @@ impl Running {
         let (looks, looked) = watch::channel(0);
         let mut tasks = Vec::new();
         if let Some(feed) = feed {
-            let last_good = cache.map(|cache| LastGood::open(&cache)).transpose()?;
+            let last_good = cache.map(|cache| LastGoodData::open(&cache)).transpose()?;
             let watch = feed.watched().map(Watch::new);
             let refresher = Refresher::new(Arc::clone(&service), feed, last_good);
             tasks.push(tokio::spawn(keep_current(refresher, watch, interval, Arc::clone(&look), looks)));
@@ -88,7 +88,7 @@ impl Running {
         if service.mirror().is_some() {
             tasks.push(tokio::spawn(keep_mirrored(Arc::clone(&service), interval)));
         }
-        Ok(Running { service, status, listener, status_listener, look, looked, tasks })
+        Ok(RunningService { service, status, listener, status_listener, look, looked, tasks })
     }
 
     /// The address of the service.
@@ -107,12 +107,12 @@ impl Running {
     }
 
     /// Looks at the graph-data now, and not only at the next usual time.
-    pub fn look(&self) {
+    pub fn refresh_now(&self) {
         self.look.notify_one();
     }
 
     /// Waits until the graph-data has been looked at more often than this, and says how often that is.
-    pub async fn looked(&self, more_than: u64) -> u64 {
+    pub async fn wait_for_refresh(&self, more_than: u64) -> u64 {
         let mut looked = self.looked.clone();
         // The sender only goes away with the loop, and then nothing more will come.
         looked.wait_for(|looks| *looks > more_than).await.map_or(u64::MAX, |looks| *looks)
@@ -147,7 +147,7 @@ async fn keep_current(
     let mut told = false;
     loop {
         // A link that was moved to the same files elsewhere changes nothing but the place to watch.
-        if let (Some(watch), true) = (&mut watch, told || outcome != Refreshed::Unchanged) {
+        if let (Some(watch), true) = (&mut watch, told || outcome != RefreshResult::Unchanged) {
             watch.renew();
         }
         looks.send_modify(|looks| *looks += 1);

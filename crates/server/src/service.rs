@@ -65,7 +65,7 @@ impl Service {
             "" => String::new(),
             prefix => format!("/{prefix}"),
         };
-        let heavy = mirror.as_ref().map_or_else(|| Arc::new(Semaphore::new(1)), Mirror::heavy);
+        let heavy = mirror.as_ref().map_or_else(|| Arc::new(Semaphore::new(1)), Mirror::preparation_limit);
         let openapi = Bytes::from(openapi::description(&prefix));
         let digest = Digest::sha256(&openapi);
         Service {
@@ -84,7 +84,7 @@ impl Service {
     }
 
     /// Waits until nobody else prepares anything that takes much memory. Nothing only if the service is gone.
-    pub(crate) async fn heavy_work(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn acquire_preparation(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.heavy).acquire_owned().await.ok()
     }
 
@@ -99,7 +99,7 @@ impl Service {
 
     /// Serves a publication from now on, in one step: a request sees the old one or the new one.
     pub fn publish(&self, publication: Arc<Publication>, confirmed: Timestamp) {
-        self.metrics.published(&publication);
+        self.metrics.record_publication(&publication);
         self.confirm(confirmed);
         self.publication.store(Some(publication));
     }
@@ -107,7 +107,7 @@ impl Service {
     /// Notes that what is served was seen to be what the source holds.
     pub fn confirm(&self, at: Timestamp) {
         self.confirmed.store(at.as_seconds(), Ordering::Relaxed);
-        self.metrics.confirmed(at);
+        self.metrics.record_confirmation(at);
     }
 
     /// What is served now.

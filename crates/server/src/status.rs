@@ -9,7 +9,7 @@ use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use crate::listen::Respond;
+use crate::listen::RequestHandler;
 use crate::request::respond::{Answer, bytes};
 use crate::service::Service;
 
@@ -18,7 +18,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// What can be asked how it is.
-pub trait Probed: Send + Sync + 'static {
+pub trait HealthProbe: Send + Sync + 'static {
     /// Why it should be started again; nothing while it works.
     fn not_live(&self) -> Option<String> {
         None
@@ -36,7 +36,7 @@ pub trait Probed: Send + Sync + 'static {
     fn metrics_text(&self) -> String;
 }
 
-impl Probed for Service {
+impl HealthProbe for Service {
     fn not_ready(&self) -> Option<String> {
         (!self.is_ready()).then(|| "no graph to serve yet".to_owned())
     }
@@ -48,7 +48,7 @@ impl Probed for Service {
 
 /// What a listener shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shows {
+pub enum StatusEndpoints {
     /// `/livez`, `/readyz` and `/metrics`.
     Everything,
     /// `/livez` and `/readyz`.
@@ -82,7 +82,7 @@ pub trait MetricsGuard: Send + Sync + 'static {
 pub struct Status<P> {
     probed: Arc<P>,
     draining: AtomicBool,
-    shows: Shows,
+    shows: StatusEndpoints,
     guard: Option<Box<dyn MetricsGuard>>,
 }
 
@@ -92,15 +92,15 @@ impl<P> fmt::Debug for Status<P> {
     }
 }
 
-impl<P: Probed> Status<P> {
+impl<P: HealthProbe> Status<P> {
     /// The status of a service: everything, to everybody.
     pub fn new(probed: Arc<P>) -> Self {
-        Status { probed, draining: AtomicBool::new(false), shows: Shows::Everything, guard: None }
+        Status { probed, draining: AtomicBool::new(false), shows: StatusEndpoints::Everything, guard: None }
     }
 
     /// The same, with only a part of it.
     #[must_use]
-    pub fn showing(mut self, shows: Shows) -> Self {
+    pub fn showing(mut self, shows: StatusEndpoints) -> Self {
         self.shows = shows;
         self
     }
@@ -123,7 +123,7 @@ impl<P: Probed> Status<P> {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
-        let (probes, metrics) = (self.shows != Shows::Metrics, self.shows != Shows::Probes);
+        let (probes, metrics) = (self.shows != StatusEndpoints::Metrics, self.shows != StatusEndpoints::Probes);
         match path {
             "/livez" if probes => match self.probed.not_live() {
                 None => text(StatusCode::OK, TEXT, "ok\n".to_owned()),
@@ -147,9 +147,9 @@ impl<P: Probed> Status<P> {
             },
             _ => {
                 let there = match self.shows {
-                    Shows::Everything => "not found; use /livez, /readyz or /metrics\n",
-                    Shows::Probes => "not found; use /livez or /readyz\n",
-                    Shows::Metrics => "there is /metrics\n",
+                    StatusEndpoints::Everything => "not found; use /livez, /readyz or /metrics\n",
+                    StatusEndpoints::Probes => "not found; use /livez or /readyz\n",
+                    StatusEndpoints::Metrics => "there is /metrics\n",
                 };
                 text(StatusCode::NOT_FOUND, TEXT, there.to_owned())
             }
@@ -181,7 +181,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-impl<P: Probed> Respond for Status<P> {
+impl<P: HealthProbe> RequestHandler for Status<P> {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         self.answer(request.method(), request.uri().path(), request.headers()).await
     }

@@ -1,4 +1,4 @@
 //! Answers of another update service, kept current and handed on.
 
-pub(crate) mod kept_answers;
 pub(crate) mod mirror;
+pub(crate) mod stored_answers;

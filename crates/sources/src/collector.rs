@@ -8,7 +8,7 @@
 mod pages;
 #[cfg(test)]
 mod tests;
-mod unread;
+mod unread_reason;
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use clearway_advice::evidence::{
 use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, Timestamp};
 use serde_json::Value;
 
-pub use unread::Unread;
+pub use unread_reason::UnreadReason;
 
 use crate::json_size::JsonSize;
 use crate::snapshot::{self, Budget, NameSelector, Part, UnreadName, strip};
 use crate::store::{Store, StoreError};
-use pages::{Admitted, Pages};
+use pages::{MeasuredObject, Pages};
 
 /// Rules that are evaluated on an object before the evaluation counts as a new one: each takes a fraction of a second at
 /// most, so that this is far less than the time after which a computation is taken for one that hangs.
@@ -77,11 +77,14 @@ async fn objects_within<S: Store>(
     parts
 }
 
-async fn all_objects<S: Store>(mut pages: Pages<'_, S>, budget: &mut Budget) -> Result<snapshot::Objects, Unread> {
+async fn all_objects<S: Store>(
+    mut pages: Pages<'_, S>,
+    budget: &mut Budget,
+) -> Result<snapshot::Objects, UnreadReason> {
     let (mut items, mut left) = (Vec::new(), budget.clone());
     while let Some(page) = pages.next_page().await? {
-        for Admitted { object, size } in page {
-            left.take_size(&size).ok_or(Unread::TooLarge)?;
+        for MeasuredObject { object, size } in page {
+            left.take_size(&size).ok_or(UnreadReason::TooLarge)?;
             items.push(object);
         }
     }
@@ -116,7 +119,7 @@ async fn named_objects<'r, S: Store>(
     for (name, _) in by_name(requests) {
         let found = reader.read(&name).await.and_then(|found| {
             let fits = found.as_ref().is_none_or(|object| budget.take_size(&JsonSize::of_value(object)).is_some());
-            if fits { Ok(found) } else { Err(Unread::TooLarge) }
+            if fits { Ok(found) } else { Err(UnreadReason::TooLarge) }
         });
         match found {
             Ok(found) => {
@@ -150,16 +153,16 @@ struct NamedReader<'s, S> {
 
 impl<S: Store> NamedReader<'_, S> {
     /// An object without what is removed; nothing if there is none.
-    async fn read(&mut self, name: &NameSelector) -> Result<Option<Value>, Unread> {
+    async fn read(&mut self, name: &NameSelector) -> Result<Option<Value>, UnreadReason> {
         let namespace = name.namespace.clone().filter(|namespace| !namespace.is_empty() && !name.name.is_empty());
-        let namespace = namespace.ok_or(Unread::Unsupported)?;
+        let namespace = namespace.ok_or(UnreadReason::Unsupported)?;
         if self.unreachable {
-            return Err(Unread::Unreachable);
+            return Err(UnreadReason::Unreachable);
         }
         let key = ObjectReference { kind: self.kind.clone(), namespace, name: name.name.clone() };
         let found = self.store.get(&key).await;
         self.unreachable = matches!(found, Err(StoreError::Away { .. }));
-        Ok(found.map_err(|error| Unread::of_error(&error, self.kind))?.and_then(strip))
+        Ok(found.map_err(|error| UnreadReason::of_error(&error, self.kind))?.and_then(strip))
     }
 }
 
@@ -225,7 +228,7 @@ fn tallies(own: &[&(ObjectQuestion, u64)]) -> Vec<Tally> {
 fn finished<'q>(
     kind: &GroupKind,
     own: &[&'q (ObjectQuestion, u64)],
-    counted: Result<Vec<Tally>, Unread>,
+    counted: Result<Vec<Tally>, UnreadReason>,
 ) -> Vec<Answered<'q>> {
     let answers = match counted {
         Ok(tallies) => tallies.into_iter().map(Tally::finish).collect(),
@@ -238,7 +241,7 @@ fn finished<'q>(
 async fn answers_of<'q, B>(
     kind: &GroupKind,
     own: &[&'q (ObjectQuestion, u64)],
-    objects: Result<Vec<Value>, Unread>,
+    objects: Result<Vec<Value>, UnreadReason>,
     busy: &(impl Fn() -> B + Clone + Send + 'static),
 ) -> Vec<Answered<'q>> {
     let counted = match objects {
@@ -252,7 +255,7 @@ async fn counted<S: Store, B>(
     mut pages: Pages<'_, S>,
     mut tallies: Vec<Tally>,
     busy: &(impl Fn() -> B + Clone + Send + 'static),
-) -> Result<Vec<Tally>, Unread> {
+) -> Result<Vec<Tally>, UnreadReason> {
     while let Some(page) = pages.next_page().await? {
         tallies = add_all(page.into_iter().map(|admitted| admitted.object).collect(), tallies, busy).await?;
     }
@@ -264,7 +267,7 @@ async fn add_all<B>(
     objects: Vec<Value>,
     mut tallies: Vec<Tally>,
     busy: &(impl Fn() -> B + Clone + Send + 'static),
-) -> Result<Vec<Tally>, Unread> {
+) -> Result<Vec<Tally>, UnreadReason> {
     let busy = busy.clone();
     let add = move || {
         for object in &objects {
@@ -277,24 +280,24 @@ async fn add_all<B>(
         }
         tallies
     };
-    tokio::task::spawn_blocking(add).await.map_err(|_| Unread::Unreachable)
+    tokio::task::spawn_blocking(add).await.map_err(|_| UnreadReason::Unreachable)
 }
 
 /// Each requested kind as it is served: nothing if the cluster does not serve it, or why it cannot be read.
 async fn served_kinds<S: Store>(
     store: &S,
     requests: &[&ObjectRequest],
-) -> BTreeMap<GroupKind, Result<Option<GroupVersionKind>, Unread>> {
+) -> BTreeMap<GroupKind, Result<Option<GroupVersionKind>, UnreadReason>> {
     if requests.is_empty() {
         return BTreeMap::new();
     }
     let served = store.kinds().await;
     let stale = store.stale_groups();
     let find = |kind: &GroupKind| match &served {
-        _ if is_secret_kind(&kind.kind) => Err(Unread::Unsupported),
-        Err(error) => Err(Unread::of_error(error, &GroupVersionKind::new("", &kind.kind))),
+        _ if is_secret_kind(&kind.kind) => Err(UnreadReason::Unsupported),
+        Err(error) => Err(UnreadReason::of_error(error, &GroupVersionKind::new("", &kind.kind))),
         Ok(served) => match find(served, kind) {
-            None if stale.contains(&kind.group) => Err(Unread::DiscoveryIncomplete),
+            None if stale.contains(&kind.group) => Err(UnreadReason::DiscoveryIncomplete),
             found => Ok(found),
         },
     };

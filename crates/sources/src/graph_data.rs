@@ -21,7 +21,7 @@ pub(crate) use collect::BYTES as GRAPH_DATA_BYTES;
 use collect::{BYTES, Excess};
 pub use git::git_revision;
 pub(crate) use git::open_git_directory;
-pub(crate) use memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
+pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
 
 /// The directories of graph-data whose files are read, besides `version`.
 const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];

@@ -29,9 +29,9 @@ pub use error::OciError;
 pub use image::artifact::{graph_data, manifest_files};
 #[cfg(fuzzing)]
 pub use image::media::read_manifest;
-pub(crate) use image::payload::{Most, ReleaseFiles, release_files};
+pub(crate) use image::payload::{PayloadLimits, ReleaseFiles, release_files};
 pub(crate) use image::push::push_image;
-pub(crate) use image::signature::{Attached, attach, attached, attached_kept};
+pub(crate) use image::signature::{Attached, attach, attached, cached_signatures};
 pub use reference::{Image, ReferenceError, Repository};
-pub use release::Why;
-pub use scrape::{LeftOut, Progress, Scraped, Step, releases};
+pub use release::SkipReason;
+pub use scrape::{Progress, ScrapedReleases, SkippedTag, Step, releases};

@@ -24,10 +24,10 @@ use clearway_promql::read::{self, ApiAnswer, ApiError, ReadLimits};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
 
-pub use collect::{CollectLimits, Collected, LeftOut};
+pub use collect::{CollectLimits, CollectedSeries, SkippedWindow};
 pub use error::{Measure, PrometheusError};
-pub(crate) use window::Need;
-pub use window::{LOOKBACK, Needs, Window, windows};
+pub(crate) use window::QueryWindow;
+pub use window::{LOOKBACK, QueryWindows, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
 
@@ -92,7 +92,7 @@ pub struct ClientIdentity {
 
 /// A whole answer without warnings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct QueryAnswer {
     /// The value.
     pub value: Value,
     /// The time it is of, in milliseconds since 1970; an empty vector and a matrix do not say.
@@ -157,7 +157,7 @@ impl Prometheus {
     }
 
     /// The value of a query at a time, or now.
-    pub async fn instant(&self, query: &str, at: Option<Timestamp>) -> Result<Answered, PrometheusError> {
+    pub async fn instant(&self, query: &str, at: Option<Timestamp>) -> Result<QueryAnswer, PrometheusError> {
         self.instant_within(query, at, self.options.body_bytes).await
     }
 
@@ -167,18 +167,18 @@ impl Prometheus {
         query: &str,
         at: Option<Timestamp>,
         bytes: u64,
-    ) -> Result<Answered, PrometheusError> {
+    ) -> Result<QueryAnswer, PrometheusError> {
         let time = at.map(|at| at.as_seconds().to_string());
         self.ask(query, time, bytes.min(self.options.body_bytes)).await.map(|(answered, _)| answered)
     }
 
     /// The value of a query at a time in milliseconds, and how many bytes the answer had.
-    async fn instant_at(&self, query: &str, at: i64, bytes: u64) -> Result<(Answered, u64), PrometheusError> {
+    async fn instant_at(&self, query: &str, at: i64, bytes: u64) -> Result<(QueryAnswer, u64), PrometheusError> {
         let time = Millis(at).as_seconds().to_string();
         self.ask(query, Some(time), bytes.min(self.options.body_bytes)).await
     }
 
-    async fn ask(&self, query: &str, time: Option<String>, limit: u64) -> Result<(Answered, u64), PrometheusError> {
+    async fn ask(&self, query: &str, time: Option<String>, limit: u64) -> Result<(QueryAnswer, u64), PrometheusError> {
         let form = self.form(query, time);
         // The client bounds one exchange; there may be two.
         let limited = tokio::time::timeout(self.options.timeout, self.exchange(&form, limit)).await;
@@ -263,7 +263,7 @@ impl Prometheus {
     }
 
     /// Reads a body; a status other than 200 is a refusal whatever the body says.
-    fn read(&self, status: StatusCode, body: &[u8]) -> Result<Answered, PrometheusError> {
+    fn read(&self, status: StatusCode, body: &[u8]) -> Result<QueryAnswer, PrometheusError> {
         let refused = |error_type: &str, why: &str| PrometheusError::Refused {
             url: self.shown(),
             status: status.as_u16(),
@@ -289,7 +289,7 @@ impl Prometheus {
                 }
                 Err(PrometheusError::PartialResponse { url: self.shown(), warnings: shown })
             }
-            Ok(ApiAnswer { value, time, infos, .. }) => Ok(Answered { value, time, infos }),
+            Ok(ApiAnswer { value, time, infos, .. }) => Ok(QueryAnswer { value, time, infos }),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Where releases come from and go: directories and registries, with their signatures.
 //!
-//! [`directory`] and [`image`] fetch the files ([`Fetched`]), check that they are what a digest names, and stay within
-//! [`ReleaseLimits`]. [`Fetched::payload`] makes objects of them, and [`Fetched::verify`] checks their signatures. [`push`] and
-//! [`write_directory`] store a release. What a release is, is the subject of [`clearway_release`].
+//! [`directory`] and [`image`] fetch the files ([`FetchedRelease`]), check that they are what a digest names, and stay
+//! within [`ReleaseLimits`]. [`FetchedRelease::payload`] makes objects of them, and [`FetchedRelease::verify`] checks
+//! their signatures. [`push`] and [`write_directory`] store a release. What a release is, is the subject of
+//! [`clearway_release`].
 
 #![cfg_attr(
     not(test),
@@ -29,7 +30,7 @@ use crate::oci::{Image, ReferenceError};
 pub use directory::{directory, write_directory};
 pub use error::ReleaseError;
 pub use image::{Registries, fetch, image};
-pub use push::{Pushed, push};
+pub use push::{PushedImage, push};
 pub use sign::{SignError, SigningKey};
 pub use signature::{Key, KeyError, Signature, Signatures};
 
@@ -69,7 +70,7 @@ impl fmt::Display for Reference {
 
 /// The files of a release, which are what its digest names, and not looked into yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedRelease {
     /// Where they are from.
     pub reference: Reference,
     /// What names exactly this content: of an image or an index the digest that its name has.
@@ -80,7 +81,7 @@ pub struct Fetched {
     pub files: Files,
 }
 
-impl Fetched {
+impl FetchedRelease {
     /// Refuses what has another digest than the one that was asked for.
     pub fn expect(self, wanted: Option<&Digest>) -> Result<Self, ReleaseError> {
         match wanted {

@@ -18,7 +18,7 @@ const PROBE: &str = "vector(1)";
 
 /// What a round came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct RoundResult {
     /// How many queries were due.
     pub due: usize,
     /// How many of them gave an answer.
@@ -28,11 +28,11 @@ pub struct Ran {
 }
 
 /// Asks the queries of a round, as many at a time as it says, and tells what came of each of them.
-pub async fn ask<A>(
+pub async fn run_round<A>(
     round: &Round,
     observe: impl Fn(String) -> A,
     mut tell: impl FnMut(String, Result<Observation<Value>, Failure>),
-) -> Ran
+) -> RoundResult
 where
     A: Future<Output = Result<Observation<Value>, Failure>>,
 {
@@ -68,5 +68,5 @@ where
             tell(query.clone(), Err(given_up.clone()));
         }
     }
-    Ran { due, answered, outage }
+    RoundResult { due, answered, outage }
 }

@@ -51,13 +51,13 @@ pub(crate) use budget::Budget;
 pub use collect::crds;
 pub use evidence::object_evidence;
 pub use manifest::MANIFEST;
-pub use read::{Files, Loaded, assemble, read, read_archive, read_below};
+pub use read::{Files, LoadedSnapshot, assemble, read, read_archive, read_below};
 pub use redact::{RedactOptions, redact};
 pub use strip::strip;
 pub use write::{to_archive, to_files, write};
 
-use crate::collector::Unread;
-use crate::prometheus::{Collected, LeftOut, Need, Needs, Window};
+use crate::collector::UnreadReason;
+use crate::prometheus::{CollectedSeries, QueryWindow, QueryWindows, SkippedWindow, Window};
 
 /// The schema that is written: its first number, and the second.
 pub const SCHEMA: (u32, u32) = (1, 0);
@@ -102,10 +102,10 @@ impl Snapshot {
     }
 
     /// Puts in what a Prometheus gave. If it gave nothing of what was wanted, the series are not collected.
-    pub fn set_series(&mut self, collected: Collected) {
-        let Collected { series, complete, left_out } = collected;
+    pub fn set_series(&mut self, collected: CollectedSeries) {
+        let CollectedSeries { series, complete, left_out } = collected;
         // A snapshot is handed to others, and what Prometheus says may quote values of the cluster.
-        let why = |left: &LeftOut| left.why.failure().message;
+        let why = |left: &SkippedWindow| left.why.failure().message;
         let first = left_out.first().map(why);
         self.left_out.extend(left_out.into_iter().map(|left| {
             let what = format!("{}[{}]", left.window.selector, Millis(left.window.width));
@@ -120,7 +120,7 @@ impl Snapshot {
     /// The objects of a kind, or why they are not known.
     pub fn objects_of(&self, group: &str, kind: &str) -> Result<&Objects, &str> {
         let key = GroupKind { group: group.to_owned(), kind: kind.to_owned() };
-        self.objects.get(&key).map_or(Err(UNASKED), Part::known)
+        self.objects.get(&key).map_or(Err(UNASKED), Part::collected)
     }
 }
 
@@ -136,7 +136,7 @@ pub enum Part<T> {
     },
 }
 
-const UNASKED: &str = Unread::NotInSnapshot.as_str();
+const UNASKED: &str = UnreadReason::NotInSnapshot.as_str();
 
 impl<T> Part<T> {
     fn unasked() -> Self {
@@ -144,7 +144,7 @@ impl<T> Part<T> {
     }
 
     /// What was collected, or why it was not.
-    pub fn known(&self) -> Result<&T, &str> {
+    pub fn collected(&self) -> Result<&T, &str> {
         match self {
             Part::Collected(value) => Ok(value),
             Part::NotCollected { why } => Err(why),
@@ -188,8 +188,8 @@ impl SeriesEvidence {
     }
 
     /// The selector of a window that a query needs at a time, and of which not all samples are there; nothing if all are.
-    pub fn lacks<'n>(&self, needs: &'n Needs, at: i64) -> Option<&'n str> {
-        let lacking = |need: &&Need| !self.has(&need.selector, need.end.at(at), need.width, need.instant);
+    pub fn missing_selector<'n>(&self, needs: &'n QueryWindows, at: i64) -> Option<&'n str> {
+        let lacking = |need: &&QueryWindow| !self.has(&need.selector, need.end.at(at), need.width, need.instant);
         needs.iter().find(lacking).map(|need| need.selector.as_str())
     }
 
@@ -243,7 +243,7 @@ pub struct UnreadName {
     /// Which one.
     #[serde(flatten)]
     pub name: NameSelector,
-    /// Why, in the words of [`Unread`].
+    /// Why, in the words of [`UnreadReason`].
     pub why: String,
 }
 

@@ -202,5 +202,5 @@ pub trait Store: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<mpsc::Receiver<StoreEvent>, StoreError>> + Send;
 
     /// Tells of something that happened to an object. Nobody relies on it being heard.
-    fn tell(&self, about: &Value, event: &Event) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn record_event(&self, about: &Value, event: &Event) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

@@ -75,7 +75,7 @@ async fn applies_and_takes_back(store: &impl Store) {
     assert_eq!(store.get(&key(&both)).await, Ok(None));
     assert_eq!(store.delete(&key(&both), "").await, Ok(()), "gone is gone");
     let event = Event::new(EventType::Normal, "Tried", "é".repeat(2000));
-    store.tell(&fewer, &event).await.unwrap();
+    store.record_event(&fewer, &event).await.unwrap();
 }
 
 async fn keeps_the_halves_apart(store: &impl Store) {
@@ -170,7 +170,7 @@ async fn events_about_different_releases_are_different_events() {
         Event::new(EventType::Normal, "PayloadLoaded", format!("Payload loaded {release}")).about(release)
     };
     for release in ["1.1.0", "1.2.0", "example.com/r@sha256:00", "1.1.0"] {
-        store.tell(&about, &event(release)).await.unwrap();
+        store.record_event(&about, &event(release)).await.unwrap();
     }
     let mut told: Vec<(String, String, i64)> = Vec::new();
     clearway_testbed::wait_until(clearway_testbed::IN_TIME, "all are stored", async || {
@@ -410,7 +410,7 @@ async fn files_of_the_directory_itself_that_are_odd_are_named() {
     let store = StateDirectory::open(root.path()).unwrap();
     make_bad(&root.path().join("events.log"), "PIPE");
     let event = Event::new(EventType::Normal, "Tried", "");
-    let error = store.tell(&config("one", &json!({})), &event).await.unwrap_err().to_string();
+    let error = store.record_event(&config("one", &json!({})), &event).await.unwrap_err().to_string();
     assert!(error.contains("cannot write") && error.contains("events.log"), "{error}");
     // Links that stay inside are followed.
     std::fs::create_dir_all(root.path().join("disk/core")).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::missing::Missing;
+use crate::missing::MissingComponent;
 
 /// The script that builds and installs the programs.
 const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/install");
@@ -82,10 +82,10 @@ impl Component {
 
     /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
     /// `testbed/install --print-bin` prints, and the Debian programs at last on the PATH and in `/usr/sbin`.
-    pub fn find(self) -> Result<PathBuf, Missing> {
+    pub fn find(self) -> Result<PathBuf, MissingComponent> {
         if self == Self::Runc && !rustix::process::geteuid().is_root() {
             let why = "starting a container as any user needs root".to_owned();
-            return Err(Missing { component: self.name(), why, how: "run the tests as root".to_owned() });
+            return Err(MissingComponent { component: self.name(), why, how: "run the tests as root".to_owned() });
         }
         let bin = bin_directory();
         if self == Self::CelSpec {
@@ -107,10 +107,10 @@ impl Component {
     }
 
     /// What `testbed/install` wrote about the component, or that it was never run.
-    fn why_missing(self, bin: Option<&Path>) -> Missing {
+    fn why_missing(self, bin: Option<&Path>) -> MissingComponent {
         let report = bin.and_then(Path::parent).map(|dir| dir.join("missing"));
         let text = report.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-        reported(self.name(), &text).unwrap_or_else(|| Missing {
+        reported(self.name(), &text).unwrap_or_else(|| MissingComponent {
             component: self.name(),
             why: "it is not installed".to_owned(),
             how: "run testbed/install".to_owned(),
@@ -125,12 +125,12 @@ impl fmt::Display for Component {
 }
 
 /// The line about a component in the script's report: component, why, how, separated by tabs.
-fn reported(component: &'static str, report: &str) -> Option<Missing> {
+fn reported(component: &'static str, report: &str) -> Option<MissingComponent> {
     report.lines().find_map(|line| {
         let mut fields = line.split('\t');
         (fields.next()? == component).then_some(())?;
         let why = fields.next()?.to_owned();
-        Some(Missing { component, why, how: fields.next()?.to_owned() })
+        Some(MissingComponent { component, why, how: fields.next()?.to_owned() })
     })
 }
 

@@ -178,7 +178,7 @@ impl Cluster {
 
     /// Waits for the turn of a test that changes something of which the cluster has one only. The turn ends when the
     /// value is dropped.
-    pub async fn take_turn(&self) -> MutexGuard<'_, ()> {
+    pub async fn lock_singletons(&self) -> MutexGuard<'_, ()> {
         self.singletons.lock().await
     }
 

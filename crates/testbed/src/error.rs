@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::missing::Missing;
+use crate::missing::MissingComponent;
 
 /// An error of the test bed. A test shows it and fails.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +12,7 @@ use crate::missing::Missing;
 pub enum Error {
     /// A program is not installed.
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Missing(#[from] MissingComponent),
     /// A file could not be read or written, or a process not started.
     #[error("{what}: {source}")]
     Io {

@@ -37,17 +37,17 @@ pub struct Pusher {
 
 /// Something that was pushed, as a manifest refers to it.
 #[derive(Debug, Clone)]
-pub struct Pushed {
+pub struct PushedImage {
     /// Its digest: `sha256:…`.
     pub digest: String,
     /// Media type, digest and size.
     pub descriptor: Value,
 }
 
-impl Pushed {
+impl PushedImage {
     fn new(media_type: &str, bytes: &[u8]) -> Self {
         let digest = digest(bytes);
-        Pushed { descriptor: json!({"mediaType": media_type, "digest": digest, "size": bytes.len()}), digest }
+        PushedImage { descriptor: json!({"mediaType": media_type, "digest": digest, "size": bytes.len()}), digest }
     }
 }
 
@@ -83,8 +83,8 @@ impl Pusher {
     /// # Panics
     ///
     /// When the registry refuses it.
-    pub async fn blob(&self, media_type: &str, bytes: Vec<u8>) -> Pushed {
-        let pushed = Pushed::new(media_type, &bytes);
+    pub async fn blob(&self, media_type: &str, bytes: Vec<u8>) -> PushedImage {
+        let pushed = PushedImage::new(media_type, &bytes);
         let begun = self.client.post(format!("{}/blobs/uploads/", self.base)).send().await.unwrap();
         assert_eq!(begun.status(), StatusCode::ACCEPTED);
         let place = begun.headers()["location"].to_str().unwrap().to_owned();
@@ -99,10 +99,10 @@ impl Pusher {
     /// # Panics
     ///
     /// When the registry refuses it.
-    pub async fn manifest(&self, tag: Option<&str>, manifest: &Value) -> Pushed {
+    pub async fn manifest(&self, tag: Option<&str>, manifest: &Value) -> PushedImage {
         let media_type = manifest["mediaType"].as_str().unwrap();
         let bytes = serde_json::to_vec(manifest).unwrap();
-        let pushed = Pushed::new(media_type, &bytes);
+        let pushed = PushedImage::new(media_type, &bytes);
         let url = format!("{}/manifests/{}", self.base, tag.unwrap_or(&pushed.digest));
         let put = self.client.put(url).header("content-type", media_type).body(bytes).send().await.unwrap();
         let status = put.status();
@@ -115,7 +115,7 @@ impl Pusher {
     /// # Panics
     ///
     /// When the registry refuses it.
-    pub async fn delete(&self, pushed: &Pushed) {
+    pub async fn delete(&self, pushed: &PushedImage) {
         let url = format!("{}/manifests/{}", self.base, pushed.digest);
         assert_eq!(self.client.delete(url).send().await.unwrap().status(), StatusCode::ACCEPTED);
     }
@@ -125,7 +125,7 @@ impl Pusher {
     /// # Panics
     ///
     /// When the registry refuses it.
-    pub async fn image(&self, family: Family, tag: Option<&str>, arch: &str, layers: Vec<Vec<u8>>) -> Pushed {
+    pub async fn image(&self, family: Family, tag: Option<&str>, arch: &str, layers: Vec<Vec<u8>>) -> PushedImage {
         let [manifest_type, _, config_type, layer_type] = family.types();
         let config = json!({"architecture": arch, "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}});
         let config = self.blob(config_type, serde_json::to_vec(&config).unwrap()).await;
@@ -140,7 +140,7 @@ impl Pusher {
     }
 
     /// Pushes an image of one layer that is a release.
-    pub async fn release(&self, tag: &str, version: &str, arch: &str) -> Pushed {
+    pub async fn release(&self, tag: &str, version: &str, arch: &str) -> PushedImage {
         self.image(Family::Docker, Some(tag), arch, vec![release_layer(version, &json!({}))]).await
     }
 
@@ -149,7 +149,7 @@ impl Pusher {
     /// # Panics
     ///
     /// When the registry refuses it.
-    pub async fn list(&self, family: Family, tag: &str, children: &[(&Pushed, Value)]) -> Pushed {
+    pub async fn list(&self, family: Family, tag: &str, children: &[(&PushedImage, Value)]) -> PushedImage {
         let manifests: Vec<Value> = children
             .iter()
             .map(|(child, platform)| {

@@ -37,7 +37,7 @@ pub use cluster::credentials::{Authority, Identity};
 pub use cluster::namespace::{TestNamespace, unique_name};
 pub use cluster::{Cluster, ClusterOptions};
 pub use error::{Error, Result};
-pub use missing::{Missing, have};
+pub use missing::{MissingComponent, have};
 pub use process::Process;
 pub use prometheus::{Prometheus, seconds_ago};
 pub use registry::Registry;

@@ -23,7 +23,7 @@ const NOT_RUN: &str = "CLEARWAY_NOT_RUN";
 /// A component that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{component} is missing ({why}); to get it: {how}")]
-pub struct Missing {
+pub struct MissingComponent {
     /// The component's name.
     pub component: &'static str,
     /// Why it is not there.
@@ -47,12 +47,12 @@ pub struct Missing {
 ///
 /// When a component is missing and `CLEARWAY_NOT_RUN` is not set: the test that needs it cannot pass.
 pub fn have(components: &[Component]) -> bool {
-    found(components.iter().try_for_each(|component| component.find().map(drop)).map_err(Error::from)).is_some()
+    available(components.iter().try_for_each(|component| component.find().map(drop)).map_err(Error::from)).is_some()
 }
 
 /// The value; nothing when a component is missing and that was written down. Any other error fails the test.
 #[track_caller]
-pub(crate) fn found<T>(result: Result<T>) -> Option<T> {
+pub(crate) fn available<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(Error::Missing(missing)) => {
@@ -65,7 +65,7 @@ pub(crate) fn found<T>(result: Result<T>) -> Option<T> {
 }
 
 #[track_caller]
-fn write_down(missing: &Missing, test: &str, list: Option<&OsStr>) {
+fn write_down(missing: &MissingComponent, test: &str, list: Option<&OsStr>) {
     let Some(list) = list else {
         panic!("this test needs a component that is not there: {missing}. `make test` or `testbed/install` gets it.");
     };
@@ -98,8 +98,8 @@ fn without_hash(program: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn missing() -> Missing {
-        Missing { component: "etcd", why: "no go".to_owned(), how: "install go".to_owned() }
+    fn missing() -> MissingComponent {
+        MissingComponent { component: "etcd", why: "no go".to_owned(), how: "install go".to_owned() }
     }
 
     #[test]

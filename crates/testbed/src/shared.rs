@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 use crate::cluster::{Cluster, ClusterOptions};
 use crate::error::{Error, Result};
-use crate::missing::found;
+use crate::missing::available;
 use crate::prometheus::Prometheus;
 use crate::registry::Registry;
 
@@ -45,8 +45,8 @@ impl Drop for SharedCluster {
 }
 
 /// The cluster that all tests of this process share, with controllers and one node; the first caller starts it. A test
-/// makes its own namespace, takes turns for things of which there is one only ([`Cluster::take_turn`]), and does not
-/// disturb the processes.
+/// makes its own namespace, takes turns for things of which there is one only ([`Cluster::lock_singletons`]), and does
+/// not disturb the processes.
 ///
 /// # Panics
 ///
@@ -57,7 +57,7 @@ pub async fn cluster() -> Option<SharedCluster> {
         Err(Error::Missing(missing)) => Err(Error::Missing(missing.clone())),
         Err(error) => panic!("the shared cluster did not start: {error}"),
     };
-    found(result)
+    available(result)
 }
 
 /// A cluster that one test owns and may disturb.
@@ -66,7 +66,7 @@ pub async fn cluster() -> Option<SharedCluster> {
 ///
 /// When the cluster does not start.
 pub async fn own_cluster(options: &ClusterOptions) -> Option<Cluster> {
-    found(Cluster::start_with(options).await)
+    available(Cluster::start_with(options).await)
 }
 
 /// A Prometheus that one test owns, with these series; see [`Prometheus::start`].
@@ -75,7 +75,7 @@ pub async fn own_cluster(options: &ClusterOptions) -> Option<Cluster> {
 ///
 /// When Prometheus does not start.
 pub async fn prometheus(series: &str) -> Option<Prometheus> {
-    found(Prometheus::start(series).await)
+    available(Prometheus::start(series).await)
 }
 
 /// A registry that one test owns.
@@ -84,5 +84,5 @@ pub async fn prometheus(series: &str) -> Option<Prometheus> {
 ///
 /// When the registry does not start.
 pub async fn registry() -> Option<Registry> {
-    found(Registry::start().await)
+    available(Registry::start().await)
 }

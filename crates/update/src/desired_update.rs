@@ -12,7 +12,7 @@ use clearway_conditions::Status as Word;
 use clearway_core::Version;
 
 use crate::api::{MULTI, RECOMMENDED, Release, Spec, Status, UpdateHistory, same_image};
-use crate::desired_update::architecture::{MultiRelease, changes_architecture, wants_multi};
+use crate::desired_update::architecture::{MultiRelease, changes_architecture, requests_multi};
 use crate::desired_update::downgrade::CurrentRelease;
 use crate::rollout::UpdateRequest;
 
@@ -124,7 +124,7 @@ fn resolve(spec: &Spec, version: &str, image: &str, status: &Status) -> Result<R
         let told = Release { version: version.to_owned(), ..Release::default() };
         return Ok(Release { image: image.to_owned(), ..found.cloned().unwrap_or(told) });
     }
-    let multi = wants_multi(spec);
+    let multi = requests_multi(spec);
     let field = format!("spec.desiredUpdate.version: Invalid value: {version:?}");
     let mut found: Vec<Release> = Vec::new();
     for release in known().filter(|release| release.version == version && !release.image.is_empty()) {

@@ -53,16 +53,16 @@ impl Owner {
     }
 
     /// Whether it claims an object.
-    pub fn claims(&self, object: &Value) -> bool {
+    pub fn owns(&self, object: &Value) -> bool {
         claimed(object) == Some(&self.0)
     }
 
     /// Whether it brought an object about. A label alone does not say so: controllers copy the labels of an object to what
     /// they make for it, as to the `EndpointSlice`s of a Service.
-    pub fn made(&self, object: &Value) -> bool {
+    pub fn applied(&self, object: &Value) -> bool {
         let managers = object["metadata"]["managedFields"].as_array().map_or(&[][..], Vec::as_slice);
         // A state directory keeps no managers; nothing copies labels there either.
-        self.claims(object) && (managers.is_empty() || managers.iter().any(|one| one["manager"] == MANAGER))
+        self.owns(object) && (managers.is_empty() || managers.iter().any(|one| one["manager"] == MANAGER))
     }
 
     /// A manifest as it is applied: with the label.
@@ -117,7 +117,7 @@ mod tests {
             ),
             (json!({"metadata": {}}), false, None),
         ] {
-            assert_eq!((owner.made(&object), owner.other(&object)), (made, other), "{object}");
+            assert_eq!((owner.applied(&object), owner.other(&object)), (made, other), "{object}");
         }
     }
 }

@@ -6,17 +6,17 @@
 
 mod crds;
 mod definitions;
+mod dry_run;
 mod health;
+mod node_capacity;
 mod owners;
 mod quantity;
-mod room;
-mod trial;
 mod view;
 
 use std::fmt;
 
-pub use room::{Wanted, is_workload, wanted};
-pub use view::{Trial, TrialError, View};
+pub use node_capacity::{NeededKinds, is_workload, needed_kinds};
+pub use view::{DryRunError, DryRunFailure, View};
 
 /// Something to look at before an update.
 pub trait Check: Send + Sync {
@@ -48,8 +48,14 @@ pub enum Severity {
 }
 
 /// All checks.
-pub const CHECKS: &[&dyn Check] =
-    &[&health::Health, &definitions::Definitions, &crds::Crds, &room::Room, &owners::Owners, &trial::DryRun];
+pub const CHECKS: &[&dyn Check] = &[
+    &health::Health,
+    &definitions::Definitions,
+    &crds::Crds,
+    &node_capacity::NodeCapacity,
+    &owners::Owners,
+    &dry_run::DryRun,
+];
 
 /// What all checks find, the gravest first.
 pub fn findings(view: &View<'_>) -> Vec<Finding> {

@@ -23,8 +23,8 @@ use clearway_advice::Assessment;
 use clearway_core::{Event, EventType, Timestamp};
 use serde_json::Value;
 
-pub use io::{Effect, Fetched, Input, ObjectRecords};
-pub use settings::{CarryOut, Settings};
+pub use io::{Effect, Input, ObjectRecords, UpstreamAnswer};
+pub use settings::{Settings, UpdateMode};
 
 use crate::api::VersionObject;
 use crate::rollout::Rollout;
@@ -177,17 +177,17 @@ impl Reconciler {
             Input::Object(raw) => self.read(raw, now),
             Input::Gone => {
                 self.subject = None;
-                if self.rollout.engaged().is_some() {
+                if self.rollout.active_request().is_some() {
                     effects.push(Effect::Stop);
                 }
                 self.change_rollout(Trigger::Deleted, Rollout::Idle, effects);
             }
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
             Input::Evidence { query, result } => self.answered(&query, result, now, effects),
-            Input::Looked(objects) => self.evidence.looked(objects),
+            Input::Looked(objects) => self.evidence.record_objects(objects),
             Input::Rollout(rollout) => {
                 // A worker that was stopped may still report.
-                if rollout.request() == self.rollout.engaged() {
+                if rollout.request() == self.rollout.active_request() {
                     self.change_rollout(Trigger::Reported, rollout, effects);
                 }
             }
@@ -225,8 +225,8 @@ impl Reconciler {
     /// Asks everything again. Answers count until new ones come.
     fn evaluate_again(&mut self, now: Timestamp) {
         self.evidence.restart(self.settings.rounds.clone());
-        self.ask_questions(now);
-        self.upstream.ask_again();
+        self.set_questions(now);
+        self.upstream.refetch();
     }
 
     /// Counts the conditions whose status differs from that of the object as it was read before.

@@ -59,7 +59,7 @@ pub enum Step {
 
 /// What preparing found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedRelease {
     /// The version in the release.
     pub version: String,
     /// A fingerprint of what is in it.
@@ -106,14 +106,14 @@ pub enum Rollout {
         /// What was asked for.
         request: UpdateRequest,
         /// What was found.
-        prepared: Prepared,
+        prepared: PreparedRelease,
     },
     /// The release is being applied.
     Applying {
         /// What was asked for.
         request: UpdateRequest,
         /// What was found.
-        prepared: Prepared,
+        prepared: PreparedRelease,
         /// How far it is.
         progress: Progress,
     },
@@ -122,7 +122,7 @@ pub enum Rollout {
         /// What was asked for.
         request: UpdateRequest,
         /// What was found.
-        prepared: Prepared,
+        prepared: PreparedRelease,
         /// When.
         at: Timestamp,
     },
@@ -217,7 +217,7 @@ impl Rollout {
     }
 
     /// What a worker was started for, and may still report about.
-    pub fn engaged(&self) -> Option<&UpdateRequest> {
+    pub fn active_request(&self) -> Option<&UpdateRequest> {
         self.request().filter(|_| !matches!(self, Rollout::Waiting { .. }))
     }
 

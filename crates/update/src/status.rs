@@ -6,12 +6,12 @@ pub mod recommendations;
 pub mod shape;
 
 use clearway_advice::Assessment;
-use clearway_advice::evidence::Recorded;
+use clearway_advice::evidence::RecordedEvidence;
 use clearway_advice::rounds::Rounds;
 use clearway_core::{Generation, Timestamp};
 use serde_json::Value;
 
-use self::conditions::{Retrieval, Sayings};
+use self::conditions::{ConditionInput, Retrieval};
 use crate::api::{Release, Spec, Status, VersionObject};
 use crate::desired_update::accepted_risks;
 use crate::desired_update::architecture::changes_architecture;
@@ -22,11 +22,11 @@ use crate::status::shape::Shape;
 use crate::upstream::Knowledge;
 
 /// What is known.
-pub(crate) struct Known<'a> {
+pub(crate) struct StatusInput<'a> {
     /// What the update service says.
     pub(crate) knowledge: Option<&'a Knowledge>,
     /// What the cluster says.
-    pub(crate) evidence: Recorded,
+    pub(crate) evidence: RecordedEvidence,
     /// Whether the former is current.
     pub(crate) retrieval: Retrieval<'a>,
     /// How far an update is.
@@ -36,7 +36,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// A status, and what could not be put into it.
-pub(crate) struct Composed {
+pub(crate) struct ComposedStatus {
     pub(crate) status: Value,
     pub(crate) left_out: Vec<String>,
     /// What the advice in it follows from.
@@ -44,9 +44,14 @@ pub(crate) struct Composed {
 }
 
 /// What was found out about the cluster, as evidence.
-pub(crate) fn evidence(rounds: &Rounds, objects: Option<&ObjectRecords>, spec: &Spec, settings: &Settings) -> Recorded {
+pub(crate) fn evidence(
+    rounds: &Rounds,
+    objects: Option<&ObjectRecords>,
+    spec: &Spec,
+    settings: &Settings,
+) -> RecordedEvidence {
     let id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
-    Recorded {
+    RecordedEvidence {
         configured: settings.has_metrics,
         objects: Some(objects.map(|objects| objects.records.clone()).unwrap_or_default()),
         store_id: id.clone().filter(|_| settings.shared_store),
@@ -56,7 +61,12 @@ pub(crate) fn evidence(rounds: &Rounds, objects: Option<&ObjectRecords>, spec: &
 }
 
 /// Makes the status.
-pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, now: Timestamp) -> Composed {
+pub(crate) fn compose(
+    object: &VersionObject,
+    known: &StatusInput<'_>,
+    shape: &Shape,
+    now: Timestamp,
+) -> ComposedStatus {
     let before = object.status.clone().unwrap_or_default();
     let generation = Generation::new(object.metadata.generation.unwrap_or(1)).unwrap_or(Generation::FIRST);
     let mut status = Status { observed_generation: object.metadata.generation.unwrap_or(0), ..before.clone() };
@@ -84,8 +94,8 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         describe(&mut status.desired, &knowledge.current);
     }
     (status.available_updates, status.conditional_updates) = (lists.available, lists.conditional);
-    let left_out = shape.censor(&mut status);
-    let sayings = Sayings {
+    let left_out = shape.remove_unstorable(&mut status);
+    let sayings = ConditionInput {
         kind: object.kind,
         status: &status,
         invalid: known.invalid,
@@ -93,13 +103,13 @@ pub(crate) fn compose(object: &VersionObject, known: &Known<'_>, shape: &Shape, 
         rollout: known.rollout,
         left_out: &left_out,
     };
-    status.conditions = conditions::conditions(&sayings, &before.conditions, shape.kept_fields(), generation, now);
+    status.conditions = conditions::conditions(&sayings, &before.conditions, shape.stored_fields(), generation, now);
     // The lists were made to fit; if what else is in the status is that large, the lists are not worth a status.
     if Shape::is_too_large(&status) {
         status.available_updates.clear();
         status.conditional_updates.clear();
     }
-    Composed { status: serde_json::to_value(&status).unwrap_or_default(), left_out, assessment }
+    ComposedStatus { status: serde_json::to_value(&status).unwrap_or_default(), left_out, assessment }
 }
 
 /// Writes into the history what an update came to.

@@ -52,7 +52,7 @@ pub(crate) struct Builder<'s> {
     kind: Option<usize>,
     limit: usize,
     first_line: usize,
-    keep: Keep,
+    keep: FieldFilter,
     /// How many lists and objects are open inside a value that is not kept.
     passing: usize,
 }
@@ -60,11 +60,11 @@ pub(crate) struct Builder<'s> {
 /// Which fields of an object are wanted, by its kind (where that was read before) and their name.
 ///
 /// What is not wanted is parsed and then forgotten: it stands as null.
-pub type Keep = fn(kind: Option<&str>, field: &str) -> bool;
+pub type FieldFilter = fn(kind: Option<&str>, field: &str) -> bool;
 
 impl<'s> Builder<'s> {
     /// A builder for texts that start at line `first_line` of their file.
-    pub(crate) fn new(first_line: usize, limit: usize, keep: Keep, capacity: usize) -> Self {
+    pub(crate) fn new(first_line: usize, limit: usize, keep: FieldFilter, capacity: usize) -> Self {
         Builder {
             tape: Tape { entries: Vec::with_capacity(capacity), located: true },
             open: Vec::new(),
@@ -109,7 +109,7 @@ impl<'s> Builder<'s> {
     }
 
     /// The outermost object as far as it is complete.
-    pub(crate) fn so_far(&self) -> Tape<'s> {
+    pub(crate) fn completed_part(&self) -> Tape<'s> {
         let mut tape = self.tape.clone();
         if self.top_key().is_some() {
             tape.entries.pop();

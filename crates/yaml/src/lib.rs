@@ -18,6 +18,6 @@ pub mod scalar;
 mod split;
 pub mod tape;
 
-pub use build::Keep;
+pub use build::FieldFilter;
 pub use read::{ReadEvent, Source, Summary, codes, read, read_fields};
 pub use tape::{Node, Span, Tape, Value};

@@ -8,7 +8,7 @@ use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScanError};
 use memchr::memchr;
 
-use crate::build::{BuildError, Builder, Keep};
+use crate::build::{BuildError, Builder, FieldFilter};
 use crate::split::{SplitError, Splitter};
 use crate::tape::{Node, Span, Tape};
 
@@ -96,7 +96,7 @@ pub fn read_fields(
     input: impl BufRead,
     file: &str,
     limits: &Limits,
-    keep: Keep,
+    keep: FieldFilter,
     mut visit: impl FnMut(ReadEvent<'_>),
 ) -> Summary {
     let mut summary = Summary::default();
@@ -139,7 +139,7 @@ struct Pass<'s> {
     source: Source<'s>,
     first_line: usize,
     limits: &'s Limits,
-    keep: Keep,
+    keep: FieldFilter,
     builder: Builder<'s>,
     /// The fields before the items of the document at hand, once its items were handed over.
     streamed: Option<Tape<'s>>,
@@ -147,7 +147,14 @@ struct Pass<'s> {
 }
 
 impl<'s> Pass<'s> {
-    fn new(text: &'s str, file: &'s str, first_line: usize, limits: &'s Limits, keep: Keep, capacity: usize) -> Self {
+    fn new(
+        text: &'s str,
+        file: &'s str,
+        first_line: usize,
+        limits: &'s Limits,
+        keep: FieldFilter,
+        capacity: usize,
+    ) -> Self {
         let options = granit_parser::options! {
             flow_nesting_limit: limits.depth,
             block_nesting_limit: limits.depth,
@@ -175,7 +182,7 @@ impl<'s> Pass<'s> {
                 Event::SequenceStart(..) if self.builder.depth() == 0 => self.items(None, span.start, visit)?,
                 Event::SequenceStart(..) if self.starts_items() => {
                     // Copied once: a key `items` may stand in an object any number of times.
-                    let list = self.streamed.take().unwrap_or_else(|| self.builder.so_far());
+                    let list = self.streamed.take().unwrap_or_else(|| self.builder.completed_part());
                     self.items(list.root(), span.start, visit)?;
                     self.streamed = Some(list);
                     // The list itself goes on with an empty one in their place.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::scalar::{self, Plain};
+use crate::scalar::{self, PlainScalar};
 
 /// Where a value stands in its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,11 +143,11 @@ impl<'t> Node<'t> {
             Shape::Sequence => Value::Sequence,
             Shape::Mapping => Value::Mapping,
             Shape::Plain => match scalar::resolve(&head.text) {
-                Plain::Null => Value::Null,
-                Plain::Bool(truth) => Value::Bool(truth),
-                Plain::Int(number) => Value::Int(number),
-                Plain::Float(number) => Value::Float(number),
-                Plain::Text => Value::Text(&head.text),
+                PlainScalar::Null => Value::Null,
+                PlainScalar::Bool(truth) => Value::Bool(truth),
+                PlainScalar::Int(number) => Value::Int(number),
+                PlainScalar::Float(number) => Value::Float(number),
+                PlainScalar::Text => Value::Text(&head.text),
             },
         }
     }

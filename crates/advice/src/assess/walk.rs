@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clearway_graph::{Risk, Rule};
 
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Check, Entry, Finding, Reading, Seen, Told, Tried, remedy};
+use crate::rules::{Case, Check, Entry, Finding, Reading, RuleEvidence, RuleOutcome, RuleResult, remedy};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
@@ -72,12 +72,12 @@ impl Candidate {
     /// The verdict of [`Candidate::walk`], without its proof.
     pub(crate) fn verdict(&self, case: &Case<'_>) -> Verdict {
         let verdict = |told| match told {
-            Told::Match => Some(Verdict::Match),
-            Told::NoMatch => Some(Verdict::NoMatch),
-            Told::Pending => Some(Verdict::Pending),
-            Told::Failed => None,
+            RuleOutcome::Match => Some(Verdict::Match),
+            RuleOutcome::NoMatch => Some(Verdict::NoMatch),
+            RuleOutcome::Pending => Some(Verdict::Pending),
+            RuleOutcome::Failed => None,
         };
-        self.decide(|entry| entry.check().and_then(|check| verdict(check.told(case)))).verdict
+        self.decide(|entry| entry.check().and_then(|check| verdict(check.outcome(case)))).verdict
     }
 }
 
@@ -92,12 +92,12 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
         Reading::Check(check) => check.check(case),
         Reading::Failed { failure, .. } => {
             let missing = remedy(failure.class);
-            Tried::unseen(Finding::failed(failure.class, &failure.message, missing))
+            RuleResult::without_evidence(Finding::failed(failure.class, &failure.message, missing))
         }
         Reading::NotRecognised { .. } => return (not_recognised(entry), None),
     };
-    let Tried { finding, seen, warnings } = tried;
-    let Seen { value, observed_at, source, reproduce, again, explanation } = seen;
+    let RuleResult { finding, seen, warnings } = tried;
+    let RuleEvidence { value, observed_at, source, reproduce, again, explanation } = seen;
     let mut proof = RuleProof {
         value,
         observed_at,

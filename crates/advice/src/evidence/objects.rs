@@ -53,7 +53,7 @@ impl Objects {
     }
 
     /// Records that all objects of a kind were read, so that finding none of it is known.
-    pub fn looked_for(&mut self, kind: GroupKind) {
+    pub fn mark_read(&mut self, kind: GroupKind) {
         self.kinds.entry(kind).or_default();
     }
 
@@ -70,7 +70,7 @@ impl Objects {
     }
 
     /// Records the objects of a request, where others of the kind were not read.
-    pub fn found(&mut self, request: ObjectRequest, objects: Vec<Value>) {
+    pub fn add_requested(&mut self, request: ObjectRequest, objects: Vec<Value>) {
         self.narrow.insert(request, objects);
     }
 

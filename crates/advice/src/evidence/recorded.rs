@@ -25,7 +25,7 @@ pub enum Record<T = Value> {
 
 /// Evidence from records.
 #[derive(Debug, Clone, Default)]
-pub struct Recorded {
+pub struct RecordedEvidence {
     /// By the text of the query ([`Question::text`]).
     pub queries: BTreeMap<String, Record>,
     /// Whether there is a store to ask; without one, a query without a record is a failure, and else it is pending.
@@ -39,13 +39,13 @@ pub struct Recorded {
     pub store_id: Option<String>,
 }
 
-impl Recorded {
+impl RecordedEvidence {
     /// What some evidence says to these questions, to be assessed from elsewhere: it comes to the same.
     pub fn of<'q>(evidence: &dyn Evidence, questions: impl IntoIterator<Item = &'q Question>) -> Self {
-        let mut recorded = Recorded {
+        let mut recorded = RecordedEvidence {
             cluster_id: evidence.cluster_id().map(str::to_owned),
             store_id: evidence.store_id().map(str::to_owned),
-            ..Recorded::default()
+            ..RecordedEvidence::default()
         };
         for question in questions {
             let record = match evidence.promql(question, u64::MAX) {
@@ -70,7 +70,7 @@ impl<T: Clone> Record<T> {
     }
 }
 
-impl Evidence for Recorded {
+impl Evidence for RecordedEvidence {
     fn promql(&self, question: &Question, _samples: u64) -> Reply<Value> {
         match self.queries.get(question.text()) {
             Some(record) => record.reply(),

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_core::Version;
 use serde::Serialize;
 
-use super::picture::{RiskCounts, StrandedVersion, risks, stranded_versions};
-use super::{ClusterAssessment, Member, Refused, State};
+use super::report::{RiskCounts, StrandedVersion, risks, stranded_versions};
+use super::{ClusterAssessment, Member, State, UnusableEvidence};
 use crate::proof::Status;
 
 /// What a proposed graph does. The form of its JSON is documented at the head of this file.
@@ -44,7 +44,7 @@ pub struct Change {
     /// The versions that only a risk leads out of, and did not before.
     pub newly_stranded_versions: Vec<StrandedVersion>,
     /// Evidence that could not be used.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<UnusableEvidence>,
     /// How many clusters are touched how.
     pub summary: Summary,
 }
@@ -102,16 +102,16 @@ pub struct RiskChange {
     pub name: String,
     /// To how many clusters it applied; nothing if no update carried it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub published: Option<Applies>,
+    pub published: Option<RiskMatchCounts>,
     /// To how many clusters it applies; nothing if no update carries it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposed: Option<Applies>,
+    pub proposed: Option<RiskMatchCounts>,
 }
 
 /// To how many clusters a risk applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Applies {
+pub struct RiskMatchCounts {
     /// To so many it applies.
     #[serde(rename = "match")]
     pub matching: usize,
@@ -145,7 +145,10 @@ pub struct Summary {
 
 impl Change {
     /// What changes for these clusters: each with how it stands under the published graph, and under the proposed one.
-    pub fn of(mut clusters: Vec<(Member, ClusterAssessment, ClusterAssessment)>, mut refused: Vec<Refused>) -> Self {
+    pub fn of(
+        mut clusters: Vec<(Member, ClusterAssessment, ClusterAssessment)>,
+        mut refused: Vec<UnusableEvidence>,
+    ) -> Self {
         clusters.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         refused.sort();
         let mut summary = Summary { clusters: clusters.len(), refused: refused.len(), ..Summary::default() };
@@ -194,8 +197,11 @@ fn risk_changes(clusters: &[(Member, ClusterAssessment, ClusterAssessment)]) -> 
     let mut published = risks(clusters.iter().map(|(_, published, _)| published));
     let mut proposed = risks(clusters.iter().map(|(_, _, proposed)| proposed));
     let names: BTreeSet<String> = published.keys().chain(proposed.keys()).cloned().collect();
-    let applies =
-        |counts: RiskCounts| Applies { matching: counts.matching, no_match: counts.no_match, unknown: counts.unknown };
+    let applies = |counts: RiskCounts| RiskMatchCounts {
+        matching: counts.matching,
+        no_match: counts.no_match,
+        unknown: counts.unknown,
+    };
     let change = |name: String| RiskChange {
         published: published.remove(&name).map(applies),
         proposed: proposed.remove(&name).map(applies),

@@ -2,7 +2,7 @@
 
 use clearway_graph::Rule;
 
-use super::{Case, Check, Finding, Tried};
+use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::Failure;
 use crate::settings::Settings;
 
@@ -20,8 +20,8 @@ impl Check for Always {
         ""
     }
 
-    fn check(&self, _: &Case<'_>) -> Tried {
-        Tried::unseen(Finding::Match)
+    fn check(&self, _: &Case<'_>) -> RuleResult {
+        RuleResult::without_evidence(Finding::Match)
     }
 
     fn certain(&self) -> bool {

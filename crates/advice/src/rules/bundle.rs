@@ -42,8 +42,8 @@ use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
 use super::quantifier::WhenAbsent;
-use super::tried::{Missing, remedy};
-use super::{Case, Check, Finding, Tried};
+use super::rule_result::{MissingSource, remedy};
+use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     BundleAnswer, Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector,
     is_secret_kind,
@@ -51,14 +51,14 @@ use crate::evidence::{
 use crate::settings::Settings;
 
 pub use parameters::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
-use parameters::{UsedField, VersionOf, Wanted};
+use parameters::{BundleCriteria, UsedField, VersionOf};
 
 /// Kinds that are listed in a proof.
 const LISTED: usize = 3;
 
 #[derive(Debug)]
 struct BundleRule {
-    wanted: Wanted,
+    wanted: BundleCriteria,
     absent: WhenAbsent,
     /// Which bundle is installed; the same for all rules about it.
     crds: ObjectQuestion,
@@ -70,8 +70,8 @@ struct BundleRule {
 /// Reads what is asked of the bundle.
 pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
-    let wanted =
-        Wanted::read(&parameters)?.map_err(|fault| parameters.wrong(fault.key, &format!("is wrong: {}", fault.why)))?;
+    let wanted = BundleCriteria::read(&parameters)?
+        .map_err(|fault| parameters.wrong(fault.key, &format!("is wrong: {}", fault.why)))?;
     let absent = WhenAbsent::read(&parameters)?;
     let question = |kind: GroupKind, test: ObjectTest, text: String| {
         let request = ObjectRequest { kind, namespace: None, name: None };
@@ -119,14 +119,14 @@ impl BundleRule {
             let missing = format!("One whole bundle {group}.");
             return CrdFinding::Decided(Finding::failed(fault.class(), message, missing));
         }
-        let Wanted { version, channel, served, stored, field, .. } = &self.wanted;
+        let BundleCriteria { version, channel, served, stored, field, .. } = &self.wanted;
         if let Some(range) = version {
             let Some(version) = &bundle.version else {
                 let message = format!("The version of the bundle {group} is no semantic version, so no range has it.");
                 let missing = format!("A released version of {group}.");
                 return CrdFinding::Decided(Finding::failed(FailureClass::Ambiguous, message, missing));
             };
-            if !range.holds(version, version.build()) {
+            if !range.contains(version, version.build()) {
                 return CrdFinding::Decided(Finding::NoMatch);
             }
         }
@@ -244,7 +244,7 @@ impl Check for BundleRule {
         [&self.crds].into_iter().chain(&self.objects).collect()
     }
 
-    fn check(&self, case: &Case<'_>) -> Tried {
+    fn check(&self, case: &Case<'_>) -> RuleResult {
         let mut holds = false;
         let crds = ask(
             &self.crds,
@@ -288,19 +288,19 @@ fn ask(
     case: &Case<'_>,
     value: impl FnOnce(&ObjectAnswer) -> String,
     judge: impl FnOnce(&ObjectAnswer) -> Finding,
-) -> Tried {
+) -> RuleResult {
     let kind = &question.request().kind;
-    let nothing = Missing {
+    let nothing = MissingSource {
         message: format!("There is no cluster or snapshot with {kind} objects."),
         missing: format!("A cluster, or a snapshot with {kind} objects."),
     };
     let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
-    Tried::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
+    RuleResult::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
 }
 
 /// The finding of the objects, with what was seen of the CRDs as well.
-fn both(crds: Tried, objects: Tried) -> Tried {
-    let Tried { finding, mut seen, warnings } = objects;
+fn both(crds: RuleResult, objects: RuleResult) -> RuleResult {
+    let RuleResult { finding, mut seen, warnings } = objects;
     let joined = |one: Option<String>, other: Option<String>, sign: &str| match (one, other) {
         (Some(one), Some(other)) if one != other => Some(format!("{one}{sign}{other}")),
         (one, other) => one.or(other),
@@ -311,5 +311,5 @@ fn both(crds: Tried, objects: Tried) -> Tried {
     // The older one counts: evidence is as old as its oldest part.
     seen.observed_at = crds.seen.observed_at.into_iter().chain(seen.observed_at).min();
     let warnings = crds.warnings.into_iter().chain(warnings).collect();
-    Tried { finding, seen, warnings }
+    RuleResult { finding, seen, warnings }
 }

@@ -5,8 +5,8 @@ use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
 use super::quantifier::Quantifier;
-use super::tried::{Missing, remedy};
-use super::{Case, Check, Finding, Tried};
+use super::rule_result::{MissingSource, remedy};
+use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult, ObjectTest,
     Selector, is_config_map, is_secret_kind,
@@ -140,16 +140,16 @@ impl Check for ObjectRule {
         vec![&self.question]
     }
 
-    fn check(&self, case: &Case<'_>) -> Tried {
+    fn check(&self, case: &Case<'_>) -> RuleResult {
         let kind = &self.question.request().kind;
-        let nobody = Missing {
+        let nobody = MissingSource {
             message: format!("There is no cluster or snapshot with {kind} objects."),
             missing: format!("A cluster, or a snapshot with {kind} objects."),
         };
         let ask = || case.evidence.objects(&self.question, case.shares.steps(self.question.text()));
         let reply = case.memo.objects(&self.question, ask);
         let mut explanation = None;
-        let mut tried = Tried::of_reply(
+        let mut tried = RuleResult::of_reply(
             case,
             reply,
             &nobody,

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use clearway_graph::Rule;
 use clearway_promql::eval::Value;
 
-use super::tried::Missing;
-use super::{Case, Check, Finding, Told, Tried};
+use super::rule_result::MissingSource;
+use super::{Case, Check, Finding, RuleOutcome, RuleResult};
 use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Question, Reply};
 use crate::settings::Settings;
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
 #[derive(Default)]
 pub(crate) struct Memo {
-    tried: RefCell<BTreeMap<String, Tried>>,
+    tried: RefCell<BTreeMap<String, RuleResult>>,
     objects: RefCell<BTreeMap<String, Reply<ObjectAnswer>>>,
-    told: RefCell<BTreeMap<Arc<str>, Told>>,
+    told: RefCell<BTreeMap<Arc<str>, RuleOutcome>>,
 }
 
 impl Memo {
@@ -63,7 +63,7 @@ impl Check for Promql {
         Some(&self.0)
     }
 
-    fn check(&self, case: &Case<'_>) -> Tried {
+    fn check(&self, case: &Case<'_>) -> RuleResult {
         if let Some(known) = case.memo.tried.borrow().get(self.0.text()) {
             return known.clone();
         }
@@ -72,7 +72,7 @@ impl Check for Promql {
             Some(id) => match self.0.for_cluster(id, case.settings) {
                 Ok(question) => ask(&question, self.samples(case), case),
                 Err(Failure { class, message, .. }) => {
-                    Tried::unseen(Finding::failed(class, message, super::tried::remedy(class)))
+                    RuleResult::without_evidence(Finding::failed(class, message, super::rule_result::remedy(class)))
                 }
             },
         };
@@ -80,29 +80,29 @@ impl Check for Promql {
         tried
     }
 
-    fn told(&self, case: &Case<'_>) -> Told {
+    fn outcome(&self, case: &Case<'_>) -> RuleOutcome {
         if let Some(known) = case.memo.told.borrow().get(self.0.text()) {
             return *known;
         }
         let ask = |question: &Question| {
-            Told::of_reply(case, &case.evidence.promql_unshown(question, self.samples(case)), answer)
+            RuleOutcome::of_reply(case, &case.evidence.promql_unshown(question, self.samples(case)), answer)
         };
         let told = match case.evidence.store_id() {
             None => ask(&self.0),
-            Some(id) => self.0.for_cluster(id, case.settings).map_or(Told::Failed, |question| ask(&question)),
+            Some(id) => self.0.for_cluster(id, case.settings).map_or(RuleOutcome::Failed, |question| ask(&question)),
         };
         case.memo.told.borrow_mut().insert(self.0.shared_text(), told);
         told
     }
 }
 
-fn ask(question: &Question, samples: u64, case: &Case<'_>) -> Tried {
-    let nobody = Missing {
+fn ask(question: &Question, samples: u64, case: &Case<'_>) -> RuleResult {
+    let nobody = MissingSource {
         message: "No metrics source is configured.".to_owned(),
         missing: "A Prometheus server, or a snapshot with series.".to_owned(),
     };
     let reply = case.evidence.promql(question, samples);
-    let mut tried = Tried::of_reply(case, reply, &nobody, shown, |value| judge(value, question));
+    let mut tried = RuleResult::of_reply(case, reply, &nobody, shown, |value| judge(value, question));
     if question.lacking() > 0 {
         let count = question.lacking();
         tried.warnings.push(format!(
@@ -113,20 +113,20 @@ fn ask(question: &Question, samples: u64, case: &Case<'_>) -> Tried {
 }
 
 /// What a value says: exactly one series with 0 or 1 is an answer. -0 is 0, and nothing else that is nearly 0 or 1 is.
-fn answer(value: &Value) -> Told {
+fn answer(value: &Value) -> RuleOutcome {
     match value {
         Value::Vector(samples) => match samples.as_slice() {
-            [one] if one.value == 0.0 => Told::NoMatch,
-            [one] if one.value.to_bits() == 1.0_f64.to_bits() => Told::Match,
-            _ => Told::Failed,
+            [one] if one.value == 0.0 => RuleOutcome::NoMatch,
+            [one] if one.value.to_bits() == 1.0_f64.to_bits() => RuleOutcome::Match,
+            _ => RuleOutcome::Failed,
         },
-        _ => Told::Failed,
+        _ => RuleOutcome::Failed,
     }
 }
 
 /// Whether a value says match or no match. One that does not is a failed evaluation (U9).
 pub(crate) fn is_answer(value: &Value) -> bool {
-    matches!(answer(value), Told::Match | Told::NoMatch)
+    matches!(answer(value), RuleOutcome::Match | RuleOutcome::NoMatch)
 }
 
 /// Match or no match, if the value says either, and else why it does not.
@@ -139,9 +139,9 @@ fn judge(value: &Value, question: &Question) -> Finding {
         )
     };
     match answer(value) {
-        Told::Match => return Finding::Match,
-        Told::NoMatch => return Finding::NoMatch,
-        Told::Failed | Told::Pending => {}
+        RuleOutcome::Match => return Finding::Match,
+        RuleOutcome::NoMatch => return Finding::NoMatch,
+        RuleOutcome::Failed | RuleOutcome::Pending => {}
     }
     match value {
         Value::Vector(samples) => match samples.as_slice() {

@@ -20,8 +20,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::parameters::{Parameters, canonical, excerpt};
-use super::tried::Seen;
-use super::{Case, Check, Finding, Tried};
+use super::rule_result::RuleEvidence;
+use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{Failure, FailureClass};
 use crate::settings::Settings;
 
@@ -69,10 +69,10 @@ impl Check for Rollout {
         &self.text
     }
 
-    fn check(&self, case: &Case<'_>) -> Tried {
+    fn check(&self, case: &Case<'_>) -> RuleResult {
         let Some(id) = case.evidence.cluster_id().map(str::trim).filter(|id| !id.is_empty()) else {
             let message = "The cluster id is unknown.";
-            return Tried::unseen(Finding::failed(FailureClass::Absent, message, "The cluster id."));
+            return RuleResult::without_evidence(Finding::failed(FailureClass::Absent, message, "The cluster id."));
         };
         let place = place(case.risk, id);
         let (matches, value) = match self.pace {
@@ -87,13 +87,13 @@ impl Check for Rollout {
                 (case.now < self.start || own >= share, value)
             }
         };
-        let seen = Seen {
+        let seen = RuleEvidence {
             value: Some(value),
             observed_at: Some(case.now),
             source: Some("cluster id and time".to_owned()),
-            ..Seen::default()
+            ..RuleEvidence::default()
         };
-        Tried { finding: Finding::of(matches), seen, warnings: Vec::new() }
+        RuleResult { finding: Finding::of(matches), seen, warnings: Vec::new() }
     }
 }
 

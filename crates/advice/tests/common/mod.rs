@@ -64,7 +64,7 @@ pub(crate) fn assess(graph: &Graph, evidence: &dyn Evidence) -> Assessment {
     let assessment = plan.assess(evidence, now());
     // Whatever is assessed, the short form says the same.
     let statuses: Vec<_> = assessment.updates.iter().map(|update| update.recommended.status).collect();
-    assert_eq!(plan.brief(evidence, now()).updates, statuses);
+    assert_eq!(plan.summarize(evidence, now()).updates, statuses);
     assessment
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_schema::{SchemaError, Unchecked};
+use clearway_schema::{SchemaError, UncheckedConstraint};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub struct ConvertedObject {
     /// What does not survive; empty if nothing is lost.
     pub losses: Vec<ConversionLoss>,
     /// What the API server would check and was not checked.
-    pub unchecked: Vec<Unchecked>,
+    pub unchecked: Vec<UncheckedConstraint>,
 }
 
 /// A value that does not survive a conversion.

@@ -7,7 +7,9 @@ mod evaluate;
 use std::collections::BTreeMap;
 
 use clearway_cel::{CelError, Environment, KubernetesVersion, Limits, Program};
-use clearway_schema::{AdditionalProperties, Node, Unchecked, ValidationRule, ValueType, excerpt, field_path};
+use clearway_schema::{
+    AdditionalProperties, Node, UncheckedConstraint, ValidationRule, ValueType, excerpt, field_path,
+};
 
 /// The rules of a place in a schema, and of the places below it.
 #[derive(Debug, Default)]
@@ -37,7 +39,7 @@ struct Rule {
 
 impl Rules {
     /// Reads the rules of a schema; those that do not compile are added to what is unchecked.
-    pub(super) fn read(root: &Node, unchecked: &mut Vec<Unchecked>) -> Self {
+    pub(super) fn read(root: &Node, unchecked: &mut Vec<UncheckedConstraint>) -> Self {
         let mut reader = Reader { unchecked };
         reader.rules(root, "", true)
     }
@@ -48,7 +50,7 @@ impl Rules {
 }
 
 struct Reader<'u> {
-    unchecked: &'u mut Vec<Unchecked>,
+    unchecked: &'u mut Vec<UncheckedConstraint>,
 }
 
 impl Reader<'_> {
@@ -95,7 +97,7 @@ impl Reader<'_> {
                     let place = place.map(|at| format!(" (line {}, column {})", at.line, at.column));
                     let text = excerpt(&rule.rule);
                     let what = format!("the rule `{text}` is not evaluated{}: {error}", place.unwrap_or_default());
-                    self.unchecked.push(Unchecked { path: path.to_owned(), what });
+                    self.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What the API server checks beyond types: literals have exactly one type, constants are what they are used as, and the
 //! arguments of `format` fit their clauses.
 
-use super::Checked;
+use super::CheckedExpression;
 use crate::cost::limits::Limits;
 use crate::environment::Environment;
 use crate::error::{CelError, ErrorClass};
@@ -13,7 +13,11 @@ use crate::value::format_text::{Clause, Piece, pieces};
 use crate::value::pattern::Pattern;
 
 /// Checks a whole expression.
-pub(super) fn validate(checked: &Checked, environment: &Environment, limits: &Limits) -> Result<(), CelError> {
+pub(super) fn validate(
+    checked: &CheckedExpression,
+    environment: &Environment,
+    limits: &Limits,
+) -> Result<(), CelError> {
     let validator = Validator { checked, environment, limits };
     let exempt = validator.exempt_parts();
     for id in 0..u32::try_from(checked.tree.nodes.len()).unwrap_or(u32::MAX) {
@@ -28,7 +32,7 @@ pub(super) fn validate(checked: &Checked, environment: &Environment, limits: &Li
 }
 
 struct Validator<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedExpression,
     environment: &'a Environment,
     limits: &'a Limits,
 }

@@ -6,7 +6,7 @@
 mod calls;
 mod range;
 
-use crate::check::Checked;
+use crate::check::CheckedExpression;
 use crate::cost::limits::Budget;
 use crate::decl::{Decl, DeclKind, MAX_REQUEST};
 use crate::environment::Environment;
@@ -21,7 +21,7 @@ pub use range::CostRange;
 use range::Size;
 
 /// Estimates the cost of a checked expression.
-pub(crate) fn estimate(checked: &Checked, environment: &Environment) -> CostRange {
+pub(crate) fn estimate(checked: &CheckedExpression, environment: &Environment) -> CostRange {
     let count = checked.tree.nodes.len();
     let mut estimator = Estimator {
         checked,
@@ -104,7 +104,7 @@ struct Local<'a> {
 }
 
 struct Estimator<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedExpression,
     environment: &'a Environment,
     decl: Option<&'a Decl>,
     parts: Vec<Part<'a>>,

@@ -67,7 +67,7 @@ impl<'a> Context<'_, 'a> {
                 _ => NO_OVERLOAD,
             },
             O::Time(part) => self.time_part(part, arguments),
-            O::Contains | O::StartsWith | O::EndsWith => self.affix(call.op, arguments),
+            O::Contains | O::StartsWith | O::EndsWith => self.substring_test(call.op, arguments),
             O::Matches | O::Find | O::FindAll => self.regex(call, arguments),
             O::OptionalOf
             | O::OptionalOfNonZero

@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         self.known.borrow().get(number).cloned().flatten()
     }
 
-    pub(crate) fn keep(&self, number: usize, value: Value<'a>) {
+    pub(crate) fn store(&self, number: usize, value: Value<'a>) {
         if let Some(known) = self.known.borrow_mut().get_mut(number) {
             *known = Some(value);
         }

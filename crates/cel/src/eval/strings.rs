@@ -12,7 +12,7 @@ use crate::value::{Blob, Text, Value, char_count};
 
 impl<'a> Context<'_, 'a> {
     /// `contains`, `startsWith` and `endsWith`.
-    pub(super) fn affix(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
+    pub(super) fn substring_test(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
         let [Value::String(text), Value::String(part)] = arguments else { return NO_OVERLOAD };
         self.meter.work(text.len() / 16)?;
         Ok(Value::Bool(match op {

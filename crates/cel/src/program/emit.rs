@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::code::{CallCost, CallInfo, Code, FieldMode, FieldName, Guard, Instr};
-use crate::check::Checked;
+use crate::check::CheckedExpression;
 use crate::cost::limits::Limits;
 use crate::decl::unescape;
 use crate::environment::Environment;
@@ -21,7 +21,7 @@ use crate::value::pattern::Pattern;
 
 /// Writes the code; with notes of each part if it is to explain.
 pub(crate) fn emit(
-    checked: &Checked,
+    checked: &CheckedExpression,
     environment: &Environment,
     limits: &Limits,
     explain: bool,
@@ -70,7 +70,7 @@ enum Task {
 }
 
 struct Emitter<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedExpression,
     environment: &'a Environment,
     limits: &'a Limits,
     explain: bool,

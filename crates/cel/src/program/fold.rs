@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::CallInfo;
 use super::code::{CallCost, Guard};
-use crate::check::Checked;
+use crate::check::CheckedExpression;
 use crate::cost::limits::{Budget, Limits};
 use crate::cost::meter::Meter;
 use crate::environment::Environment;
@@ -17,7 +17,7 @@ use crate::value::{Blob, Key, List, Map, OwnedMap, Reader, Text, Value};
 
 /// The constant value of each part that has one.
 pub(super) fn fold(
-    checked: &Checked,
+    checked: &CheckedExpression,
     environment: &Environment,
     limits: &Limits,
 ) -> Result<Vec<Option<Value<'static>>>, CelError> {
@@ -87,7 +87,12 @@ pub(super) fn fold(
 }
 
 /// Whether a call asks for a member of an empty list.
-fn is_in_nothing(checked: &Checked, known: &[Option<Value<'static>>], id: usize, in_function: Option<u32>) -> bool {
+fn is_in_nothing(
+    checked: &CheckedExpression,
+    known: &[Option<Value<'static>>],
+    id: usize,
+    in_function: Option<u32>,
+) -> bool {
     let TreeKind::Call { function, arguments, .. } = checked.tree.kind(u32::try_from(id).unwrap_or(u32::MAX)) else {
         return false;
     };
@@ -106,7 +111,7 @@ fn conversion(environment: &Environment, function: u32) -> Option<Op> {
     function.overloads.first().map(|overload| overload.op).filter(|_| conversion)
 }
 
-fn constant_value(checked: &Checked, constant: Constant) -> Value<'static> {
+fn constant_value(checked: &CheckedExpression, constant: Constant) -> Value<'static> {
     match constant {
         Constant::Null => Value::Null,
         Constant::Bool(value) => Value::Bool(value),

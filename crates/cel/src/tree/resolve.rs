@@ -28,7 +28,7 @@ pub(crate) fn resolve(ast: &Ast, environment: &Environment, limits: &Limits, che
         scope: Vec::new(),
     };
     while let Some(task) = resolver.tasks.pop() {
-        resolver.carry_out(task)?;
+        resolver.run_task(task)?;
     }
     Ok(resolver.tree)
 }
@@ -102,7 +102,7 @@ enum Task<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn carry_out(&mut self, task: Task<'a>) -> Result<(), CelError> {
+    fn run_task(&mut self, task: Task<'a>) -> Result<(), CelError> {
         match task {
             Task::Visit(id) => self.visit(id),
             Task::Constant(constant, span) => self.push(TreeKind::Constant(constant), span),

@@ -138,7 +138,7 @@ mod tests {
         let Command::Operator(operator) = parsed.command else { panic!() };
         assert_eq!((operator.lease_duration, operator.lease_renewal), (Duration::from_mins(1), None));
         let terms = crate::commands::operator::lease_terms(&operator).unwrap();
-        assert_eq!(terms, clearway_operator::lease::Terms::default());
+        assert_eq!(terms, clearway_operator::lease::LeaseTerms::default());
         assert_eq!(terms.renew, Duration::from_secs(20));
     }
 }

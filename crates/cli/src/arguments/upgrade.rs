@@ -142,12 +142,12 @@ pub(crate) struct UpgradeRequest {
     #[arg(long, requires = "target")]
     pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) following: Following,
+    pub(crate) following: WatchOptions,
 }
 
 /// Whether and how long an update is watched.
 #[derive(Debug, Args)]
-pub(crate) struct Following {
+pub(crate) struct WatchOptions {
     /// Watch the update and show its progress until it completes or fails
     #[arg(long)]
     pub(crate) watch: bool,
@@ -204,7 +204,7 @@ fn parse_end(text: &str) -> Result<End, String> {
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeStatus {
     #[command(flatten)]
-    pub(crate) following: Following,
+    pub(crate) following: WatchOptions,
     #[command(flatten)]
     pub(crate) time: ReferenceTime,
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
     let release = release.map(|release| release.check(&given)).transpose()?;
     let answer = Answer { format, release: release.as_ref() };
     if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
-        let found = match update_path::found(&view, &version, to, &answer)? {
+        let found = match update_path::find_paths(&view, &version, to, &answer)? {
             Ok(found) => found,
             Err(exit) => return Ok(exit),
         };

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clearway_advice::Settings;
-use clearway_advice::fleet::{Change, ClusterAssessment, Member, Picture, Refused};
+use clearway_advice::fleet::{Change, ClusterAssessment, FleetReport, Member, UnusableEvidence};
 use serde::Serialize;
 
 use crate::arguments::{AsOf, Fleet, FleetAssess, FleetDiff, FleetEvidence, GraphSource};
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &Fleet) -> Result<Exit> {
 #[derive(Default)]
 struct FleetAssessments<const GRAPHS: usize> {
     clusters: Vec<(Member, [ClusterAssessment; GRAPHS])>,
-    refused: Vec<Refused>,
+    refused: Vec<UnusableEvidence>,
     /// Why the store could not be asked something, if it could not be reached.
     unreachable: BTreeSet<String>,
 }
@@ -49,18 +49,18 @@ fn assess(options: &FleetAssess) -> Result<Exit> {
     struct Data<'p> {
         graph: GraphLabel,
         #[serde(flatten)]
-        picture: &'p Picture,
+        report: &'p FleetReport,
     }
     let graph = Channels::open(&options.source)?;
     let named = label_graph(&graph);
     let FleetAssessments { clusters, refused, unreachable } =
         assess_clusters(&options.source, &options.evidence, [graph])?;
     let clusters = clusters.into_iter().map(|(member, [standing])| (member, standing)).collect();
-    let picture = Picture::of(clusters, refused);
-    let data = Data { graph: named, picture: &picture };
-    output::print_data(options.output.format, &data, || show::picture(&picture))?;
-    print_refused(&picture.refused);
-    let summary = picture.summary;
+    let report = FleetReport::of(clusters, refused);
+    let data = Data { graph: named, report: &report };
+    output::print_data(options.output.format, &data, || show::report(&report))?;
+    print_refused(&report.refused);
+    let summary = report.summary;
     output::print_note!(
         "{} clusters: {} recommended, {} newest, {} unknown, {} stranded, {} absent; {} refused",
         summary.clusters,
@@ -91,7 +91,7 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
         change: &'c Change,
     }
     let proposed = Channels::open(&options.source)?;
-    let published = Channels::beside(&options.source, &options.against)?;
+    let published = Channels::from_name(&options.source, &options.against)?;
     let names = (label_graph(&published), label_graph(&proposed));
     let FleetAssessments { clusters, refused, unreachable } =
         assess_clusters(&options.source, &options.evidence, [published, proposed])?;
@@ -155,7 +155,7 @@ fn assess_clusters<const GRAPHS: usize>(
 }
 
 /// Names on standard error what could not be used.
-fn print_refused(refused: &[Refused]) {
+fn print_refused(refused: &[UnusableEvidence]) {
     for one in refused {
         output::print_note!("{}: {}", output::printable(&one.name), output::printable(&one.why));
     }

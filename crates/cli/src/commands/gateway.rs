@@ -26,7 +26,7 @@ pub(crate) fn run(command: &Gateway) -> Result<Exit> {
 }
 
 async fn render(options: &GatewayRender) -> Result<Exit> {
-    let gathered = input::gather(&options.input).await?;
+    let gathered = input::read_objects(&options.input).await?;
     let engine = settings::evaluate(&options.implementation, &gathered)?;
     gathered.print_problems();
     output::print_document(&clearway_gateway::drawing::draw(&engine))?;

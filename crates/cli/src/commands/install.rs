@@ -4,7 +4,9 @@ mod settings;
 
 use anyhow::{Context as _, Result};
 use clearway_bundle::{Channel, to_yaml};
-use clearway_operator::install::carry_out::{self, Adoption, Done, InstallError, Options, Place, Removal, uuid_v4};
+use clearway_operator::install::apply::{
+    self, Adoption, InstallError, InstallTarget, ObjectAction, Options, Removal, uuid_v4,
+};
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
 use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
@@ -13,7 +15,7 @@ use clearway_update::api;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use self::settings::{given_keys, keeps_keys, kept_settings, settings};
+use self::settings::{keys_from_files, needs_current_keys, reused_settings, settings};
 use crate::arguments::{ClusterConnection, DataFormat, Install, Uninstall};
 use crate::exit::Exit;
 use crate::output;
@@ -21,17 +23,18 @@ use crate::runtime;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
-    let given_keys = given_keys(options)?;
+    let keys = keys_from_files(options)?;
     if options.dry_run {
-        return dry_run(options, given_keys);
+        return dry_run(options, keys);
     }
     let (runtime, cluster, catalog) = connect(&options.connection)?;
-    let place = Place { cluster: &cluster, catalog: &catalog };
-    let present = runtime.block_on(carry_out::present(&place, &options.namespace, keeps_keys(options)))?;
-    let settings = settings(options, given_keys, present.as_ref())?;
+    let place = InstallTarget { cluster: &cluster, catalog: &catalog };
+    let present =
+        runtime.block_on(apply::current_installation(&place, &options.namespace, needs_current_keys(options)))?;
+    let settings = settings(options, keys, present.as_ref())?;
     let manifests = manifests(&settings)?;
     print_notes(options, &settings);
-    let kept = kept_settings(options, present.as_ref(), &settings);
+    let kept = reused_settings(options, present.as_ref(), &settings);
     if !kept.is_empty() {
         let options = kept.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
         output::print_note!("note: unchanged settings of the installed operator: {options}; --unset NAME resets one");
@@ -47,7 +50,7 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
         None => None,
     };
     let mut log = Vec::new();
-    let outcome = runtime.block_on(carry_out::install(&place, &manifests, channel, adoption.as_ref(), how, &mut log));
+    let outcome = runtime.block_on(apply::install(&place, &manifests, channel, adoption.as_ref(), how, &mut log));
     // What was refused changed nothing.
     let is_begun = outcome.is_ok() || !log.is_empty();
     let changes = present.filter(|_| is_begun).map(|present| present.changes_to(&settings)).unwrap_or_default();
@@ -61,8 +64,8 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
 }
 
 /// Prints the manifests of what is asked for, without a cluster.
-fn dry_run(options: &Install, given_keys: ReleaseKeys) -> Result<Exit> {
-    let settings = settings(options, given_keys, None)?;
+fn dry_run(options: &Install, keys: ReleaseKeys) -> Result<Exit> {
+    let settings = settings(options, keys, None)?;
     print_notes(options, &settings);
     if options.adopt.is_some() {
         output::print_note!("note: --adopt writes a status, which is not part of the printed manifests");
@@ -112,10 +115,10 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
     let settings = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Experimental) };
     let manifests = manifests(&settings)?;
     let (runtime, cluster, catalog) = connect(&options.connection)?;
-    let place = Place { cluster: &cluster, catalog: &catalog };
+    let place = InstallTarget { cluster: &cluster, catalog: &catalog };
     let removal = Removal { dry_run: options.dry_run, delete_crds: options.delete_crds };
     let mut log = Vec::new();
-    let outcome = runtime.block_on(carry_out::uninstall(&place, &manifests, removal, &mut log));
+    let outcome = runtime.block_on(apply::uninstall(&place, &manifests, removal, &mut log));
     report(&log, &[], &json!({}), options.dry_run, options.output.format)?;
     exit_code(outcome.map_err(Into::into))
 }
@@ -137,7 +140,7 @@ fn random_id() -> Result<String> {
 }
 
 /// What was done, also when it ended early, and which settings are others now.
-fn report(log: &[Done], changes: &[Change], about: &Value, dry_run: bool, format: DataFormat) -> Result<()> {
+fn report(log: &[ObjectAction], changes: &[Change], about: &Value, dry_run: bool, format: DataFormat) -> Result<()> {
     let mut data = about.clone();
     data["dryRun"] = dry_run.into();
     data["objects"] = serde_json::to_value(log)?;

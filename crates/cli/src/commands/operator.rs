@@ -11,14 +11,14 @@ use anyhow::{Context as _, Result};
 use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
-use clearway_operator::carry_out;
+use clearway_operator::apply_update;
 use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
-use clearway_operator::lease::{Candidate, Terms};
+use clearway_operator::lease::{Candidate, LeaseTerms};
 use clearway_operator::metrics;
 use clearway_operator::metrics_store::MetricsStore;
-use clearway_operator::operator::{Watched, operate};
-use clearway_server::Probed;
+use clearway_operator::operator::{LatestReports, operate};
+use clearway_server::HealthProbe;
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::kubernetes::{Cluster, Connection, ServiceAccountName};
@@ -26,7 +26,7 @@ use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::Key;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use clearway_update::api::Kind;
-use clearway_update::reconciler::{CarryOut, Settings};
+use clearway_update::reconciler::{Settings, UpdateMode};
 use clearway_update::task::Veto;
 use serde_json::json;
 use tokio::sync::watch;
@@ -92,14 +92,14 @@ struct Stores<S> {
 }
 
 /// How long the lease lasts, and how often it is renewed; in time for a second attempt if the first one fails.
-pub(crate) fn lease_terms(options: &Operator) -> Result<Terms> {
+pub(crate) fn lease_terms(options: &Operator) -> Result<LeaseTerms> {
     let duration = options.lease_duration;
     let renew = options.lease_renewal.unwrap_or(duration / 3);
     anyhow::ensure!(
         renew >= Duration::from_millis(100) && renew <= duration / 2,
         "--lease-renewal {renew:?} does not fit --lease-duration {duration:?}: at least 100ms, and at most half of it"
     );
-    Ok(Terms { duration, renew })
+    Ok(LeaseTerms { duration, renew })
 }
 
 /// How the cluster is reached as each of the three; an identity that is not named is the operator's own.
@@ -148,14 +148,14 @@ where
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
     let listeners = Listeners::start(options, &health, guard)?;
     let settings = settings(options, metrics.is_some())?;
-    let carry_out = carry_out(options, settings.jitter)?;
+    let apply_settings = apply_settings(options, settings.jitter)?;
     let tools = |stores: Stores<S>| Tools {
         store: stores.own,
         evidence: stores.evidence,
         updates: stores.updates,
         metrics: metrics.clone(),
         http: HttpOptions { ca_file: options.ca.file.clone(), body_bytes: ANSWER_BYTES, ..HttpOptions::default() },
-        carry_out: carry_out.clone(),
+        apply_update: apply_settings.clone(),
         namespace: options.namespace.clone(),
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
@@ -166,7 +166,7 @@ where
     let mut stop = std::pin::pin!(stop_signal()?);
     loop {
         tokio::select! {
-            () = candidate.win() => {}
+            () = candidate.acquire() => {}
             () = &mut stop => break,
         }
         tracing::info!("leading");
@@ -185,7 +185,7 @@ where
                     }
                     false
                 }
-                () = candidate.hold() => false,
+                () = candidate.keep_renewing() => false,
                 () = &mut stop => true,
             }
         };
@@ -199,7 +199,7 @@ where
     }
     tracing::info!("stopping; another signal exits immediately");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
-    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     // A computation that never ends would be waited for.
     std::process::exit(0)
@@ -226,19 +226,19 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
             },
             ..RoundSettings::default()
         },
-        carry_out: carries_out(options),
+        update_mode: update_mode(options),
         advice: clearway_advice::Settings { fence: options.queries.fence()?, ..clearway_advice::Settings::default() },
         ..Settings::new(arch)
     })
 }
 
 /// Whether updates are applied, or handed over as files.
-fn carries_out(options: &Operator) -> CarryOut {
-    if options.apply_updates || options.render.is_some() { CarryOut::WhenAsked } else { CarryOut::Never }
+fn update_mode(options: &Operator) -> UpdateMode {
+    if options.apply_updates || options.render.is_some() { UpdateMode::OnRequest } else { UpdateMode::Never }
 }
 
 /// What updates are carried out with.
-fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
+fn apply_settings(options: &Operator, jitter: f64) -> Result<apply_update::Settings> {
     let access = registry::options(options.ca.file.clone(), &options.registry);
     let registry = Registry::new(access)?;
     let cache = match &options.cache {
@@ -250,18 +250,18 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     for file in &options.release_key {
         keys.extend(Key::file(file)?);
     }
-    if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
+    if keys.is_empty() && update_mode(options) == UpdateMode::OnRequest {
         tracing::warn!(
             "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so anyone who controls the update service or a registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
         );
     }
-    Ok(carry_out::Settings {
+    Ok(apply_update::Settings {
         arch: options.arch.clone(),
         keys,
         render: options.render.clone(),
         veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
         jitter,
-        ..carry_out::Settings::new(registry, cache)
+        ..apply_update::Settings::new(registry, cache)
     })
 }
 
@@ -291,7 +291,7 @@ fn identity() -> String {
 
 /// What is shown of the operator.
 struct Health {
-    watched: Watched,
+    watched: LatestReports,
     leads: AtomicBool,
     heartbeat: Heartbeat,
 }
@@ -303,7 +303,7 @@ impl Health {
     }
 }
 
-impl Probed for Health {
+impl HealthProbe for Health {
     fn not_live(&self) -> Option<String> {
         let (what, since) = self.heartbeat.hanging(Instant::now())?;
         Some(format!("{what} has been running for {}", humanize(since)))

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clearway_core::{Arch, Digest};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError};
+use clearway_sources::release::{self, FetchedRelease, Reference, Registries, ReleaseError};
 
 use crate::arguments::{RegistryAccess, RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
@@ -73,7 +73,7 @@ impl NamedRelease {
         Registries { registry: &self.registry, cache: &self.cache, arch: self.arch.as_ref() }
     }
 
-    async fn fetch(&self, wanted: Option<&Digest>) -> Result<Fetched, ReleaseError> {
+    async fn fetch(&self, wanted: Option<&Digest>) -> Result<FetchedRelease, ReleaseError> {
         release::fetch(&self.reference, self.registries(), &ReleaseLimits::default(), wanted).await
     }
 }

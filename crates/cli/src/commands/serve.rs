@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::GraphLimits;
-use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, Running, ServiceOptions};
+use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, RunningService, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::oci::{Cache, Registry, Repository};
@@ -31,7 +31,7 @@ async fn serve(options: &Serve) -> Result<Exit> {
     let (mut hang_up, stop) = (signal(SignalKind::hangup())?, signals::stop_signal()?);
     let mut stop = std::pin::pin!(stop);
     let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
-    let running = Running::start(config(options)?, socket, Some(status_socket))?;
+    let running = RunningService::start(config(options)?, socket, Some(status_socket))?;
     tracing::info!("serving on http://{}{}/graph", running.address(), running.service().prefix());
     if let Some(address) = running.status_address() {
         tracing::info!("probes and metrics on http://{address}/readyz and /metrics");
@@ -40,7 +40,7 @@ async fn serve(options: &Serve) -> Result<Exit> {
         tokio::select! {
             _ = hang_up.recv() => {
                 tracing::info!("SIGHUP: reading the graph");
-                running.look();
+                running.refresh_now();
             }
             () = &mut stop => break,
         }

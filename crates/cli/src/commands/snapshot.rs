@@ -100,7 +100,7 @@ fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], c
     let of_bundles = bundle_objects::find(bundles, definitions);
     let requests: Vec<&ObjectRequest> = for_rules.into_iter().chain(&of_bundles.requests).collect();
     taken.objects = collect(&requests);
-    of_bundles.keep(taken);
+    of_bundles.add_to(taken);
     for (kind, part) in &taken.objects {
         match part {
             Part::NotCollected { why } => {

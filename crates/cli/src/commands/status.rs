@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use clearway_conditions::Object;
 use clearway_core::{Diagnostic, Limits, Place, Severity};
 use clearway_sources::files;
-use clearway_yaml::{Keep, ReadEvent, codes, read_fields};
+use clearway_yaml::{FieldFilter, ReadEvent, codes, read_fields};
 
 use crate::arguments::{Selection, Status};
 use crate::exit::Exit;
@@ -54,7 +54,7 @@ pub(super) fn read_files(
     files: &[PathBuf],
     max_file_size: u64,
     repeats: Repeats,
-    keep: Keep,
+    keep: FieldFilter,
     mut visit: impl FnMut(&Object<'_>) -> Result<()>,
     mut complain: impl FnMut(Diagnostic) -> Result<()>,
 ) -> Result<()> {

@@ -285,6 +285,6 @@ fn the_samples_are_those_of_the_repository_and_the_snapshots_what_collecting_wri
         let plan = Plan::new(&graph, &version.unwrap(), &Settings::default()).unwrap();
         let queries = plan.questions().into_iter().map(Question::query);
         let wanted = windows(queries, snapshot.taken_at.as_seconds() * 1_000);
-        assert_eq!(snapshot.series.known().unwrap().windows, wanted, "{scenario}");
+        assert_eq!(snapshot.series.collected().unwrap().windows, wanted, "{scenario}");
     }
 }

@@ -67,7 +67,7 @@ pub struct Verdict {
 
 /// The object as our own apply left it: only what is seen of that one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedObject {
     /// `metadata.uid` of the answer.
     pub uid: String,
     /// `metadata.generation` of the answer, for kinds that have one.
@@ -80,7 +80,7 @@ pub struct Context {
     /// The present.
     pub now: Timestamp,
     /// The object as our own apply left it.
-    pub expected: Option<Expected>,
+    pub expected: Option<ExpectedObject>,
     /// Whether the schema of the kind has `status.conditions`, if the schema is known.
     pub has_conditions_schema: Option<bool>,
     /// Whether another object of the kind shows `Ready`, so that this one is likely to.

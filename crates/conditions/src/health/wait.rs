@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::verdict::Verdict;
 pub use outcome::{ObjectReport, Outcome};
 pub use progress::{Concern, Group, Progress};
-use target::{Standing, Target};
+use target::{Target, TargetState};
 
 /// How long to wait, and how to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,25 +209,25 @@ impl Wait {
                 sooner(&mut survey.next, time);
             }
             let mut broke = |at: Timestamp| survey.broken = Some(survey.broken.map_or(at, |other| other.min(at)));
-            match target.standing(&self.clocks, now) {
-                Standing::Current | Standing::Suspended => survey.done += 1,
-                Standing::Failed { believed } => {
+            match target.state(&self.clocks, now) {
+                TargetState::Current | TargetState::Suspended => survey.done += 1,
+                TargetState::Failed { believed } => {
                     survey.failed += 1;
                     broke(believed);
                 }
-                Standing::Late { deadline } => {
+                TargetState::Late { deadline } => {
                     survey.late += 1;
                     broke(deadline);
                 }
-                Standing::Settling { until } => {
+                TargetState::Settling { until } => {
                     survey.settling += 1;
                     sooner(&mut survey.next, until);
                 }
-                Standing::Failing { until } => {
+                TargetState::Failing { until } => {
                     sooner(&mut survey.next, until);
                     target.deadline(&self.clocks).into_iter().for_each(|end| sooner(&mut survey.next, end));
                 }
-                Standing::Waiting | Standing::Unknown => {
+                TargetState::Waiting | TargetState::Unknown => {
                     target.deadline(&self.clocks).into_iter().for_each(|end| sooner(&mut survey.next, end));
                 }
             }

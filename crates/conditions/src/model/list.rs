@@ -47,16 +47,16 @@ pub struct Condition<'a> {
 
 /// Something odd that a lenient reader passed over.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Remark {
+pub struct ListProblem {
     /// The position in the list; none if the list itself is odd.
     pub index: Option<usize>,
     /// What is odd.
-    pub oddity: Oddity,
+    pub oddity: ListDefect,
 }
 
 /// What is odd about a list of conditions or an entry of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Oddity {
+pub enum ListDefect {
     /// The conditions are not a list; read as none.
     NotAList,
     /// The entry is not an object; passed over.
@@ -77,7 +77,7 @@ pub enum Oddity {
 
 impl Conditions {
     /// Reads a list leniently, and says what was odd about it. `null` is an empty list.
-    pub fn read(list: &Value) -> (Self, Vec<Remark>) {
+    pub fn read(list: &Value) -> (Self, Vec<ListProblem>) {
         match list {
             Value::Array(entries) => {
                 let conditions = Conditions { entries: entries.clone() };
@@ -85,7 +85,7 @@ impl Conditions {
                 (conditions, remarks)
             }
             Value::Null => (Conditions::default(), Vec::new()),
-            _ => (Conditions::default(), vec![Remark { index: None, oddity: Oddity::NotAList }]),
+            _ => (Conditions::default(), vec![ListProblem { index: None, oddity: ListDefect::NotAList }]),
         }
     }
 
@@ -108,39 +108,39 @@ impl Conditions {
         self.iter().find(|condition| condition.type_ == type_)
     }
 
-    fn remarks(&self) -> Vec<Remark> {
+    fn remarks(&self) -> Vec<ListProblem> {
         let mut remarks = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
-            let mut remark = |oddity| remarks.push(Remark { index: Some(index), oddity });
+            let mut remark = |oddity| remarks.push(ListProblem { index: Some(index), oddity });
             if !entry.is_object() {
-                remark(Oddity::NotAnObject);
+                remark(ListDefect::NotAnObject);
                 continue;
             }
             let Some(condition) = Condition::of(entry) else {
-                remark(Oddity::NoType);
+                remark(ListDefect::NoType);
                 continue;
             };
             if seen.contains(&condition.type_) {
-                remark(Oddity::Duplicate(condition.type_.to_owned()));
+                remark(ListDefect::Duplicate(condition.type_.to_owned()));
             }
             seen.push(condition.type_);
             let status = shown(entry.get("status"));
             if condition.status.as_str() != status {
-                remark(Oddity::Status(status.into_owned()));
+                remark(ListDefect::Status(status.into_owned()));
             }
             let severity = shown(entry.get("severity"));
             if condition.severity.as_str() != severity {
-                remark(Oddity::Severity(severity.into_owned()));
+                remark(ListDefect::Severity(severity.into_owned()));
             }
             let stated = |key| entry.get(key).filter(|value| !value.is_null());
             if let (None, Some(time)) = (condition.last_transition_time, stated("lastTransitionTime")) {
-                remark(Oddity::Time(shown(Some(time)).into_owned()));
+                remark(ListDefect::Time(shown(Some(time)).into_owned()));
             }
             if let Some(generation) = stated("observedGeneration")
                 && whole_number(generation).is_none()
             {
-                remark(Oddity::Generation(shown(Some(generation)).into_owned()));
+                remark(ListDefect::Generation(shown(Some(generation)).into_owned()));
             }
         }
         remarks
@@ -192,7 +192,7 @@ fn shown(value: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for ListProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.index {
             Some(index) => write!(f, "conditions[{index}]: {}", self.oddity),
@@ -201,17 +201,17 @@ impl fmt::Display for Remark {
     }
 }
 
-impl fmt::Display for Oddity {
+impl fmt::Display for ListDefect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Oddity::NotAList => f.write_str("not a list; read as no conditions"),
-            Oddity::NotAnObject => f.write_str("not an object; skipped"),
-            Oddity::NoType => f.write_str("no type; skipped"),
-            Oddity::Duplicate(type_) => write!(f, "type `{type_}` occurs before; the earlier entry is read"),
-            Oddity::Status(word) => write!(f, "status `{word}` is not True, False or Unknown; read as Unknown"),
-            Oddity::Severity(word) => write!(f, "severity `{word}` is not \"\", Warning or Info; read as an error"),
-            Oddity::Time(text) => write!(f, "lastTransitionTime `{text}` is not RFC 3339; read as absent"),
-            Oddity::Generation(text) => {
+            ListDefect::NotAList => f.write_str("not a list; read as no conditions"),
+            ListDefect::NotAnObject => f.write_str("not an object; skipped"),
+            ListDefect::NoType => f.write_str("no type; skipped"),
+            ListDefect::Duplicate(type_) => write!(f, "type `{type_}` occurs before; the earlier entry is read"),
+            ListDefect::Status(word) => write!(f, "status `{word}` is not True, False or Unknown; read as Unknown"),
+            ListDefect::Severity(word) => write!(f, "severity `{word}` is not \"\", Warning or Info; read as an error"),
+            ListDefect::Time(text) => write!(f, "lastTransitionTime `{text}` is not RFC 3339; read as absent"),
+            ListDefect::Generation(text) => {
                 write!(f, "observedGeneration `{text}` is not a whole number; read as absent")
             }
         }
@@ -270,7 +270,7 @@ mod tests {
                 observed_generation: None,
             })
         );
-        assert_eq!(remarks, [Remark { index: Some(0), oddity: Oddity::Status(String::new()) }]);
+        assert_eq!(remarks, [ListProblem { index: Some(0), oddity: ListDefect::Status(String::new()) }]);
     }
 
     #[test]
@@ -279,7 +279,10 @@ mod tests {
         {
             let (conditions, remarks) = Conditions::read(&json!([{ "type": "Ready", "status": odd }]));
             assert_eq!(conditions.get("Ready").map(|c| c.status), Some(Status::Unknown), "{odd}");
-            assert!(matches!(remarks.as_slice(), [Remark { oddity: Oddity::Status(_), .. }]), "{odd}: {remarks:?}");
+            assert!(
+                matches!(remarks.as_slice(), [ListProblem { oddity: ListDefect::Status(_), .. }]),
+                "{odd}: {remarks:?}"
+            );
         }
     }
 
@@ -288,7 +291,7 @@ mod tests {
         for odd in [json!({}), json!("x"), json!(3), json!(true)] {
             let (conditions, remarks) = Conditions::read(&odd);
             assert_eq!(conditions.entries(), [] as [Value; 0]);
-            assert_eq!(remarks, [Remark { index: None, oddity: Oddity::NotAList }]);
+            assert_eq!(remarks, [ListProblem { index: None, oddity: ListDefect::NotAList }]);
         }
         assert_eq!(Conditions::read(&Value::Null), (Conditions::default(), Vec::new()));
     }

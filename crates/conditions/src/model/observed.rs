@@ -8,7 +8,7 @@ use clearway_core::Observed;
 use serde_json::Value;
 
 use super::list::whole_number;
-use super::{Condition, Conditions, Remark, Status};
+use super::{Condition, Conditions, ListProblem, Status};
 
 /// The status of a condition, where everything but a current condition is Unknown: the strictest reading.
 pub fn current_status(observed: Observed<Condition<'_>>) -> Status {
@@ -25,7 +25,7 @@ pub struct ObjectStatus {
     /// `status.conditions`.
     pub conditions: Conditions,
     /// What was odd about the conditions.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ListProblem>,
 }
 
 impl ObjectStatus {

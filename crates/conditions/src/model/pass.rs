@@ -12,11 +12,11 @@ use clearway_core::{Generation, Timestamp};
 use serde_json::Value;
 
 use super::set::{ConditionKey, ConditionSet, Declaration, RECONCILING, STALLED, check_set};
-use super::{Condition, ConditionSeverity, ConditionType, Conditions, KeptFields, Message, Polarity, Reason, Status};
+use super::{Condition, ConditionSeverity, ConditionType, Conditions, Message, Polarity, Reason, Status, StoredFields};
 use crate::reason;
-use entry::{Own, Writer};
+use entry::{OwnCondition, Writer};
 use summary::{Part, stale, summarise};
-use verdict::{Finding, Progress, Stage, Verdict, Why};
+use verdict::{Finding, Progress, ReasonMessage, Stage, Verdict};
 
 /// A pass over one object by the controller that owns the conditions of set `S`.
 ///
@@ -48,10 +48,10 @@ pub struct Pass<'a, S: ConditionSet> {
     prior: &'a Conditions,
     generation: Generation,
     now: Timestamp,
-    kept: KeptFields,
+    kept: StoredFields,
     verdicts: Vec<(S::Always, Verdict)>,
     retained: Vec<S::Always>,
-    raised: Vec<(S::Problem, Why)>,
+    raised: Vec<(S::Problem, ReasonMessage)>,
     cleared: Vec<S::Problem>,
     progress: Vec<Progress>,
 }
@@ -93,7 +93,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
             prior,
             generation,
             now,
-            kept: KeptFields::ALL,
+            kept: StoredFields::ALL,
             verdicts: Vec::new(),
             retained: Vec::new(),
             raised: Vec::new(),
@@ -107,7 +107,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     /// Conditions of the set count by their declared severity even where the CRD does not keep it; those of others have
     /// severity "" then, as K2 says. Where it does not keep `observedGeneration`, nothing stored can be proved current,
     /// and [`retain`](Pass::retain) makes Unknown.
-    pub fn stored_in(mut self, kept: KeptFields) -> Self {
+    pub fn stored_in(mut self, kept: StoredFields) -> Self {
         self.kept = kept;
         self
     }
@@ -137,7 +137,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
 
     /// Says that something is wrong: the condition is present, True if it is negative (G1).
     pub fn raise(&mut self, problem: S::Problem, reason: Reason, message: impl Into<Message>) {
-        self.raised.push((problem, Why { reason, message: Some(message.into()) }));
+        self.raised.push((problem, ReasonMessage { reason, message: Some(message.into()) }));
     }
 
     /// Says that something is not, or no longer, wrong: the condition is absent (G1). A `raise` in the same pass
@@ -210,13 +210,13 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     }
 
     /// All conditions of the set, the summary first, and what is to become of each.
-    fn conclusions(&self) -> Vec<Own> {
+    fn conclusions(&self) -> Vec<OwnCondition> {
         let always: Vec<(&Declaration, Finding)> = S::Always::KEYS
             .iter()
             .zip(S::Always::DECLARED)
             .map(|(key, declared)| (declared, self.finding(*key, declared)))
             .collect();
-        let problems: Vec<Own> = S::Problem::KEYS
+        let problems: Vec<OwnCondition> = S::Problem::KEYS
             .iter()
             .zip(S::Problem::DECLARED)
             .map(|(key, declared)| self.problem(*key, declared))
@@ -287,12 +287,12 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
         }
     }
 
-    fn problem(&self, key: S::Problem, declared: &Declaration) -> Own {
+    fn problem(&self, key: S::Problem, declared: &Declaration) -> OwnCondition {
         let (type_, abnormal) = (declared.condition_type(), declared.polarity().abnormal());
         let raised = self.raised.iter().filter(|(said_of, _)| *said_of == key).map(|(_, why)| why);
-        let raised = Finding::of_whys(abnormal, raised);
+        let raised = Finding::of_reasons(abnormal, raised);
         match self.prior.get(type_.as_str()).filter(|stored| stored.status == abnormal) {
-            Some(stored) if raised.is_none() && !self.cleared.contains(&key) => Own {
+            Some(stored) if raised.is_none() && !self.cleared.contains(&key) => OwnCondition {
                 seen: stored.observed_generation,
                 ..self.own(type_, declared.severity(), Some(restated(&stored, declared.polarity())))
             },
@@ -301,18 +301,19 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     }
 
     /// `Reconciling` and `Stalled`, of which at most one has anything to say.
-    fn progress_pair(&self) -> Vec<Own> {
+    fn progress_pair(&self) -> Vec<OwnCondition> {
         let said = self.progress.iter().map(|progress| progress.stage).max();
         let whys = self.progress.iter().filter(|progress| Some(progress.stage) == said).map(|progress| &progress.why);
-        let finding = Finding::of_whys(Status::True, whys);
+        let finding = Finding::of_reasons(Status::True, whys);
         let stage = said.or_else(|| self.stored_stage());
         let conclude = |type_: ConditionType, its: Stage| {
             let own = |finding| self.own(&type_, ConditionSeverity::Info, finding);
             match (&finding, self.prior.get(type_.as_str())) {
                 _ if stage != Some(its) => own(None),
-                (None, Some(stored)) => {
-                    Own { seen: stored.observed_generation, ..own(Some(restated(&stored, Polarity::Negative))) }
-                }
+                (None, Some(stored)) => OwnCondition {
+                    seen: stored.observed_generation,
+                    ..own(Some(restated(&stored, Polarity::Negative)))
+                },
                 (finding, _) => own(finding.clone()),
             }
         };
@@ -320,8 +321,8 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
     }
 
     /// A condition of the set, as seen at the present generation.
-    fn own(&self, type_: &ConditionType, severity: ConditionSeverity, finding: Option<Finding>) -> Own {
-        Own { type_: type_.clone(), severity, finding, seen: Some(self.generation.get()) }
+    fn own(&self, type_: &ConditionType, severity: ConditionSeverity, finding: Option<Finding>) -> OwnCondition {
+        OwnCondition { type_: type_.clone(), severity, finding, seen: Some(self.generation.get()) }
     }
 
     /// Which of the two is stored as True. If both are, the one about the newer generation, then the graver.
@@ -338,7 +339,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
         self.prior.entries().iter().find(|entry| Condition::of(entry).is_some_and(|c| c.type_ == type_.as_str()))
     }
 
-    fn transition(&self, own: &Own, now: Option<&Value>) -> Option<Transition> {
+    fn transition(&self, own: &OwnCondition, now: Option<&Value>) -> Option<Transition> {
         let (before, after) = (self.stored(&own.type_).and_then(Condition::of), now.and_then(Condition::of));
         let (from, to) = (before.map(|c| c.status), after.map(|c| c.status));
         let why = after.or(before).filter(|_| from != to)?;

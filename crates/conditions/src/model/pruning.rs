@@ -2,7 +2,7 @@
 //!
 //! A CRD that does not describe `observedGeneration` or `severity` loses them on every write. A controller that
 //! compares what it wants with what it reads then sees a difference for ever and writes for ever (G2). So the comparison
-//! is made on what is left after pruning. Start at [`KeptFields`].
+//! is made on what is left after pruning. Start at [`StoredFields`].
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use super::Conditions;
 
 /// Which fields of a condition the CRD of the object keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeptFields(Option<BTreeSet<String>>);
+pub struct StoredFields(Option<BTreeSet<String>>);
 
-impl KeptFields {
+impl StoredFields {
     /// The CRD keeps everything this crate writes.
-    pub const ALL: KeptFields = KeptFields(None);
+    pub const ALL: StoredFields = StoredFields(None);
 
     /// The CRD keeps these fields only.
     pub fn only<'a>(fields: impl IntoIterator<Item = &'a str>) -> Self {
-        KeptFields(Some(fields.into_iter().map(str::to_owned).collect()))
+        StoredFields(Some(fields.into_iter().map(str::to_owned).collect()))
     }
 
     /// The CRD keeps metav1's six fields: all but `severity`.
     pub fn metav1() -> Self {
-        KeptFields::only(["type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"])
+        StoredFields::only(["type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"])
     }
 
     /// What the schema of a list of conditions keeps: the described properties, or everything if it says to preserve
@@ -37,14 +37,14 @@ impl KeptFields {
         };
         match items.and_then(|items| items.get("properties")).and_then(Value::as_object) {
             Some(properties) if !preserves(items) && !preserves(Some(list)) => {
-                KeptFields::only(properties.keys().map(String::as_str))
+                StoredFields::only(properties.keys().map(String::as_str))
             }
-            _ => KeptFields::ALL,
+            _ => StoredFields::ALL,
         }
     }
 
     /// Whether the CRD keeps this field.
-    pub fn keeps(&self, field: &str) -> bool {
+    pub fn stores(&self, field: &str) -> bool {
         self.0.as_ref().is_none_or(|fields| fields.contains(field))
     }
 
@@ -63,7 +63,7 @@ impl KeptFields {
 
     /// Whether every kept field of `left` has the same value in `right`. An empty severity is an absent one (K2).
     pub(super) fn covered_by(&self, left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
-        left.iter().filter(|(field, _)| self.keeps(field)).all(|(field, value)| match right.get(field) {
+        left.iter().filter(|(field, _)| self.stores(field)).all(|(field, value)| match right.get(field) {
             Some(other) => other == value,
             None => field == "severity" && value == "",
         })
@@ -85,31 +85,31 @@ mod tests {
         let desired =
             list(&json!([{ "type": "Ready", "status": "True", "observedGeneration": 4, "severity": "Info" }]));
         let stored = list(&json!([{ "type": "Ready", "status": "True" }]));
-        assert!(!KeptFields::ALL.same(&desired, &stored));
-        assert!(!KeptFields::metav1().same(&desired, &stored));
-        assert!(KeptFields::only(["type", "status"]).same(&desired, &stored));
+        assert!(!StoredFields::ALL.same(&desired, &stored));
+        assert!(!StoredFields::metav1().same(&desired, &stored));
+        assert!(StoredFields::only(["type", "status"]).same(&desired, &stored));
         let other = list(&json!([{ "type": "Ready", "status": "False" }]));
-        assert!(!KeptFields::only(["type", "status"]).same(&desired, &other));
-        assert!(!KeptFields::only(["type", "status"]).same(&desired, &Conditions::default()));
+        assert!(!StoredFields::only(["type", "status"]).same(&desired, &other));
+        assert!(!StoredFields::only(["type", "status"]).same(&desired, &Conditions::default()));
     }
 
     #[test]
     fn k2_an_empty_severity_equals_none() {
         let empty = list(&json!([{ "type": "Ready", "severity": "" }]));
         let none = list(&json!([{ "type": "Ready" }]));
-        assert!(KeptFields::ALL.same(&empty, &none));
-        assert!(KeptFields::ALL.same(&none, &empty));
+        assert!(StoredFields::ALL.same(&empty, &none));
+        assert!(StoredFields::ALL.same(&none, &empty));
     }
 
     #[test]
     fn the_kept_fields_can_be_had_from_a_schema() {
         let ours = conditions_schema::<32>(&mut schemars::SchemaGenerator::default()).to_value();
-        assert!(KeptFields::of_schema(&ours).keeps("severity"));
-        assert!(!KeptFields::of_schema(&ours).keeps("lastHeartbeatTime"));
+        assert!(StoredFields::of_schema(&ours).stores("severity"));
+        assert!(!StoredFields::of_schema(&ours).stores("lastHeartbeatTime"));
         let foreign = json!({ "items": { "properties": { "type": {}, "status": {} } } });
-        assert_eq!(KeptFields::of_schema(&foreign), KeptFields::only(["status", "type"]));
+        assert_eq!(StoredFields::of_schema(&foreign), StoredFields::only(["status", "type"]));
         let open = json!({ "items": { "x-kubernetes-preserve-unknown-fields": true, "properties": { "type": {} } } });
-        assert_eq!(KeptFields::of_schema(&open), KeptFields::ALL);
-        assert_eq!(KeptFields::of_schema(&Value::Null), KeptFields::ALL);
+        assert_eq!(StoredFields::of_schema(&open), StoredFields::ALL);
+        assert_eq!(StoredFields::of_schema(&Value::Null), StoredFields::ALL);
     }
 }

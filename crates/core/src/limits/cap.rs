@@ -16,7 +16,7 @@ pub struct Cap {
 /// A cap that something is above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {limit} {what} (the cap `{cap}`)")]
-pub struct Exceeded {
+pub struct CapExceeded {
     /// The name of the cap.
     pub cap: &'static str,
     /// Its value.
@@ -25,11 +25,11 @@ pub struct Exceeded {
     pub what: &'static str,
 }
 
-impl Exceeded {
+impl CapExceeded {
     /// The first of some caps whose count is above it: name, count, value, and what is counted.
     pub fn first<const N: usize>(counts: [(&'static str, usize, usize, &'static str); N]) -> Option<Self> {
         let above = counts.into_iter().find(|(_, count, limit, _)| count > limit);
-        above.map(|(cap, _, limit, what)| Exceeded { cap, limit: limit as u64, what })
+        above.map(|(cap, _, limit, what)| CapExceeded { cap, limit: limit as u64, what })
     }
 }
 

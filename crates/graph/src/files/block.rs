@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use clearway_core::{Exceeded, Position, Version};
+use clearway_core::{CapExceeded, Position, Version};
 use clearway_yaml::Node;
 
 use crate::codes;
@@ -165,7 +165,7 @@ pub(crate) fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect 
         return Effect::Remove;
     };
     let caps = findings.caps();
-    let above = Exceeded::first([
+    let above = CapExceeded::first([
         ("name_bytes", name.len(), caps.name_bytes, "bytes in the name of a risk"),
         ("url_bytes", url.len(), caps.url_bytes, "bytes in the url of a risk"),
         ("message_bytes", message.len(), caps.message_bytes, "bytes in the message of a risk"),

@@ -181,7 +181,7 @@ impl Declaration {
 fn targets<'r>(ranges: &'r Ranges, versions: &[Version]) -> Vec<(std::ops::Range<usize>, Option<&'r str>)> {
     let mut stretches: Vec<(Option<&str>, usize, usize)> = ranges
         .iter()
-        .map(|range| (range.arch(), range.among(versions)))
+        .map(|range| (range.arch(), range.index_range(versions)))
         .filter(|(_, among)| !among.is_empty())
         .map(|(arch, among)| (arch, among.start, among.end))
         .collect();

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{Diagnostic, Exceeded, GraphLimits, Limits, Place, Severity};
+use clearway_core::{CapExceeded, Diagnostic, GraphLimits, Limits, Place, Severity};
 
 use crate::codes::{self, Code};
 
@@ -17,14 +17,14 @@ const MESSAGE: usize = 2_000;
 pub(crate) struct Findings<'l> {
     pub(crate) limits: &'l Limits,
     pub(crate) refused: bool,
-    kept: Kept,
+    kept: BoundedFindings,
     /// The caps that were named already: one finding for each is enough.
     told: BTreeSet<&'static str>,
 }
 
 impl<'l> Findings<'l> {
     pub(crate) fn new(limits: &'l Limits) -> Self {
-        Findings { limits, refused: false, kept: Kept::new(limits.graph.findings), told: BTreeSet::new() }
+        Findings { limits, refused: false, kept: BoundedFindings::new(limits.graph.findings), told: BTreeSet::new() }
     }
 
     /// The caps on graph-data.
@@ -59,7 +59,7 @@ impl<'l> Findings<'l> {
     }
 
     /// Refuses the revision because a cap on the whole was exceeded; one finding names it.
-    pub(crate) fn exceed(&mut self, exceeded: Exceeded, place: Place) {
+    pub(crate) fn exceed(&mut self, exceeded: CapExceeded, place: Place) {
         self.refused = true;
         if self.told.insert(exceeded.cap) {
             self.refuse(over(&codes::OVER_CAP, &exceeded).at(place));
@@ -75,7 +75,7 @@ impl<'l> Findings<'l> {
         what: &'static str,
         place: impl FnOnce() -> Place,
     ) -> bool {
-        let above = Exceeded::first([(cap, count, limit, what)]);
+        let above = CapExceeded::first([(cap, count, limit, what)]);
         if let Some(exceeded) = above {
             self.exceed(exceeded, place());
         }
@@ -91,7 +91,7 @@ impl<'l> Findings<'l> {
 const REFUSED: &str = "the revision is refused";
 
 /// A finding that a cap was exceeded, with its name and value.
-pub(crate) fn over(code: &Code, exceeded: &Exceeded) -> Diagnostic {
+pub(crate) fn over(code: &Code, exceeded: &CapExceeded) -> Diagnostic {
     code.finding(exceeded.to_string()).with_help("docs/limits.md lists every cap and what the largest product needs")
 }
 
@@ -104,16 +104,16 @@ pub(crate) fn cut(message: &mut String) {
 }
 
 /// Findings within a bound for each kind.
-pub(crate) struct Kept {
+pub(crate) struct BoundedFindings {
     most: usize,
     diagnostics: Vec<Diagnostic>,
     /// By code: how many are kept, and of the others how many there are and how severe.
     counts: BTreeMap<Cow<'static, str>, (usize, usize, Severity)>,
 }
 
-impl Kept {
+impl BoundedFindings {
     pub(crate) fn new(most: usize) -> Self {
-        Kept { most, diagnostics: Vec::new(), counts: BTreeMap::new() }
+        BoundedFindings { most, diagnostics: Vec::new(), counts: BTreeMap::new() }
     }
 
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
@@ -140,13 +140,13 @@ impl Kept {
 
     /// The findings by place; those that were only counted are one more of their kind.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.into_found();
+        let mut diagnostics = self.into_unsorted();
         diagnostics.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
         diagnostics
     }
 
     /// The same in the order in which they were found.
-    pub(crate) fn into_found(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_unsorted(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
         for (code, (_, more, severity)) in self.counts {
             if more > 0 {
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn of_each_kind_the_first_are_kept_and_the_others_are_counted() {
-        let mut kept = Kept::new(2);
+        let mut kept = BoundedFindings::new(2);
         for number in 0..5 {
             kept.push(Diagnostic::new("A", Severity::Warning, format!("{number}")));
         }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_core::{Arch, Diagnostic, Digest, Exceeded, Limits, Place};
+use clearway_core::{Arch, CapExceeded, Diagnostic, Digest, Limits, Place};
 
 use crate::codes;
 use crate::files::block::{self, Block, Effect};
@@ -16,7 +16,7 @@ use crate::files::findings::Findings;
 use crate::files::inputs::{Inputs, Role, Sum, extension, role};
 use crate::files::raw::{self, Raw};
 use crate::files::record::{shortened, whole};
-use crate::files::releases::{Listed, Releases};
+use crate::files::releases::{ListedRelease, Releases};
 use crate::files::schema;
 use crate::model::edges::{self, Context, is_consumed};
 use crate::model::graph::Node;
@@ -100,7 +100,7 @@ fn within_size(inputs: &Inputs, findings: &mut Findings<'_>) -> bool {
         }
     }
     if bytes > caps.data_bytes {
-        let above = Exceeded { cap: "data_bytes", limit: caps.data_bytes, what: "bytes in all files" };
+        let above = CapExceeded { cap: "data_bytes", limit: caps.data_bytes, what: "bytes in all files" };
         findings.exceed(above, Place::default());
     }
     findings.exceeds("files", files, caps.files, "files", Place::default);
@@ -202,7 +202,7 @@ fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
         arch_ranks.get_mut(*old as usize).into_iter().for_each(|slot| *slot = rank);
     }
     let arches: Vec<Arch> = arches.into_iter().map(|(arch, _)| arch).collect();
-    let name = |release: &Listed| {
+    let name = |release: &ListedRelease| {
         let version = versions.get(release.version as usize).map(ToString::to_string).unwrap_or_default();
         format!("{version}+{}", arches.get(release.arch as usize).map_or("", Arch::as_str))
     };
@@ -239,7 +239,7 @@ fn build(id: Digest, files: Files, findings: &mut Findings<'_>) -> Revision {
     for declaration in &declarations {
         if !declaration.compile(&versions, &mut blocks, caps.blocks) {
             let what = "blocks, those of declared risks included";
-            findings.exceed(Exceeded { cap: "blocks", limit: caps.blocks as u64, what }, whole(&declaration.file));
+            findings.exceed(CapExceeded { cap: "blocks", limit: caps.blocks as u64, what }, whole(&declaration.file));
             blocks.clear();
             break;
         }
@@ -277,7 +277,7 @@ const RELEASE_BYTES: &str = "bytes in the payload and metadata of a release";
 const RELEASE_TEXTS: &str = "bytes in the payloads and metadata of all releases";
 
 /// The releases by architecture and version, with ranks in place of ids.
-fn in_order(mut listed: Vec<Listed>, ranks: &[u32], arch_ranks: &[u32]) -> Vec<Listed> {
+fn in_order(mut listed: Vec<ListedRelease>, ranks: &[u32], arch_ranks: &[u32]) -> Vec<ListedRelease> {
     let ranked = |id: &mut u32, ranks: &[u32]| *id = ranks.get(*id as usize).copied().unwrap_or(*id);
     for release in &mut listed {
         ranked(&mut release.version, ranks);
@@ -289,12 +289,17 @@ fn in_order(mut listed: Vec<Listed>, ranks: &[u32], arch_ranks: &[u32]) -> Vec<L
 }
 
 /// Makes one of entries for one release: joined if they agree on the payload, none if they do not.
-fn unite(listed: &mut Vec<Listed>, files: &[String], name: &dyn Fn(&Listed) -> String, findings: &mut Findings<'_>) {
-    let same = |one: &Listed, other: &Listed| one.arch == other.arch && one.version == other.version;
+fn unite(
+    listed: &mut Vec<ListedRelease>,
+    files: &[String],
+    name: &dyn Fn(&ListedRelease) -> String,
+    findings: &mut Findings<'_>,
+) {
+    let same = |one: &ListedRelease, other: &ListedRelease| one.arch == other.arch && one.version == other.version;
     if listed.windows(2).all(|pair| !matches!(pair, [one, other] if same(one, other))) {
         return;
     }
-    let mut united: Vec<Listed> = Vec::with_capacity(listed.len());
+    let mut united: Vec<ListedRelease> = Vec::with_capacity(listed.len());
     let mut torn: Option<(u32, u32)> = None;
     for release in std::mem::take(listed) {
         let key = (release.arch, release.version);

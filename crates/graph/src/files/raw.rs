@@ -56,7 +56,7 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
 ///
 /// Lists are joined with those of the release, so what matters is whether the other version stands in the one from
 /// here. Expressions are joined too, and then it is the joined one that matches.
-pub(crate) fn speaks_of(raw: &Raw, version: &Version, key: &str, other: &Version) -> bool {
+pub(crate) fn changes_edge(raw: &Raw, version: &Version, key: &str, other: &Version) -> bool {
     let entries = raw.get(version).into_iter().flatten();
     entries.filter(|(name, _)| name == key).any(|(_, value)| {
         let mut listed = value.split(',').map(str::trim);

@@ -8,7 +8,7 @@ mod lines;
 
 use std::collections::BTreeMap;
 
-use clearway_core::{Arch, Diagnostic, Exceeded, GraphLimits, Place, Position};
+use clearway_core::{Arch, CapExceeded, Diagnostic, GraphLimits, Place, Position};
 use clearway_yaml::ReadEvent;
 
 use crate::codes;
@@ -24,7 +24,7 @@ use lines::{Lines, offset};
 pub(crate) const MANIFEST_REF: &str = "io.openshift.upgrades.graph.release.manifestref";
 
 /// One release as its file lists it. Versions and architectures are ids in [`Releases`].
-pub(crate) struct Listed {
+pub(crate) struct ListedRelease {
     pub(crate) version: u32,
     pub(crate) arch: u32,
     pub(crate) payload: String,
@@ -37,7 +37,7 @@ pub(crate) struct Listed {
     pub(crate) position: Option<Position>,
 }
 
-impl Listed {
+impl ListedRelease {
     /// What its payload and metadata take, as the caps count it.
     pub(crate) fn bytes(&self) -> usize {
         self.payload.len() + self.metadata.bytes()
@@ -47,7 +47,7 @@ impl Listed {
 /// Every release of every file.
 #[derive(Default)]
 pub(crate) struct Releases {
-    pub(crate) listed: Vec<Listed>,
+    pub(crate) listed: Vec<ListedRelease>,
     pub(crate) versions: Versions,
     pub(crate) arches: BTreeMap<Arch, u32>,
     pub(crate) files: Vec<String>,
@@ -129,7 +129,7 @@ impl Releases {
         let bad = |why: String, place: Place| -> Diagnostic {
             codes::RELEASE_UNREADABLE.finding(why).at(place).with_help("the release is not served; the others are")
         };
-        let versions = Exceeded { cap: "versions", limit: caps.versions as u64, what: "different versions" };
+        let versions = CapExceeded { cap: "versions", limit: caps.versions as u64, what: "different versions" };
         let version_id = match self.versions.intern(version, caps.versions) {
             Ok(found) => found,
             Err(NotInterned::TooMany) => return findings.exceed(versions, place(version)),
@@ -171,7 +171,7 @@ impl Releases {
         let previous = self.neighbours(version, "previous", &entry.previous, place, findings);
         let next = self.neighbours(version, "next", &entry.next, place, findings);
         let payload = payload.to_owned();
-        let release = Listed { version: version_id, arch, payload, previous, next, metadata, file, position };
+        let release = ListedRelease { version: version_id, arch, payload, previous, next, metadata, file, position };
         self.bytes += release.bytes();
         let texts = "bytes in the payloads and metadata of all releases";
         let place = place(version);
@@ -198,7 +198,7 @@ impl Releases {
             match self.versions.intern(text.as_str(), most) {
                 Ok(found) => ids.push(found),
                 Err(NotInterned::TooMany) => {
-                    let above = Exceeded { cap: "versions", limit: most as u64, what: "different versions" };
+                    let above = CapExceeded { cap: "versions", limit: most as u64, what: "different versions" };
                     findings.exceed(above, place(text.as_str()));
                     break;
                 }
@@ -215,13 +215,13 @@ impl Releases {
 }
 
 /// The cap on one release that it is above.
-fn too_large(entry: &Entry<'_>, caps: &GraphLimits) -> Option<Exceeded> {
+fn too_large(entry: &Entry<'_>, caps: &GraphLimits) -> Option<CapExceeded> {
     let pairs = entry.metadata.iter().map(|(key, value)| Metadata::cost(key.as_str(), value.as_str()));
     let bytes = entry.payload.as_str().len() + pairs.sum::<usize>();
     // Those that were not kept are at least one more.
     let neighbours = entry.previous.len() + entry.next.len() + usize::from(entry.too_many_neighbours);
     let keys = entry.metadata.len() + usize::from(entry.too_many_keys);
-    Exceeded::first([
+    CapExceeded::first([
         ("neighbours", neighbours, caps.neighbours, "entries in `previous` and `next` of a release"),
         ("metadata_keys", keys, caps.metadata_keys, "metadata keys of a release"),
         ("release_bytes", bytes, caps.release_bytes, "bytes in the payload and metadata of a release"),

@@ -35,10 +35,10 @@ pub fn answer(graph: &Graph, texts: &dyn RuleTexts) -> Vec<Diagnostic> {
     for (place, missing) in stranded_places(graph) {
         let Some(version) = graph.node(place).map(Node::version) else { continue };
         let at = At::Entry { list: "nodes", text: version.to_string(), repeat: 0 };
-        let message = channels::no_way(version, missing);
+        let message = channels::stranded_message(version, missing);
         drafts.push(Draft::new(&codes::CHANNEL_STRANDED, "", at, message, "see `clearway graph stranded`"));
     }
-    let mut found = drafts.not_kept();
+    let mut found = drafts.omitted_findings();
     found.extend(drafts.kept.iter().map(placed));
     found.sort_by(|one, other| one.place.cmp(&other.place).then_with(|| one.code.cmp(&other.code)));
     found

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{Arch, Exceeded, Version};
+use clearway_core::{Arch, CapExceeded, Version};
 
 use super::{At, Draft, Drafts, Index};
 use crate::codes;
 use crate::files::channel::Channel;
 use crate::model::graph::Graph;
-use crate::query::stranded::{Missing, stranded_places};
+use crate::query::stranded::{MissingPath, stranded_places};
 
 /// Which channel a release is in before it comes into another.
 const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")];
@@ -18,7 +18,7 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     let within = index.revision.rows_of_channels() <= index.revision.caps.answers_edges;
     if !within {
         let what = "updates to read in all channels";
-        let above = Exceeded { cap: "answers_edges", limit: index.revision.caps.answers_edges, what };
+        let above = CapExceeded { cap: "answers_edges", limit: index.revision.caps.answers_edges, what };
         let message = format!("{above}: stranded versions were not checked");
         drafts.push(Draft::new(&codes::CHANNEL_UNCHECKED, "", At::Key("versions"), message, "list fewer versions"));
     }
@@ -88,9 +88,9 @@ fn subset(index: &Index<'_>, channel: &Channel, drafts: &mut Drafts) {
 
 /// Stranded versions, one finding for each, whatever the architectures.
 fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Drafts) {
-    let mut found: BTreeMap<Version, (Missing, Vec<&Arch>)> = BTreeMap::new();
+    let mut found: BTreeMap<Version, (MissingPath, Vec<&Arch>)> = BTreeMap::new();
     // Architectures mostly have the same releases and updates, and then the same versions are stranded.
-    let mut known: Vec<(Graph, Vec<(u32, Missing)>)> = Vec::new();
+    let mut known: Vec<(Graph, Vec<(u32, MissingPath)>)> = Vec::new();
     for arch in index.revision.arches() {
         let graph = index.revision.graph(&channel.name, arch);
         let at = known.iter().position(|(other, _)| same_updates(&graph, other)).unwrap_or_else(|| {
@@ -105,7 +105,7 @@ fn without_a_way(index: &Index<'_>, channel: &Channel, drafts: &mut Drafts) {
         }
     }
     for (version, (missing, arches)) in found {
-        let message = format!("in {}, {}", channel.name, no_way(&version, missing));
+        let message = format!("in {}, {}", channel.name, stranded_message(&version, missing));
         let help = format!("see `clearway graph stranded {}`", channel.name);
         let mut draft = draft(&codes::CHANNEL_STRANDED, channel, &version, message, help);
         let arches: Vec<&str> = arches.into_iter().map(Arch::as_str).collect();
@@ -123,11 +123,11 @@ fn same_updates(one: &Graph, other: &Graph) -> bool {
 }
 
 /// That a version is stranded, in words.
-pub(super) fn no_way(version: &Version, missing: Missing) -> String {
+pub(super) fn stranded_message(version: &Version, missing: MissingPath) -> String {
     let goal = match missing {
-        Missing::ToNewestPatch => "the newest patch of its minor version",
-        Missing::OutOfMinor => "a later minor version",
-        Missing::Both => "the newest patch of its minor version, nor a later one",
+        MissingPath::ToNewestPatch => "the newest patch of its minor version",
+        MissingPath::OutOfMinor => "a later minor version",
+        MissingPath::Both => "the newest patch of its minor version, nor a later one",
     };
     format!("there is no path without a risk from {version} to {goal}")
 }

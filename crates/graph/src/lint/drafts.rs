@@ -84,7 +84,7 @@ impl Drafts {
     }
 
     /// How many of each kind are not kept, as findings of that kind.
-    pub(super) fn not_kept(&self) -> Vec<Diagnostic> {
+    pub(super) fn omitted_findings(&self) -> Vec<Diagnostic> {
         let more = self.counts.iter().filter(|(_, count)| count.more > 0).map(|(code, count)| {
             let message = format!("{} more findings of this kind are not shown", count.more);
             Diagnostic::new(*code, count.worst.unwrap_or(Severity::Info), message)

@@ -15,7 +15,7 @@ const SEARCHED: usize = 1 << 20;
 /// Gives every draft its place.
 pub(super) fn locate(drafts: Drafts, inputs: &Inputs, caps: &GraphLimits) -> Vec<Diagnostic> {
     let limits = Limits { graph: caps.clone(), ..Limits::default() }.of_graph_data();
-    let mut found = drafts.not_kept();
+    let mut found = drafts.omitted_findings();
     let mut by_file: BTreeMap<String, Vec<Draft>> = BTreeMap::new();
     for draft in drafts.kept {
         by_file.entry(draft.file.clone()).or_default().push(draft);

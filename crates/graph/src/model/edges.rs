@@ -10,7 +10,7 @@ use clearway_core::{Place, Version};
 use crate::codes;
 use crate::files::findings::Findings;
 use crate::files::record::{shortened, whole};
-use crate::files::releases::Listed;
+use crate::files::releases::ListedRelease;
 use crate::model::pattern::{Pattern, Work};
 use crate::model::verdicts::Ruling;
 use crate::model::versions::{NONE, id};
@@ -86,7 +86,7 @@ impl Table {
 /// What is needed to read the metadata of releases.
 pub(crate) struct Context<'c> {
     /// In order; versions and architectures are ranks, and so are their neighbours.
-    pub(crate) releases: &'c [Listed],
+    pub(crate) releases: &'c [ListedRelease],
     /// By rank.
     pub(crate) versions: &'c [Version],
     /// `<version>+<arch>` of each release.
@@ -153,7 +153,7 @@ fn set(here: &mut [u32], version: u32, place: u32) {
 /// The edges into a release that it lists itself: their sources.
 fn list_previous(
     context: &Context<'_>,
-    release: &Listed,
+    release: &ListedRelease,
     here: &[u32],
     sources: &mut Vec<(u32, u8)>,
     findings: &mut Findings<'_>,
@@ -174,7 +174,7 @@ fn list_previous(
 /// The edges out of a release that it lists itself.
 fn list_next(
     context: &Context<'_>,
-    release: &Listed,
+    release: &ListedRelease,
     place: u32,
     here: &[u32],
     ahead: &mut Vec<(u32, u32, u8)>,
@@ -194,7 +194,13 @@ fn list_next(
 }
 
 /// One finding for all entries of a release that lead the wrong way.
-fn report_order(context: &Context<'_>, release: &Listed, must: &str, wrong: &[u32], findings: &mut Findings<'_>) {
+fn report_order(
+    context: &Context<'_>,
+    release: &ListedRelease,
+    must: &str,
+    wrong: &[u32],
+    findings: &mut Findings<'_>,
+) {
     if wrong.is_empty() {
         return;
     }
@@ -211,7 +217,7 @@ fn report_order(context: &Context<'_>, release: &Listed, must: &str, wrong: &[u3
 }
 
 /// The ranks of the versions under a metadata key; a version that no release has adds nothing.
-fn added(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Findings<'_>) -> Vec<u32> {
+fn added(context: &Context<'_>, release: &ListedRelease, key: &str, findings: &mut Findings<'_>) -> Vec<u32> {
     let Some(value) = metadata(release, key) else { return Vec::new() };
     let mut ranks = Vec::new();
     for text in value.split(',').map(str::trim).filter(|text| !text.is_empty()) {
@@ -318,7 +324,7 @@ impl Removal {
     }
 }
 
-fn removed(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Findings<'_>) -> Removal {
+fn removed(context: &Context<'_>, release: &ListedRelease, key: &str, findings: &mut Findings<'_>) -> Removal {
     let mut ranks = Vec::new();
     let value = metadata(release, key).unwrap_or("");
     for text in value.split(',').map(str::trim).filter(|text| !text.is_empty()) {
@@ -337,7 +343,7 @@ fn removed(context: &Context<'_>, release: &Listed, key: &str, findings: &mut Fi
     Removal::Of(ranks)
 }
 
-fn metadata<'r>(release: &'r Listed, key: &str) -> Option<&'r str> {
+fn metadata<'r>(release: &'r ListedRelease, key: &str) -> Option<&'r str> {
     let keys = release.metadata.iter();
     keys.filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value)))
         .find_map(|(name, value)| (name == key).then_some(value))
@@ -359,14 +365,20 @@ pub(crate) fn is_consumed(key: &str) -> bool {
     })
 }
 
-fn unreadable(context: &Context<'_>, release: &Listed, key: &str, why: &str, so: &str) -> clearway_core::Diagnostic {
+fn unreadable(
+    context: &Context<'_>,
+    release: &ListedRelease,
+    key: &str,
+    why: &str,
+    so: &str,
+) -> clearway_core::Diagnostic {
     let version = context.versions.get(release.version as usize).map(ToString::to_string).unwrap_or_default();
     let message = format!("`{PREFIX}{key}` of {version}: {}; {so}", shortened(why));
     at(context, release, codes::EDGE_METADATA.finding(message))
         .with_help("the key may come from the release itself or from raw/metadata.json")
 }
 
-fn at(context: &Context<'_>, release: &Listed, finding: clearway_core::Diagnostic) -> clearway_core::Diagnostic {
+fn at(context: &Context<'_>, release: &ListedRelease, finding: clearway_core::Diagnostic) -> clearway_core::Diagnostic {
     let mut place = whole(context.files.get(release.file as usize).map_or("", String::as_str));
     place.position = release.position;
     finding.at(place)

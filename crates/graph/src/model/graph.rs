@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use clearway_core::{Exceeded, GraphLimits, Version};
+use clearway_core::{CapExceeded, GraphLimits, Version};
 
 use crate::model::metadata::Metadata;
 use crate::model::risk::{Risk, push_text};
@@ -210,7 +210,7 @@ impl Graph {
     }
 
     /// The cap on answers that the graph is above.
-    pub fn above(&self, caps: &GraphLimits) -> Option<Exceeded> {
+    pub fn above(&self, caps: &GraphLimits) -> Option<CapExceeded> {
         let edges = self.edges.len() + self.conditional.iter().map(|group| group.edges.len()).sum::<usize>();
         let mut risks: HashSet<*const Risk> = HashSet::new();
         let mut named = 0;
@@ -225,7 +225,7 @@ impl Graph {
             }
         }
         let carried = carried.into_iter().max().unwrap_or(0);
-        Exceeded::first([
+        CapExceeded::first([
             ("answer_nodes", self.nodes.len(), caps.answer_nodes, "releases in one answer"),
             ("answer_edges", edges, caps.answer_edges, "updates in one answer"),
             (

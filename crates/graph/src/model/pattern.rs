@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use clearway_core::{Exceeded, GraphLimits, Version, expression};
+use clearway_core::{CapExceeded, GraphLimits, Version, expression};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 
@@ -47,7 +47,7 @@ impl Pattern {
             Pattern::Search(regex, _) => regex.is_match(full.as_bytes()),
             // A release's full version is always one; anything else is touched.
             Pattern::Held(ranges) => {
-                full.parse::<Version>().ok().is_none_or(|version| ranges.hold(&version, version.build()))
+                full.parse::<Version>().ok().is_none_or(|version| ranges.contains(&version, version.build()))
             }
         }
     }
@@ -99,9 +99,9 @@ impl Work {
     }
 
     /// That there is none left.
-    pub(crate) fn exceeded(caps: &GraphLimits) -> Exceeded {
+    pub(crate) fn exceeded(caps: &GraphLimits) -> CapExceeded {
         let what = "positions of expressions times searched bytes";
-        Exceeded { cap: "pattern_work", limit: caps.pattern_work, what }
+        CapExceeded { cap: "pattern_work", limit: caps.pattern_work, what }
     }
 
     /// Takes the compiling of a pattern out of it: about as long as searching in a text of this many bytes.

@@ -41,7 +41,7 @@ pub struct RangeError {
 
 impl Range {
     /// Whether a version lies between the bounds; its build metadata counts only where the range names one.
-    pub fn holds(&self, version: &Version, arch: &str) -> bool {
+    pub fn contains(&self, version: &Version, arch: &str) -> bool {
         let above = match &self.low {
             Bound::Unbounded => true,
             Bound::Included(low) => low.precedence(version).is_le(),
@@ -61,7 +61,7 @@ impl Range {
     }
 
     /// The places of the versions it holds among sorted ones.
-    pub(crate) fn among(&self, versions: &[Version]) -> std::ops::Range<usize> {
+    pub(crate) fn index_range(&self, versions: &[Version]) -> std::ops::Range<usize> {
         let start = match &self.low {
             Bound::Unbounded => 0,
             Bound::Included(low) => versions.partition_point(|version| version.precedence(low).is_lt()),
@@ -169,8 +169,8 @@ impl Ranges {
     }
 
     /// Whether any of them holds a version of an architecture.
-    pub fn hold(&self, version: &Version, arch: &str) -> bool {
-        self.0.iter().any(|range| range.holds(version, arch))
+    pub fn contains(&self, version: &Version, arch: &str) -> bool {
+        self.0.iter().any(|range| range.contains(version, arch))
     }
 
     /// The ranges.
@@ -195,7 +195,7 @@ impl Ranges {
                 let (major, minor) = minor(first);
                 let all: Option<Range> = format!("{major}.{minor}.x").parse().ok();
                 let text = match &all {
-                    Some(all) if part.len() > 1 && all.among(known).len() == part.len() => all.text.clone(),
+                    Some(all) if part.len() > 1 && all.index_range(known).len() == part.len() => all.text.clone(),
                     _ if part.len() == 1 => first.to_string(),
                     _ => format!("{first} - {end}"),
                 };
@@ -234,11 +234,11 @@ mod tests {
         let all = ["4.13.9", "4.14.0-rc.1", "4.14.0", "4.14.2", "4.14.10", "4.15.0-ec.0", "4.15.0", "5.0.0"];
         let range: Range = range.parse().unwrap();
         let versions: Vec<Version> = all.iter().map(|text| text.parse().unwrap()).collect();
-        let among: Vec<_> = all.get(range.among(&versions)).unwrap().to_vec();
+        let among: Vec<_> = all.get(range.index_range(&versions)).unwrap().to_vec();
         let held: Vec<_> = all
             .iter()
             .zip(&versions)
-            .filter(|(_, version)| range.holds(version, "amd64"))
+            .filter(|(_, version)| range.contains(version, "amd64"))
             .map(|(text, _)| *text)
             .collect();
         if range.arch().is_none() {
@@ -297,7 +297,7 @@ mod tests {
             let covering = Ranges::covering(&known, &marked);
             for (version, mark) in known.iter().zip(&marked) {
                 assert_eq!(
-                    covering.as_ref().is_some_and(|ranges| ranges.hold(version, "amd64")),
+                    covering.as_ref().is_some_and(|ranges| ranges.contains(version, "amd64")),
                     *mark,
                     "{bits:06b} {version}"
                 );

@@ -6,17 +6,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Place, Position, Version};
+use clearway_core::{Arch, CapExceeded, Digest, GraphLimits, Place, Position, Version};
 
 use crate::files::block::Block;
 use crate::files::channel::Channel;
 use crate::files::declaration::Declaration;
 use crate::files::findings::Findings;
 use crate::files::raw::Raw;
-use crate::files::releases::Listed;
+use crate::files::releases::ListedRelease;
 use crate::model::edges::{Table, rank};
 use crate::model::graph::{Edge, Graph, Group, Node};
-use crate::model::verdicts::{Judged, Ruling};
+use crate::model::verdicts::{BlockVerdicts, Ruling};
 use crate::model::versions::{NONE, id};
 
 /// A release, and where it is listed.
@@ -42,7 +42,7 @@ pub struct Revision {
     pub(crate) releases: Vec<Release>,
     pub(crate) members: Members,
     pub(crate) table: Table,
-    pub(crate) judged: Judged,
+    pub(crate) judged: BlockVerdicts,
     pub(crate) blocks: Vec<Block>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) channels: BTreeMap<String, Channel>,
@@ -65,7 +65,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    pub(crate) fn new(listed: &[Listed], versions: usize, arches: usize) -> Self {
+    pub(crate) fn new(listed: &[ListedRelease], versions: usize, arches: usize) -> Self {
         let mut starts = vec![0_u32; versions + 1];
         let mut arch_ends = vec![0_u32; arches];
         for (end, release) in (1..).zip(listed) {
@@ -98,7 +98,7 @@ impl Members {
         mut self,
         channels: &BTreeMap<String, Channel>,
         versions: &[Version],
-        listed: &[Listed],
+        listed: &[ListedRelease],
         arches: &[Arch],
         findings: &mut Findings<'_>,
     ) -> Self {
@@ -195,14 +195,14 @@ impl Revision {
 
     /// The cap on all answers together that the revision is above: how many there are, and how much there is to look at to
     /// make them.
-    pub fn above_in_answers(&self) -> Option<Exceeded> {
+    pub fn above_in_answers(&self) -> Option<CapExceeded> {
         let answers = self.channels.len().saturating_mul(self.arches.len());
         // Channels with the same releases have the same answers.
         let different: HashSet<&[u32]> = self.members.channels.values().map(AsRef::as_ref).collect();
         let edges: u64 = different.into_iter().map(|members| self.rows_into(members)).sum();
         let (most, what) = (self.caps.answers_edges, "updates to read for all answers");
-        Exceeded::first([("answers", answers, self.caps.answers, "answers: channels times architectures")])
-            .or((edges > most).then_some(Exceeded { cap: "answers_edges", limit: most, what }))
+        CapExceeded::first([("answers", answers, self.caps.answers, "answers: channels times architectures")])
+            .or((edges > most).then_some(CapExceeded { cap: "answers_edges", limit: most, what }))
     }
 
     /// How many updates, offered or not, lead to some releases.

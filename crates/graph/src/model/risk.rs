@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use clearway_core::{Exceeded, GraphLimits};
+use clearway_core::{CapExceeded, GraphLimits};
 use serde_json::{Map, Value};
 
 /// One entry of `matchingRules`: a type, and parameters that only that type understands.
@@ -154,9 +154,9 @@ impl Risk {
     }
 
     /// The cap on one risk that it is above.
-    pub(crate) fn above(&self, caps: &GraphLimits) -> Option<Exceeded> {
+    pub(crate) fn above(&self, caps: &GraphLimits) -> Option<CapExceeded> {
         let query = self.rules.iter().filter_map(Rule::promql).map(str::len).max().unwrap_or(0);
-        Exceeded::first([
+        CapExceeded::first([
             ("name_bytes", self.name.len(), caps.name_bytes, "bytes in the name of a risk"),
             ("url_bytes", self.url.len(), caps.url_bytes, "bytes in the url of a risk"),
             ("message_bytes", self.message.len(), caps.message_bytes, "bytes in the message of a risk"),

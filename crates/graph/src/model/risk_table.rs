@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use clearway_core::{Exceeded, GraphLimits};
+use clearway_core::{CapExceeded, GraphLimits};
 
 use crate::model::risk::{Risk, Rule};
 
@@ -45,7 +45,7 @@ pub(crate) struct RiskTable {
 
 impl RiskTable {
     /// The risk as it is kept, the same for all that are equal; or the cap that it is above.
-    pub(crate) fn share(&mut self, risk: Arc<Risk>, file: &str, caps: &GraphLimits) -> Result<Arc<Risk>, Exceeded> {
+    pub(crate) fn share(&mut self, risk: Arc<Risk>, file: &str, caps: &GraphLimits) -> Result<Arc<Risk>, CapExceeded> {
         if let Some((known, _)) = self.risks.get_key_value(risk.json()) {
             return Ok(Arc::clone(&known.0));
         }
@@ -57,7 +57,7 @@ impl RiskTable {
             }
         }
         self.object_questions.extend(risk.rules().iter().filter_map(Rule::object_question));
-        let above = Exceeded::first([
+        let above = CapExceeded::first([
             ("risks", self.risks.len() + 1, caps.risks, "different risks"),
             ("risks_bytes", self.bytes, caps.risks_bytes, "bytes in all different risks"),
             ("rules_in_all", self.rules, caps.rules_in_all, "matching rules in all different risks"),

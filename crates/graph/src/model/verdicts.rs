@@ -35,7 +35,7 @@ impl Ruling {
 
 /// What the blocks came to.
 #[derive(Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct BlockVerdicts {
     /// Which blocks touch which row of the table.
     pub(crate) hits: Hits,
     /// The distinct sets of risks.
@@ -126,7 +126,7 @@ pub(crate) fn judge(
     table: &mut Table,
     work: &mut Work,
     findings: &mut Findings<'_>,
-) -> Judged {
+) -> BlockVerdicts {
     let (risks, risk_of) = number(blocks, risks, findings);
     let caps = findings.caps();
     let rows = |block: &Block| targets.of(block).map(|to| table.range(to).len()).sum::<usize>();
@@ -135,7 +135,7 @@ pub(crate) fn judge(
     if findings.exceeds("block_trials", trials, caps.block_trials, "updates to match against blocks", Place::default)
         || findings.exceeds("patterns", expressions.len(), caps.patterns, "different expressions", Place::default)
     {
-        return Judged::default();
+        return BlockVerdicts::default();
     }
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     // What is known of each source: twice the number of the pattern that was searched last, and its answer.
@@ -157,7 +157,7 @@ pub(crate) fn judge(
                         Some(false) => {}
                         None => {
                             findings.exceed(Work::exceeded(caps), whole(&block.file));
-                            return Judged::default();
+                            return BlockVerdicts::default();
                         }
                     }
                 }
@@ -167,7 +167,7 @@ pub(crate) fn judge(
     let hits = Hits::new(&pairs, table.rows.len());
     drop(pairs);
     let sets = rule(&hits, &risks, &risk_of, table);
-    Judged { hits, sets }
+    BlockVerdicts { hits, sets }
 }
 
 /// Whether a pattern is found in a source; searched once for each pair. Nothing if there is no work left for it.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Version};
+use clearway_core::{Arch, CapExceeded, Digest, GraphLimits, Version};
 use serde_json::{Map, Value, json};
 
 use crate::files::block::{Block, Effect, Sources};
@@ -32,7 +32,7 @@ pub struct Conversion {
 
 impl Conversion {
     /// Adds a file under a path of its own, unless it is there already; an error if all of them are too large.
-    fn insert(&mut self, stem: String, file: &Value, caps: &GraphLimits) -> Result<(), Exceeded> {
+    fn insert(&mut self, stem: String, file: &Value, caps: &GraphLimits) -> Result<(), CapExceeded> {
         let text = file.to_string();
         let key = (stem, Digest::sha256(text.as_bytes()));
         if self.known.contains(&key) {
@@ -41,7 +41,7 @@ impl Conversion {
         self.bytes += text.len() as u64;
         if self.bytes > caps.data_bytes {
             let what = "bytes in the files to write";
-            return Err(Exceeded { cap: "data_bytes", limit: caps.data_bytes, what });
+            return Err(CapExceeded { cap: "data_bytes", limit: caps.data_bytes, what });
         }
         let number = self.stems.entry(key.0.clone()).or_insert(0);
         // Another beginning may have led to the same path.
@@ -73,7 +73,7 @@ struct Unit<'r> {
 ///
 /// Left alone are blocks without a risk, blocks to one architecture only, and expressions that tell architectures
 /// apart, match no known version, or would take more than the cap on work to search.
-pub fn declare(revision: &Revision) -> Result<Conversion, Exceeded> {
+pub fn declare(revision: &Revision) -> Result<Conversion, CapExceeded> {
     let known = known(revision);
     let names: Vec<String> = known.iter().map(ToString::to_string).collect();
     let mut work = Work::new(revision.caps.pattern_work);
@@ -126,7 +126,7 @@ pub fn declare(revision: &Revision) -> Result<Conversion, Exceeded> {
 /// Writes a block for every known target of every declared risk; a declaration that holds none stays.
 ///
 /// Who hands the data on keeps the declarations as well: they also speak of releases to come.
-pub fn compile(revision: &Revision) -> Result<Conversion, Exceeded> {
+pub fn compile(revision: &Revision) -> Result<Conversion, CapExceeded> {
     let mut conversion = Conversion::default();
     let mut expressions: HashMap<*const Ranges, Option<String>> = HashMap::new();
     for block in revision.blocks() {
@@ -200,7 +200,7 @@ fn expression_of(ranges: &Ranges, revision: &Revision) -> Option<String> {
         return Some(".*".to_owned());
     }
     let mark = |held: &mut Vec<bool>, range: &Range| {
-        let places = range.among(&revision.versions);
+        let places = range.index_range(&revision.versions);
         held.get_mut(places).into_iter().for_each(|places| places.fill(true));
     };
     let mut of_all = vec![false; revision.versions.len()];

@@ -75,15 +75,15 @@ pub struct ReleaseChange {
     /// The release.
     pub version: Version,
     /// Its payload, if that changed.
-    pub payload: Option<Changed<String>>,
+    pub payload: Option<ValueChange<String>>,
     /// Its metadata by key, as far as it changed.
-    pub metadata: BTreeMap<String, Changed<Option<String>>>,
+    pub metadata: BTreeMap<String, ValueChange<Option<String>>>,
 }
 
 /// A value that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Changed<T> {
+pub struct ValueChange<T> {
     /// What it was.
     pub before: T,
     /// What it is.
@@ -123,7 +123,7 @@ pub struct RiskChange {
 #[serde(rename_all = "camelCase")]
 pub struct Line {
     /// What happened.
-    pub what: What,
+    pub what: UpdateChangeKind,
     /// The release that came or went and brought or took these updates; nothing if something else is said of the
     /// updates themselves. Of two that came or went together it is the target.
     pub release: Option<Version>,
@@ -136,13 +136,13 @@ pub struct Line {
     /// How many updates that is.
     pub updates: usize,
     /// The files that say something else than before; empty where two answers were compared without their files.
-    pub files: Vec<FileSays>,
+    pub files: Vec<FileChange>,
 }
 
 /// What happened to an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum What {
+pub enum UpdateChangeKind {
     /// It is gone.
     Lost,
     /// It has risks now and had none.
@@ -170,17 +170,17 @@ pub struct Span {
 /// A file that says something else than before of at least one update of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileSays {
+pub struct FileChange {
     /// Its path.
     pub file: String,
     /// How.
-    pub now: Says,
+    pub now: FileChangeKind,
 }
 
 /// How the say of a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Says {
+pub enum FileChangeKind {
     /// It has a say that it did not have.
     Gained,
     /// It has none any more.
@@ -268,24 +268,25 @@ fn with_updates<'g>(before: &'g Graph, after: &'g Graph) -> (Diff, Updates<'g>) 
         match carried {
             (Some(risks), None) => {
                 totals.updates_lost += 1;
-                put(What::Lost, lists.names(risks));
+                put(UpdateChangeKind::Lost, lists.names(risks));
             }
             (None, Some(risks)) => {
                 totals.updates_gained += 1;
-                put(What::Gained, lists.names(risks));
+                put(UpdateChangeKind::Gained, lists.names(risks));
             }
             (Some([]), Some(risks @ [_, ..])) => {
                 totals.became_conditional += 1;
-                put(What::BecameConditional, lists.names(risks));
+                put(UpdateChangeKind::BecameConditional, lists.names(risks));
             }
             (Some(risks @ [_, ..]), Some([])) => {
                 totals.became_unconditional += 1;
-                put(What::BecameUnconditional, lists.names(risks));
+                put(UpdateChangeKind::BecameUnconditional, lists.names(risks));
             }
             (Some(old @ [_, ..]), Some(new @ [_, ..])) => {
                 if let Some((lost, gained)) = lists.compare(old, new) {
                     totals.risks_changed += 1;
-                    for (what, risks) in [(What::RisksLost, lost), (What::RisksGained, gained)] {
+                    for (what, risks) in [(UpdateChangeKind::RisksLost, lost), (UpdateChangeKind::RisksGained, gained)]
+                    {
                         if let Some(risks) = risks {
                             put(what, risks);
                         }
@@ -326,13 +327,13 @@ fn all_names(graph: &Graph) -> BTreeSet<&str> {
 }
 
 fn release_change(before: &Node, after: &Node) -> ReleaseChange {
-    let changed = |one: &str, other: &str| Changed { before: one.to_owned(), after: other.to_owned() };
+    let changed = |one: &str, other: &str| ValueChange { before: one.to_owned(), after: other.to_owned() };
     let payload = (before.payload() != after.payload()).then(|| changed(before.payload(), after.payload()));
     let keys: BTreeSet<&str> = before.metadata().keys().chain(after.metadata().keys()).collect();
     let metadata = keys.into_iter().filter_map(|key| {
         let text = |node: &Node| node.metadata().get(key).map(str::to_owned);
         let (before, after) = (text(before), text(after));
-        (before != after).then(|| (key.to_owned(), Changed { before, after }))
+        (before != after).then(|| (key.to_owned(), ValueChange { before, after }))
     });
     ReleaseChange { version: before.version().clone(), payload, metadata: metadata.collect() }
 }

@@ -78,11 +78,11 @@ impl Revision {
                 conditional => Verdict::Conditional(self.judged.sets.get(conditional.set() as usize)?),
             },
         };
-        Some(Explanation { from, to, verdict, said: self.said(source, target), channels })
+        Some(Explanation { from, to, verdict, said: self.statements(source, target), channels })
     }
 
     /// Who said what about the update from one release to another, by their places.
-    pub(crate) fn said(&self, source: u32, target: u32) -> Vec<Statement<'_>> {
+    pub(crate) fn statements(&self, source: u32, target: u32) -> Vec<Statement<'_>> {
         let mut said = Vec::new();
         let (Some(from), Some(to)) = (self.releases.get(source as usize), self.releases.get(target as usize)) else {
             return said;
@@ -103,7 +103,7 @@ impl Revision {
         ] {
             if by & bit != 0 {
                 let (release, other) = if by_source { (from, to) } else { (to, from) };
-                let outside = raw::speaks_of(&self.raw, release.node.version(), key, other.node.version());
+                let outside = raw::changes_edge(&self.raw, release.node.version(), key, other.node.version());
                 said.push(Statement::Metadata { key, file: if outside { raw::PATH } else { &release.file } });
             }
         }

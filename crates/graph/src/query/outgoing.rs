@@ -10,7 +10,7 @@ use clearway_core::Version;
 use crate::model::graph::Graph;
 use crate::model::risk::Risk;
 use crate::model::versions::{NONE, id};
-use crate::query::places::Places;
+use crate::query::bit_set::BitSet;
 
 /// The updates of a graph by source and then target.
 pub(crate) struct Outgoing<'g> {
@@ -92,11 +92,11 @@ impl<'g> Outgoing<'g> {
     }
 
     /// What each release reaches over updates without a risk, itself among them.
-    pub(crate) fn plain_reach(&self) -> Vec<Places> {
+    pub(crate) fn plain_reach(&self) -> Vec<BitSet> {
         let count = self.graph.nodes().len();
-        let mut reach: Vec<Places> = vec![Places::none(count); count];
+        let mut reach: Vec<BitSet> = vec![BitSet::none(count); count];
         for from in (0..id(count)).rev() {
-            let mut set = Places::none(count);
+            let mut set = BitSet::none(count);
             set.insert(from);
             for step in self.of(from).iter().filter(|step| step.is_plain()) {
                 if let Some(further) = reach.get(step.to as usize) {

@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::model::graph::Graph;
 use crate::model::risk::Risk;
 use crate::model::versions::id;
+use crate::query::bit_set::BitSet;
 use crate::query::outgoing::{Outgoing, Step, place, version};
-use crate::query::places::Places;
 
 /// The best ways from one version to another, each by its own measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -218,7 +218,7 @@ pub(crate) fn hop(outgoing: &Outgoing<'_>, from: u32, step: Step) -> Hop {
 fn unreachable(outgoing: &Outgoing<'_>, source: u32, target: u32) -> NoPath {
     let graph = outgoing.graph;
     let count = graph.nodes().len();
-    let mut reached = Places::none(count);
+    let mut reached = BitSet::none(count);
     reached.insert(source);
     for from in source..target {
         if reached.contains(from) {
@@ -226,7 +226,7 @@ fn unreachable(outgoing: &Outgoing<'_>, source: u32, target: u32) -> NoPath {
         }
     }
     let newest = reached.iter().filter(|place| *place > source && *place < target).last();
-    let mut entries = Places::none(count);
+    let mut entries = BitSet::none(count);
     entries.insert(target);
     for from in (source..target).rev() {
         if outgoing.of(from).iter().any(|step| entries.contains(step.to)) {
@@ -247,7 +247,7 @@ const KEPT: usize = 16;
 
 /// A way from a release to the target: the risks it meets, its hops, and its first step with where that goes on.
 struct Label {
-    risks: Places,
+    risks: BitSet,
     count: u32,
     hops: u32,
     next: Option<(Step, usize)>,
@@ -269,8 +269,8 @@ fn fewest_risks(outgoing: &Outgoing<'_>, source: u32, target: u32, known: &Path)
         let next = id(ids.len());
         ids.entry(risk.name()).or_insert(next);
     }
-    let none = Places::none(ids.len());
-    let sets: Vec<Places> = outgoing
+    let none = BitSet::none(ids.len());
+    let sets: Vec<BitSet> = outgoing
         .graph
         .conditional()
         .iter()

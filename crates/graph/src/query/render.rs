@@ -1,9 +1,9 @@
 //! Drawings of a graph that a person can use: SVG, DOT and Mermaid.
 //!
 //! A channel has hundreds of versions and thousands of updates, and a drawing of all of them shows nothing. By default
-//! the updates are drawn that decide where a cluster can go ([`Show::Essential`]); how many there are in truth stands in
-//! the tooltip of each version. [`Options::from`] and [`Options::to`] show every update of one version instead, and
-//! [`Show::All`] everything. The same graph and options give the same bytes.
+//! the updates are drawn that decide where a cluster can go ([`RenderDetail::Essential`]); how many there are in truth
+//! stands in the tooltip of each version. [`Options::from`] and [`Options::to`] show every update of one version
+//! instead, and [`RenderDetail::All`] everything. The same graph and options give the same bytes.
 //!
 //! In SVG every minor is a column with its versions from the oldest down. To the right of a column, updates to one
 //! target share a vertical line: a dot where the row of a version crosses it is an update, and the arrow at its end
@@ -32,7 +32,7 @@ pub struct Options {
     /// The language of the drawing.
     pub format: Format,
     /// Which updates, where neither `from` nor `to` is given.
-    pub show: Show,
+    pub show: RenderDetail,
     /// Every update from this version. With `to`, only those that lead on to it.
     pub from: Option<Version>,
     /// Every update to this version. With `from`, only those that come from it.
@@ -53,15 +53,15 @@ pub enum Format {
     Svg,
     /// Graphviz.
     Dot,
-    /// Mermaid, for Markdown. Its renderers refuse more than some hundred edges, so [`Show::All`] of a large channel is
-    /// beyond them.
+    /// Mermaid, for Markdown. Its renderers refuse more than some hundred edges, so [`RenderDetail::All`] of a large
+    /// channel is beyond them.
     Mermaid,
 }
 
 /// Which updates to draw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Show {
+pub enum RenderDetail {
     /// From each version and into each minor: the newest target without a risk, and the newest with risks unless a way
     /// without any leads as far. So what is dashed is what somebody has to decide.
     #[default]

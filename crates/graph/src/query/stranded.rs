@@ -20,14 +20,14 @@ use serde::Serialize;
 
 use crate::model::graph::Graph;
 use crate::model::versions::id;
+use crate::query::bit_set::BitSet;
 use crate::query::outgoing::{Outgoing, Step, version};
 use crate::query::paths::{Hop, Walk, conditional_first, hop};
-use crate::query::places::Places;
 
 /// The versions that are asked about; by default all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Supported {
+pub struct SupportedVersions {
     /// The oldest version that is still supported.
     pub oldest: Option<Version>,
     /// The newest version to ask about.
@@ -41,17 +41,17 @@ pub struct Stranded {
     /// The version.
     pub version: Version,
     /// Where it cannot get without a risk.
-    pub missing: Missing,
+    pub missing: MissingPath,
     /// Whether it is the newest patch of its minor.
     pub newest_patch: bool,
     /// The conditional ways there, first by goal and then the fewest risks first; none if there is none at all.
-    pub ways: Vec<Way>,
+    pub ways: Vec<RiskyPath>,
 }
 
 /// Where a version cannot get without a risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Missing {
+pub enum MissingPath {
     /// To the newest patch of its minor.
     ToNewestPatch,
     /// To a later minor.
@@ -73,7 +73,7 @@ pub enum Goal {
 /// A way that takes risks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Way {
+pub struct RiskyPath {
     /// Where it leads.
     pub goal: Goal,
     /// Its conditional updates in order; what lies before, between and behind them carries no risk. There is one
@@ -83,7 +83,7 @@ pub struct Way {
     pub updates: usize,
 }
 
-impl Supported {
+impl SupportedVersions {
     /// Whether a version is asked about.
     pub fn contains(&self, version: &Version) -> bool {
         self.oldest.as_ref().is_none_or(|oldest| version.precedence(oldest).is_ge())
@@ -92,16 +92,16 @@ impl Supported {
 }
 
 /// The versions of a channel that are stranded, oldest first.
-pub fn stranded(graph: &Graph, supported: &Supported) -> Vec<Stranded> {
+pub fn stranded(graph: &Graph, supported: &SupportedVersions) -> Vec<Stranded> {
     let outgoing = Outgoing::new(graph);
     let reach = outgoing.plain_reach();
     let mut found = Vec::new();
     each_stranded(graph, &reach, supported, |stuck| {
         let mut ways = Vec::new();
-        if stuck.missing != Missing::OutOfMinor {
+        if stuck.missing != MissingPath::OutOfMinor {
             ways.extend(conditional_ways(&outgoing, &reach, stuck.place, Goal::NewestPatch, stuck.newest));
         }
-        if stuck.missing != Missing::ToNewestPatch {
+        if stuck.missing != MissingPath::ToNewestPatch {
             ways.extend(conditional_ways(&outgoing, &reach, stuck.place, Goal::LaterMinor, stuck.later));
         }
         let (version, missing, newest_patch) = (version(graph, stuck.place), stuck.missing, stuck.newest_patch);
@@ -111,10 +111,10 @@ pub fn stranded(graph: &Graph, supported: &Supported) -> Vec<Stranded> {
 }
 
 /// The versions of a channel that are stranded before the newest patch of their minor, without the ways that remain.
-pub(crate) fn stranded_places(graph: &Graph) -> Vec<(u32, Missing)> {
+pub(crate) fn stranded_places(graph: &Graph) -> Vec<(u32, MissingPath)> {
     let reach = Outgoing::new(graph).plain_reach();
     let mut found = Vec::new();
-    each_stranded(graph, &reach, &Supported::default(), |stuck| {
+    each_stranded(graph, &reach, &SupportedVersions::default(), |stuck| {
         if !stuck.newest_patch {
             found.push((stuck.place, stuck.missing));
         }
@@ -125,18 +125,18 @@ pub(crate) fn stranded_places(graph: &Graph) -> Vec<(u32, Missing)> {
 /// A release that is stranded, and the goals that it is asked for.
 struct Stuck<'p> {
     place: u32,
-    missing: Missing,
+    missing: MissingPath,
     newest_patch: bool,
-    newest: &'p Places,
-    later: &'p Places,
+    newest: &'p BitSet,
+    later: &'p BitSet,
 }
 
-fn each_stranded(graph: &Graph, reach: &[Places], supported: &Supported, mut tell: impl FnMut(Stuck<'_>)) {
+fn each_stranded(graph: &Graph, reach: &[BitSet], supported: &SupportedVersions, mut tell: impl FnMut(Stuck<'_>)) {
     let minors = minors(graph);
     for (at, minor) in minors.iter().enumerate() {
-        let mut newest = Places::none(graph.nodes().len());
+        let mut newest = BitSet::none(graph.nodes().len());
         newest.insert(minor.newest);
-        let mut later = Places::none(graph.nodes().len());
+        let mut later = BitSet::none(graph.nodes().len());
         for next in minors.iter().skip(at + 1) {
             (next.first..=next.last).for_each(|place| later.insert(place));
         }
@@ -147,9 +147,9 @@ fn each_stranded(graph: &Graph, reach: &[Places], supported: &Supported, mut tel
             let out = at + 1 < minors.len() && !reached.meets(&later);
             let missing = match (to_patch, out) {
                 (false, false) => continue,
-                (true, false) => Missing::ToNewestPatch,
-                (false, true) => Missing::OutOfMinor,
-                (true, true) => Missing::Both,
+                (true, false) => MissingPath::ToNewestPatch,
+                (false, true) => MissingPath::OutOfMinor,
+                (true, true) => MissingPath::Both,
             };
             tell(Stuck { place, missing, newest_patch: place == minor.newest, newest: &newest, later: &later });
         }
@@ -180,10 +180,16 @@ pub(crate) fn minors(graph: &Graph) -> Vec<Minor> {
 
 /// The ways from a version to a goal that it does not reach without a risk: one for each set of risks that a single
 /// update stands for, or the one with the fewest conditional updates if none is enough.
-fn conditional_ways(outgoing: &Outgoing<'_>, reach: &[Places], from: u32, goal: Goal, goals: &Places) -> Vec<Way> {
+fn conditional_ways(
+    outgoing: &Outgoing<'_>,
+    reach: &[BitSet],
+    from: u32,
+    goal: Goal,
+    goals: &BitSet,
+) -> Vec<RiskyPath> {
     let reached = |place: u32| reach.get(place as usize);
     let mut single: BTreeMap<(usize, Vec<&str>), (u32, Step, usize)> = BTreeMap::new();
-    for source in reached(from).into_iter().flat_map(Places::iter) {
+    for source in reached(from).into_iter().flat_map(BitSet::iter) {
         for step in outgoing.of(source).iter().filter(|step| !step.is_plain()) {
             if !reached(step.to).is_some_and(|further| further.meets(goals)) {
                 continue;
@@ -201,8 +207,8 @@ fn conditional_ways(outgoing: &Outgoing<'_>, reach: &[Places], from: u32, goal: 
         let walk = Walk::new(outgoing, from, |place| goals.contains(place), conditional_first);
         let hops: Vec<_> = walk.path().into_iter().flat_map(|path| path.hops).collect();
         let hops: Vec<_> = hops.into_iter().filter(|hop| !hop.risks.is_empty()).collect();
-        return if hops.is_empty() { Vec::new() } else { vec![Way { goal, hops, updates: 1 }] };
+        return if hops.is_empty() { Vec::new() } else { vec![RiskyPath { goal, hops, updates: 1 }] };
     }
-    let way = |(source, step, updates)| Way { goal, hops: vec![hop(outgoing, source, step)], updates };
+    let way = |(source, step, updates)| RiskyPath { goal, hops: vec![hop(outgoing, source, step)], updates };
     single.into_values().map(way).collect()
 }

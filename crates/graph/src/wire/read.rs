@@ -11,11 +11,11 @@ mod risks;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use clearway_core::{Diagnostic, Exceeded, GraphLimits, Limits, Place, Version};
+use clearway_core::{CapExceeded, Diagnostic, GraphLimits, Limits, Place, Version};
 use serde::de::DeserializeSeed as _;
 
 use crate::codes::{self, Code};
-use crate::files::findings::{Kept, over};
+use crate::files::findings::{BoundedFindings, over};
 use crate::model::graph::{Edge, Graph, Node};
 use crate::model::sets::Sets;
 use crate::model::versions::id;
@@ -40,7 +40,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Reading {
         reader.kept.push(refusal.at(place));
         None
     });
-    let mut diagnostics = reader.kept.into_found();
+    let mut diagnostics = reader.kept.into_unsorted();
     // In the order in which the parts are told of, and not in that of the text.
     let part = |found: &Diagnostic| {
         let path = found.place.path.as_deref().unwrap_or_default();
@@ -57,9 +57,9 @@ type Refusal = Box<Diagnostic>;
 /// What is known of the answer so far.
 struct Reader<'t> {
     caps: &'t GraphLimits,
-    kept: Kept,
+    kept: BoundedFindings,
     /// The cap that the answer is above: what ends the reading early.
-    exceeded: Option<Exceeded>,
+    exceeded: Option<CapExceeded>,
     /// The nodes that can be read.
     nodes: Vec<Arc<Node>>,
     /// For each element of the list of nodes, its node.
@@ -80,7 +80,7 @@ impl<'t> Reader<'t> {
     fn new(caps: &'t GraphLimits) -> Self {
         Reader {
             caps,
-            kept: Kept::new(caps.findings),
+            kept: BoundedFindings::new(caps.findings),
             exceeded: None,
             nodes: Vec::new(),
             places: Vec::new(),
@@ -103,7 +103,7 @@ impl<'t> Reader<'t> {
 
     /// Counts one more of something; false, and the end of the reading, above its cap.
     fn counts(&mut self, cap: &'static str, count: usize, most: usize, what: &'static str) -> bool {
-        self.exceeded = self.exceeded.or(Exceeded::first([(cap, count, most, what)]));
+        self.exceeded = self.exceeded.or(CapExceeded::first([(cap, count, most, what)]));
         count <= most
     }
 
@@ -114,7 +114,7 @@ impl<'t> Reader<'t> {
         };
         let most = limits.document_bytes.min(self.caps.answer_bytes);
         if bytes.len() > most {
-            let above = Exceeded { cap: "answer_bytes", limit: most as u64, what: "bytes in one answer" };
+            let above = CapExceeded { cap: "answer_bytes", limit: most as u64, what: "bytes in one answer" };
             return Err(Box::new(over(&codes::WIRE_OVER_CAP, &above)));
         }
         let text = str::from_utf8(bytes).map_err(|error| unreadable(format!("not UTF-8: {error}")))?;
@@ -129,7 +129,7 @@ impl<'t> Reader<'t> {
         let (nodes, edges) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.edges));
         let (conditional, sets) = (std::mem::take(&mut self.conditional), std::mem::take(&mut self.sets));
         let (limit, what) = (self.caps.answer_united as u64, "risks of updates that are in several groups");
-        let united = Exceeded { cap: "answer_united", limit, what };
+        let united = CapExceeded { cap: "answer_united", limit, what };
         let graph = Graph::of_sets(nodes, edges, conditional, sets, self.caps.answer_united);
         let above = graph.as_ref().map_or(Some(united), |graph| graph.above(self.caps));
         match above {

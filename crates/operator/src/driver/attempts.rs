@@ -66,7 +66,7 @@ impl Attempts {
     }
 
     /// Whether a cached answer may be used.
-    pub(super) fn may_recall(&self, digest: &Digest, now: Timestamp) -> bool {
+    pub(super) fn may_use_cached(&self, digest: &Digest, now: Timestamp) -> bool {
         self.count(digest, |one| now.since(one.at) < HOUR) < ATTEMPTS
     }
 
@@ -161,13 +161,13 @@ mod tests {
     fn a_cached_answer_that_ends_processes_is_not_recalled_for_a_while() {
         let mut attempts = Attempts::default();
         for minutes in [0, 5] {
-            assert!(attempts.may_recall(&answer("cached"), at(minutes)));
+            assert!(attempts.may_use_cached(&answer("cached"), at(minutes)));
             attempts.begin(&answer("cached"), at(minutes), true);
         }
-        assert!(!attempts.may_recall(&answer("cached"), at(6)));
+        assert!(!attempts.may_use_cached(&answer("cached"), at(6)));
         assert_eq!(attempts.decide(&answer("cached"), at(6)), Decision::SetAside, "nor when it is fetched");
         assert_eq!(attempts.decide(&answer("new"), at(6)), Decision::Assess, "another one is not to blame");
-        assert!(attempts.may_recall(&answer("cached"), at(70)), "two restarts on another day are no reason");
+        assert!(attempts.may_use_cached(&answer("cached"), at(70)), "two restarts on another day are no reason");
     }
 
     #[test]

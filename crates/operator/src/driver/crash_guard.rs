@@ -33,7 +33,7 @@ pub(super) async fn begin_cached<S: Store>(
     now: Timestamp,
 ) -> bool {
     let mut attempts = noted(object);
-    let may = attempts.may_recall(digest, now);
+    let may = attempts.may_use_cached(digest, now);
     if may {
         attempts.begin(digest, now, true);
         record(store, key, &attempts).await;

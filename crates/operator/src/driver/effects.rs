@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::attempts::Decision;
 use super::{Tools, crash_guard};
-use clearway_update::reconciler::{Effect, Fetched, Input, ObjectRecords, Settings};
+use clearway_update::reconciler::{Effect, Input, ObjectRecords, Settings, UpstreamAnswer};
 use clearway_update::upstream::CachedState;
 use clearway_update::upstream::Knowledge;
 use clearway_update::upstream::{RetrievalError, UpstreamRequest};
@@ -25,29 +25,29 @@ const CLUSTER: &str = "the cluster";
 /// In whose name what is kept is written.
 const MANAGER: &str = "clearway-operator";
 
-pub(super) async fn carry_out<S: Store>(
+pub(super) async fn run_effect<S: Store>(
     effect: Effect,
     tools: &Tools<S>,
     settings: &Settings,
     key: &ObjectReference,
-    kept_key: &ObjectReference,
+    cached_state_key: &ObjectReference,
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
     match effect {
         Effect::Fetch { ask, known, digest, again } => {
-            let guard = Guard { key: kept_key, digest: digest.as_ref(), again };
+            let guard = Guard { key: cached_state_key, digest: digest.as_ref(), again };
             let outcome = fetch(&ask, known.as_ref(), &guard, tools, settings).await;
             vec![Input::Fetched { ask, outcome }]
         }
         Effect::Assessed(digest) => {
-            crash_guard::assessed(&tools.store, kept_key, &digest).await;
+            crash_guard::assessed(&tools.store, cached_state_key, &digest).await;
             Vec::new()
         }
         Effect::Evaluate(round) => {
             evaluate(&round, tools, settings, report).await;
             Vec::new()
         }
-        Effect::Look(questions) => vec![Input::Looked(look(questions, tools).await)],
+        Effect::Look(questions) => vec![Input::Looked(read_objects(questions, tools).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Record(event) => {
             let Event { type_, reason, message, .. } = &event;
@@ -56,14 +56,14 @@ pub(super) async fn carry_out<S: Store>(
                 EventType::Warning => tracing::warn!(%reason, name = key.name, "{message}"),
             }
             if let Ok(Some(object)) = tools.store.get(key).await
-                && let Err(error) = tools.store.tell(&object, &event).await
+                && let Err(error) = tools.store.record_event(&object, &event).await
             {
                 tracing::warn!(%error, "failed to record an event");
             }
             Vec::new()
         }
         Effect::Cache(kept) => {
-            keep(&kept, tools, kept_key).await;
+            save_cached_state(&kept, tools, cached_state_key).await;
             Vec::new()
         }
         // These are the driver's own: they must be stoppable.
@@ -87,13 +87,13 @@ async fn fetch<S: Store>(
     guard: &Guard<'_>,
     tools: &Tools<S>,
     settings: &Settings,
-) -> Result<Fetched, RetrievalError> {
+) -> Result<UpstreamAnswer, RetrievalError> {
     let service = Service::as_written(&ask.upstream, &tools.http).map_err(|error| retrieval_error(&error))?;
     let version = ask.version.to_string();
     let about = [("id", ask.id.as_str()), ("version", version.as_str())];
     let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;
     match answer.map_err(|error| retrieval_error(&error))? {
-        Answer::NotModified { .. } => Ok(Fetched::NotModified),
+        Answer::NotModified { .. } => Ok(UpstreamAnswer::NotModified),
         Answer::Body { bytes, validator, .. } => {
             let digest = Digest::sha256(&bytes);
             if guard.again {
@@ -127,7 +127,7 @@ async fn fetch<S: Store>(
                     if guard.digest != Some(&digest) {
                         log_findings(&knowledge);
                     }
-                    Ok(Fetched::Knowledge(Box::new(knowledge), validator))
+                    Ok(UpstreamAnswer::Knowledge(Box::new(knowledge), validator))
                 }
                 Ok(Err(error)) => Err(RetrievalError::of_answer(&error, ask)),
                 Err(error) => Err(RetrievalError::of_reading(&error.to_string())),
@@ -158,7 +158,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
         }
     };
     // The sender goes with the round, and with it ends what hands on.
-    let ask = rounds::ask(round, observe, move |query, result| {
+    let ask = rounds::run_round(round, observe, move |query, result| {
         let _ = answers.try_send(Input::Evidence { query, result });
     });
     let hand_on = async {
@@ -174,7 +174,7 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
 }
 
 /// What the objects of the cluster say to the questions of rules.
-async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
+async fn read_objects<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
     let _permit = tools.memory.acquire().await;
     let at = (tools.clock)();
     let heartbeat = tools.heartbeat.clone();
@@ -196,7 +196,7 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &ObjectReference)
     }
 }
 
-async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
+async fn save_cached_state<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
         Err(why) => return tracing::warn!(why, "cannot save the cached state; it is lost at a restart"),
@@ -239,7 +239,7 @@ mod tests {
     use tracing::{Event as Line, Metadata, Subscriber};
 
     use super::*;
-    use crate::carry_out;
+    use crate::apply_update;
     use crate::driver::MemoryPermit;
     use crate::heartbeat::Heartbeat;
 
@@ -279,14 +279,17 @@ mod tests {
             updates: state,
             metrics: None,
             http: HttpOptions::default(),
-            carry_out: carry_out::Settings::new(Registry::new(RegistryOptions::default()).unwrap(), Cache::none()),
+            apply_update: apply_update::Settings::new(
+                Registry::new(RegistryOptions::default()).unwrap(),
+                Cache::none(),
+            ),
             namespace: "clearway".to_owned(),
             clock: || Timestamp::EPOCH,
             heartbeat: Heartbeat::default(),
             memory: MemoryPermit::default(),
         };
         let held = tools.memory.acquire().await;
-        let mut waiting = std::pin::pin!(look(Vec::new(), &tools));
+        let mut waiting = std::pin::pin!(read_objects(Vec::new(), &tools));
         let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
         assert!(waited.is_err(), "objects were read while another held the permit");
         drop(held);

@@ -1,6 +1,6 @@
 //! A roll-out that is played is one to the health rules, ends, and is at rest then.
 
-use clearway_conditions::health::{Expected, State};
+use clearway_conditions::health::{ExpectedObject, State};
 use clearway_core::Version;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ fn now() -> Timestamp {
 }
 
 fn state_of(object: &Value) -> State {
-    let expected = Expected { uid: String::new(), generation: object["metadata"]["generation"].as_i64() };
+    let expected = ExpectedObject { uid: String::new(), generation: object["metadata"]["generation"].as_i64() };
     judge(object, Some(expected), None, now()).state
 }
 
@@ -115,18 +115,18 @@ async fn a_cluster_is_founded_once() {
     let place = tempfile::tempdir().unwrap();
     let state = StateDirectory::open(place.path()).unwrap();
     let id = "6d1f0c52-3b7e-4a0d-9a57-1f2c8f0e4b21".to_owned();
-    let founding = Founding {
+    let founding = InitialState {
         adoption: Adoption { version: Version::new(1, 4, 2), id, now: now() },
         image: "/releases/1.4.2".to_owned(),
         channel: Some("stable-1.5".to_owned()),
         upstream: None,
     };
-    found(&state, &founding, None).await.unwrap();
+    create_initial_state(&state, &founding, None).await.unwrap();
     let key =
         ObjectReference::cluster_scoped(GroupVersionKind::new("config.openshift.io/v1", "ClusterVersion"), SINGLETON);
     let object = state.get(&key).await.unwrap().unwrap();
     let status = Status::read(&object["status"]).0.unwrap();
     assert_eq!(status.history[0].state, UpdateState::Completed);
     assert_eq!((status.desired.version.as_str(), status.desired.image.as_str()), ("1.4.2", "/releases/1.4.2"));
-    assert!(matches!(found(&state, &founding, None).await, Err(StoreError::Conflict { .. })));
+    assert!(matches!(create_initial_state(&state, &founding, None).await, Err(StoreError::Conflict { .. })));
 }

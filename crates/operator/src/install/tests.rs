@@ -3,7 +3,7 @@
 use clearway_bundle::Channel;
 use serde_json::{Value, json};
 
-use super::carry_out::uuid_v4;
+use super::apply::uuid_v4;
 use super::*;
 
 /// Settings with everything that can be asked for.

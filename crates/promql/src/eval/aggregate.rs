@@ -2,7 +2,9 @@
 
 use super::kahan::{Kahan, Mean, nan_first, quantile};
 use super::space::{Key, LONGEST_VALUE};
-use super::{At, Evaluator, Level, Point, Val, failed, misplaced, no_duplicates, no_room, plain_number, short_number};
+use super::{
+    EvalTime, Evaluator, Level, Point, Val, failed, misplaced, no_duplicates, no_room, plain_number, short_number,
+};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
@@ -12,7 +14,12 @@ use crate::syntax::ast::{Aggregate, AggregateOp, Expr};
 type Members = Vec<usize>;
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn aggregate(&mut self, aggregate: &'a Aggregate, expr: &'a Expr, at: At) -> Result<Vec<Point>, Error> {
+    pub(super) fn aggregate(
+        &mut self,
+        aggregate: &'a Aggregate,
+        expr: &'a Expr,
+        at: EvalTime,
+    ) -> Result<Vec<Point>, Error> {
         match aggregate.op {
             AggregateOp::CountValues => return self.count_values(aggregate, at),
             AggregateOp::Topk | AggregateOp::Bottomk | AggregateOp::Limitk => return self.some(aggregate, at),
@@ -86,13 +93,13 @@ impl<'a> Evaluator<'a> {
         Ok(groups)
     }
 
-    fn parameter(&mut self, aggregate: &'a Aggregate, at: At) -> Result<(f64, &'a Expr), Error> {
+    fn parameter(&mut self, aggregate: &'a Aggregate, at: EvalTime) -> Result<(f64, &'a Expr), Error> {
         let Some(parameter) = &aggregate.parameter else { return Err(misplaced(&aggregate.expr)) };
         Ok((self.scalar(parameter, at)?, parameter))
     }
 
     /// `topk`, `bottomk`, `limitk`: some of the series of every group. Of equal values the first stay.
-    fn some(&mut self, aggregate: &'a Aggregate, at: At) -> Result<Vec<Point>, Error> {
+    fn some(&mut self, aggregate: &'a Aggregate, at: EvalTime) -> Result<Vec<Point>, Error> {
         let (parameter, parameter_expr) = self.parameter(aggregate, at)?;
         let points = self.vector(&aggregate.expr, at)?;
         let span = parameter_expr.span;
@@ -124,7 +131,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `limit_ratio`: a share of the series, chosen by the hash of their labels.
-    fn ratio(&mut self, aggregate: &'a Aggregate, at: At) -> Result<Vec<Point>, Error> {
+    fn ratio(&mut self, aggregate: &'a Aggregate, at: EvalTime) -> Result<Vec<Point>, Error> {
         let (parameter, parameter_expr) = self.parameter(aggregate, at)?;
         let points = self.vector(&aggregate.expr, at)?;
         let span = parameter_expr.span;
@@ -151,7 +158,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `count_values`: how many series of every group have which value.
-    fn count_values(&mut self, aggregate: &'a Aggregate, at: At) -> Result<Vec<Point>, Error> {
+    fn count_values(&mut self, aggregate: &'a Aggregate, at: EvalTime) -> Result<Vec<Point>, Error> {
         let Some(parameter) = &aggregate.parameter else { return Err(misplaced(&aggregate.expr)) };
         let Val::Text(label) = self.eval(parameter, at)? else { return Err(misplaced(parameter)) };
         if label.is_empty() || label.len() > LONGEST_VALUE {

@@ -3,13 +3,13 @@
 pub(super) mod arithmetic;
 pub(super) mod matching;
 
-use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
+use super::{EvalTime, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::error::Error;
 use crate::syntax::ast::{Binary, BinaryOp, Expr};
 use arithmetic::{compares, scalars};
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn binary(&mut self, binary: &'a Binary, expr: &'a Expr, at: At) -> Result<Val<'a>, Error> {
+    pub(super) fn binary(&mut self, binary: &'a Binary, expr: &'a Expr, at: EvalTime) -> Result<Val<'a>, Error> {
         let left = self.eval(&binary.left, at)?;
         let right = self.eval(&binary.right, at)?;
         let points = match (left, right) {

@@ -1,6 +1,6 @@
 //! Keeps the value of every expression, for whoever wants to see how a result came about.
 
-use super::{Evaluator, Explained, Line, Val, Value};
+use super::{Evaluator, ExpressionValue, Line, Val, Value};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::syntax::ast::Expr;
@@ -14,11 +14,11 @@ pub(super) struct Explanation {
 
 impl Explanation {
     /// The value of every expression of a tree, in the order of the text.
-    pub(super) fn of(mut self, expr: &Expr) -> Vec<Explained> {
+    pub(super) fn of(mut self, expr: &Expr) -> Vec<ExpressionValue> {
         let mut explained = Vec::new();
         visit(expr, &mut |expr, level| {
             if let Some((value, times)) = self.values.remove(&(std::ptr::from_ref(expr) as usize)) {
-                explained.push(Explained { span: expr.span, level, value, times });
+                explained.push(ExpressionValue { span: expr.span, level, value, times });
             }
         });
         explained

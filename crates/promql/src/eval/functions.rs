@@ -11,13 +11,13 @@ mod sort;
 mod trend;
 
 use super::invariant::unwrapped;
-use super::{At, Evaluator, Point, Val, misplaced, no_duplicates};
+use super::{EvalTime, Evaluator, Point, Val, misplaced, no_duplicates};
 use crate::error::{Code, Error};
 use crate::eval::binary::arithmetic::{larger, smaller};
 use crate::syntax::ast::{Call, Expr, ExprKind};
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn call(&mut self, call: &'a Call, expr: &'a Expr, at: At) -> Result<Val<'a>, Error> {
+    pub(super) fn call(&mut self, call: &'a Call, expr: &'a Expr, at: EvalTime) -> Result<Val<'a>, Error> {
         let name = call.function.name;
         let arguments = call.arguments.as_slice();
         if let Some(number) = self.number(name, arguments, at)? {
@@ -78,7 +78,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Functions that give a number.
-    fn number(&mut self, name: &str, arguments: &'a [Expr], at: At) -> Result<Option<f64>, Error> {
+    fn number(&mut self, name: &str, arguments: &'a [Expr], at: EvalTime) -> Result<Option<f64>, Error> {
         let bounds = self.bounds;
         Ok(Some(match (name, arguments) {
             ("time", []) => seconds(at.time),
@@ -99,7 +99,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A function of every value on its own.
-    fn mapped(&mut self, vector: &'a Expr, at: At, of: impl Fn(f64) -> f64) -> Result<Vec<Point>, Error> {
+    fn mapped(&mut self, vector: &'a Expr, at: EvalTime, of: impl Fn(f64) -> f64) -> Result<Vec<Point>, Error> {
         let mut points = self.vector(vector, at)?;
         for point in &mut points {
             *point = Point { drop_name: true, value: of(point.value), ..*point };
@@ -107,7 +107,7 @@ impl<'a> Evaluator<'a> {
         Ok(points)
     }
 
-    fn bounded(&mut self, name: &str, vector: &'a Expr, rest: &'a [Expr], at: At) -> Result<Vec<Point>, Error> {
+    fn bounded(&mut self, name: &str, vector: &'a Expr, rest: &'a [Expr], at: EvalTime) -> Result<Vec<Point>, Error> {
         let mut numbers = Vec::with_capacity(2);
         let points_first = self.vector(vector, at)?;
         for scalar in rest {
@@ -130,7 +130,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// When each series was sampled; the time of the evaluation for everything that is not a selector.
-    fn timestamp(&mut self, vector: &'a Expr, at: At) -> Result<Vec<Point>, Error> {
+    fn timestamp(&mut self, vector: &'a Expr, at: EvalTime) -> Result<Vec<Point>, Error> {
         let inner = unwrapped(vector);
         let ExprKind::Selector(selector) = &inner.kind else {
             return Ok(renamed(self.vector(vector, at)?, |_| seconds(at.time)));
@@ -152,7 +152,7 @@ impl<'a> Evaluator<'a> {
         Ok(points)
     }
 
-    fn text(&mut self, expr: &'a Expr, at: At) -> Result<&'a str, Error> {
+    fn text(&mut self, expr: &'a Expr, at: EvalTime) -> Result<&'a str, Error> {
         match self.eval(expr, at)? {
             Val::Text(text) => Ok(text),
             _ => Err(misplaced(expr)),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::{At, Evaluator, Point};
+use super::{EvalTime, Evaluator, Point};
 use crate::error::{Code, Error};
 use crate::matching::{Pattern, PatternError};
 use crate::series::sets::SetId;
@@ -42,8 +42,8 @@ impl std::ops::Deref for Selected<'_> {
 
 impl<'a> Evaluator<'a> {
     /// The time a selector or subquery means.
-    pub(super) fn shifted(&self, shift: Shift, at: At) -> i64 {
-        use crate::syntax::ast::At as Fixed;
+    pub(super) fn shifted(&self, shift: Shift, at: EvalTime) -> i64 {
+        use crate::syntax::ast::AtModifier as Fixed;
         let time = match shift.at {
             None => at.time,
             Some(Fixed::Time(time)) => time.0,
@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of every selected series, as an instant vector has them.
-    pub(super) fn points(&mut self, selector: &'a Selector, at: At) -> Result<Vec<Point>, Error> {
+    pub(super) fn points(&mut self, selector: &'a Selector, at: EvalTime) -> Result<Vec<Point>, Error> {
         let time = self.shifted(selector.shift, at);
         let selected = self.selected(selector)?;
         let mut points = Vec::with_capacity(selected.len());

@@ -154,7 +154,7 @@ impl<'a> Space<'a> {
     }
 
     /// The set without the name of the metric, and without its type and unit if they are labels.
-    pub(crate) fn nameless(&mut self, set: SetId) -> Result<SetId, Full> {
+    pub(crate) fn without_metric_name(&mut self, set: SetId) -> Result<SetId, Full> {
         self.filtered(set, |pair| !matches!(pair.name, NAME | TYPE | UNIT))
     }
 

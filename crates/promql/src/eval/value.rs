@@ -44,7 +44,7 @@ pub struct Answer {
     /// What Prometheus would remark about it.
     pub notes: Vec<Note>,
     /// The value of every expression of the query, if that was asked for.
-    pub explained: Vec<Explained>,
+    pub explained: Vec<ExpressionValue>,
 }
 
 /// How much a remark matters.
@@ -83,7 +83,7 @@ impl Note {
 
 /// The value of one expression within a query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explained {
+pub struct ExpressionValue {
     /// Where the expression stands.
     pub span: Span,
     /// How deep it stands; the whole query is at 1.

@@ -1,7 +1,7 @@
 //! Range vectors: the samples of selectors within a window of time, and subqueries.
 
 use super::invariant::unwrapped;
-use super::{At, Evaluator, Line, Point, Row, Val, Value, misplaced, no_room, same_labels};
+use super::{EvalTime, Evaluator, Line, Point, Row, Val, Value, misplaced, no_room, same_labels};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
@@ -35,7 +35,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn over(
         &mut self,
         expr: &'a Expr,
-        at: At,
+        at: EvalTime,
         mut of: impl FnMut(Window<'_>, Frame) -> Option<f64>,
     ) -> Result<Vec<Point>, Error> {
         let mut points = Vec::new();
@@ -67,7 +67,7 @@ impl<'a> Evaluator<'a> {
         Ok(points)
     }
 
-    fn frame_of(&self, range: &Range, at: At) -> Frame {
+    fn frame_of(&self, range: &Range, at: EvalTime) -> Frame {
         let until = self.shifted(range.selector.shift, at);
         Frame { after: until.saturating_sub(range.range.0), until }
     }
@@ -120,7 +120,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A range vector as such.
-    pub(super) fn matrix(&mut self, expr: &'a Expr, at: At) -> Result<Vec<Line>, Error> {
+    pub(super) fn matrix(&mut self, expr: &'a Expr, at: EvalTime) -> Result<Vec<Line>, Error> {
         let inner = unwrapped(expr);
         let lines = match &inner.kind {
             ExprKind::Range(range) => {
@@ -139,7 +139,7 @@ impl<'a> Evaluator<'a> {
         Ok(lines)
     }
 
-    fn subquery(&mut self, subquery: &'a Subquery, expr: &'a Expr, at: At) -> Result<Vec<Line>, Error> {
+    fn subquery(&mut self, subquery: &'a Subquery, expr: &'a Expr, at: EvalTime) -> Result<Vec<Line>, Error> {
         let until = self.shifted(subquery.shift, at);
         let after = until.saturating_sub(subquery.range.0);
         let step = subquery.step.map_or(self.settings.subquery_step.0, |step| step.0).max(1);
@@ -160,7 +160,7 @@ impl<'a> Evaluator<'a> {
         let ranged = end.checked_sub(start).is_some_and(|width| width >= step);
         let mut time = start;
         while time <= end {
-            let at = At { time, first: start, ranged };
+            let at = EvalTime { time, first: start, ranged };
             let points = match self.eval(expr, at)? {
                 Val::Scalar(value) => vec![Point { set: self.space.empty, drop_name: false, value }],
                 Val::Vector(points) => points,
@@ -197,7 +197,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn rows(&mut self, mut lines: Vec<Line>, span: Span) -> Result<Vec<Row>, Error> {
         for line in &mut lines {
             if line.drop_name {
-                line.set = self.space.nameless(line.set).map_err(|full| no_room(full, span))?;
+                line.set = self.space.without_metric_name(line.set).map_err(|full| no_room(full, span))?;
             }
         }
         lines.sort_by(|one, other| self.space.compare(one.set, other.set));

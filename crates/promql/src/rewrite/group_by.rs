@@ -12,13 +12,13 @@
 //! | functions of series, numbers, times, subqueries | the same |
 //!
 //! So for every cluster: the result restricted to the cluster, without the label, is the result over the cluster's series
-//! alone. Where that cannot be had, the query is not rewritten, and [`NotGroupable`] says why: what gives series where
+//! alone. Where that cannot be had, the query is not rewritten, and [`GroupingError`] says why: what gives series where
 //! there are none (`absent`, `vector`, `month()`), what makes a number of a vector (`scalar`), what reads or writes the
 //! label itself (`label_replace`, `label_join`, `count_values`, a matcher on it other than the placeholder), and what is
 //! experimental and looks beyond one series' labels (`info`, `limitk`, `limit_ratio`, `fill`).
 //!
 //! One thing the store cannot keep apart: an evaluation that fails for one cluster (two series where one may be) fails
-//! for all of them. [`Grouped::narrowed`] asks for some clusters only, so that the others can be answered.
+//! for all of them. [`GroupedQuery::narrowed`] asks for some clusters only, so that the others can be answered.
 
 use std::collections::BTreeMap;
 
@@ -37,14 +37,14 @@ use crate::syntax::walk::selectors_mut;
 
 /// A query for all clusters of a store at once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grouped {
+pub struct GroupedQuery {
     query: Query,
     label: String,
 }
 
 /// Why a query cannot be asked for all clusters at once.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NotGroupable {
+pub enum GroupingError {
     /// No series ever has this label.
     #[error("the label `{0}` cannot identify clusters")]
     Label(String),
@@ -105,21 +105,21 @@ impl Query {
     /// );
     /// # Ok::<(), clearway_promql::Errors>(())
     /// ```
-    pub fn grouped_by(&self, label: &str, limits: &Limits) -> Result<Grouped, NotGroupable> {
+    pub fn grouped_by(&self, label: &str, limits: &Limits) -> Result<GroupedQuery, GroupingError> {
         if label.is_empty() || label == METRIC_NAME {
-            return Err(NotGroupable::Label(label.to_owned()));
+            return Err(GroupingError::Label(label.to_owned()));
         }
         if self.result() != ValueType::Vector {
-            return Err(NotGroupable::NotAVector(self.result()));
+            return Err(GroupingError::NotAVector(self.result()));
         }
         let mut expr = self.expr().clone();
         Rewriting { label }.expr(&mut expr)?;
-        let query = Query::parse(&expr.to_string(), limits).map_err(NotGroupable::Limits)?;
-        Ok(Grouped { query, label: label.to_owned() })
+        let query = Query::parse(&expr.to_string(), limits).map_err(GroupingError::Limits)?;
+        Ok(GroupedQuery { query, label: label.to_owned() })
     }
 }
 
-impl Grouped {
+impl GroupedQuery {
     /// The query, in its canonical text.
     pub fn query(&self) -> &Query {
         &self.query
@@ -161,7 +161,7 @@ struct Rewriting<'l> {
 
 impl Rewriting<'_> {
     /// Recursion is safe: no tree is deeper than the parser allows.
-    fn expr(&self, expr: &mut Expr) -> Result<(), NotGroupable> {
+    fn expr(&self, expr: &mut Expr) -> Result<(), GroupingError> {
         let span = expr.span;
         match &mut expr.kind {
             ExprKind::Number(_) | ExprKind::String(_) => Ok(()),
@@ -180,11 +180,11 @@ impl Rewriting<'_> {
         label == self.label || label == CLUSTER_ID_LABEL
     }
 
-    fn selector(&self, selector: &mut Selector) -> Result<(), NotGroupable> {
+    fn selector(&self, selector: &mut Selector) -> Result<(), GroupingError> {
         for matcher in selector.matchers.iter().filter(|matcher| self.is_cluster(&matcher.label.text)) {
             if matcher.op != MatchOp::Equal || !matcher.value.text.is_empty() {
                 let label = matcher.label.text.clone();
-                return Err(NotGroupable::UsesLabel { what: "a matcher".to_owned(), label, span: matcher.span() });
+                return Err(GroupingError::UsesLabel { what: "a matcher".to_owned(), label, span: matcher.span() });
             }
         }
         selector.matchers.retain(|matcher| !self.is_cluster(&matcher.label.text));
@@ -202,9 +202,9 @@ impl Rewriting<'_> {
         }
     }
 
-    fn aggregate(&self, aggregate: &mut Aggregate, span: Span) -> Result<(), NotGroupable> {
+    fn aggregate(&self, aggregate: &mut Aggregate, span: Span) -> Result<(), GroupingError> {
         if aggregate.op.is_experimental() {
-            return Err(NotGroupable::BeyondOneCluster { what: aggregate.op.as_str(), span });
+            return Err(GroupingError::BeyondOneCluster { what: aggregate.op.as_str(), span });
         }
         if let Some(parameter) = &mut aggregate.parameter {
             let made = match &parameter.kind {
@@ -213,7 +213,7 @@ impl Rewriting<'_> {
             };
             if let Some(label) = made.filter(|label| self.is_cluster(label)) {
                 let (what, label) = (format!("`{}`", aggregate.op.as_str()), label.clone());
-                return Err(NotGroupable::UsesLabel { what, label, span });
+                return Err(GroupingError::UsesLabel { what, label, span });
             }
             self.expr(parameter)?;
         }
@@ -222,9 +222,9 @@ impl Rewriting<'_> {
         self.expr(&mut aggregate.expr)
     }
 
-    fn binary(&self, binary: &mut Binary, span: Span) -> Result<(), NotGroupable> {
+    fn binary(&self, binary: &mut Binary, span: Span) -> Result<(), GroupingError> {
         if !binary.fill.is_empty() {
-            return Err(NotGroupable::BeyondOneCluster { what: "fill", span });
+            return Err(GroupingError::BeyondOneCluster { what: "fill", span });
         }
         if let Some(matching) = &mut binary.matching {
             self.choose(&mut matching.labels, span);
@@ -236,18 +236,18 @@ impl Rewriting<'_> {
         self.expr(&mut binary.right)
     }
 
-    fn call(&self, call: &mut Call, span: Span) -> Result<(), NotGroupable> {
+    fn call(&self, call: &mut Call, span: Span) -> Result<(), GroupingError> {
         let function = call.function.name;
         let of_series =
             call.arguments.iter().any(|argument| matches!(type_of(argument), ValueType::Vector | ValueType::Matrix));
         match (call.function.returns, of_series) {
-            (ValueType::Scalar, true) => return Err(NotGroupable::OneNumber { function, span }),
-            (ValueType::Vector, false) => return Err(NotGroupable::FromNothing { function, span }),
+            (ValueType::Scalar, true) => return Err(GroupingError::OneNumber { function, span }),
+            (ValueType::Vector, false) => return Err(GroupingError::FromNothing { function, span }),
             _ => {}
         }
         match function {
-            "absent" | "absent_over_time" => return Err(NotGroupable::FromNothing { function, span }),
-            "info" => return Err(NotGroupable::BeyondOneCluster { what: function, span }),
+            "absent" | "absent_over_time" => return Err(GroupingError::FromNothing { function, span }),
+            "info" => return Err(GroupingError::BeyondOneCluster { what: function, span }),
             _ => {}
         }
         // A text that merely equals the label, as a replacement may, is refused with the rest: nobody writes that.
@@ -256,7 +256,7 @@ impl Rewriting<'_> {
             _ => None,
         });
         if let Some(label) = uses {
-            return Err(NotGroupable::UsesLabel { what: format!("`{function}`"), label, span });
+            return Err(GroupingError::UsesLabel { what: format!("`{function}`"), label, span });
         }
         call.arguments.iter_mut().try_for_each(|argument| self.expr(argument))
     }

@@ -139,12 +139,12 @@ pub struct Shift {
     /// `offset`: how much earlier.
     pub offset: Option<Millis>,
     /// `@`: at a fixed time.
-    pub at: Option<At>,
+    pub at: Option<AtModifier>,
 }
 
 /// A fixed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
+pub enum AtModifier {
     /// A time since the epoch.
     Time(Millis),
     /// Where the evaluation starts.
@@ -220,12 +220,12 @@ pub struct Matching {
     /// By which labels.
     pub labels: Grouping,
     /// Whether one side may have many, and which labels it takes from the other.
-    pub many: Option<(Many, Vec<Name>)>,
+    pub many: Option<(ManySide, Vec<Name>)>,
 }
 
 /// Which side may have many series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Many {
+pub enum ManySide {
     /// `group_left`
     Left,
     /// `group_right`

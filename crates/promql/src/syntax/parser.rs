@@ -12,7 +12,7 @@ pub(crate) use durations::Context;
 pub(crate) use selectors::METRIC_NAME;
 
 use crate::error::{Code, Error};
-use crate::syntax::ast::{Binary, BinaryOp, Expr, ExprKind, Fill, Many, Matching, Sign, Span};
+use crate::syntax::ast::{Binary, BinaryOp, Expr, ExprKind, Fill, ManySide, Matching, Sign, Span};
 use crate::syntax::lexer::{self, experimental};
 use crate::syntax::limits::Limits;
 use crate::syntax::token::{Keyword, Kind, Token};
@@ -251,8 +251,8 @@ impl<'t> Parser<'t> {
         self.advance();
         let labels = self.grouping(only)?;
         let side = match self.keyword() {
-            Some(Keyword::GroupLeft) => Many::Left,
-            Some(Keyword::GroupRight) => Many::Right,
+            Some(Keyword::GroupLeft) => ManySide::Left,
+            Some(Keyword::GroupRight) => ManySide::Right,
             _ => return Ok(Some(Matching { labels, many: None })),
         };
         self.advance();

@@ -5,8 +5,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::syntax::ast::{At, Expr, ExprKind, Grouping, MatchOp, Selector, Shift, Sign};
-use crate::syntax::ast::{Binary, Many};
+use crate::syntax::ast::{AtModifier, Expr, ExprKind, Grouping, MatchOp, Selector, Shift, Sign};
+use crate::syntax::ast::{Binary, ManySide};
 use crate::syntax::parser::METRIC_NAME;
 use crate::syntax::strings;
 use crate::syntax::token::Keyword;
@@ -90,7 +90,7 @@ fn print_binary(binary: &Binary, out: &mut String) {
         if let Some((many, include)) = &matching.many {
             // The parentheses always: without them, those of the right side would be taken for the labels.
             let include = Grouping { only: true, labels: include.clone() };
-            print_grouping(if *many == Many::Left { " group_left " } else { " group_right " }, &include, out);
+            print_grouping(if *many == ManySide::Left { " group_left " } else { " group_right " }, &include, out);
         }
     }
     for (word, value) in [("fill_left", binary.fill.left), ("fill_right", binary.fill.right)] {
@@ -162,9 +162,9 @@ fn print_selector(selector: &Selector, out: &mut String) {
 
 fn print_shift(shift: Shift, out: &mut String) {
     match shift.at {
-        Some(At::Start) => out.push_str(" @ start()"),
-        Some(At::End) => out.push_str(" @ end()"),
-        Some(At::Time(time)) => {
+        Some(AtModifier::Start) => out.push_str(" @ start()"),
+        Some(AtModifier::End) => out.push_str(" @ end()"),
+        Some(AtModifier::Time(time)) => {
             let millis = time.0.unsigned_abs();
             let sign = if time.0 < 0 { "-" } else { "" };
             let (seconds, rest) = (millis.checked_div(1_000).unwrap_or(0), millis.checked_rem(1_000).unwrap_or(0));

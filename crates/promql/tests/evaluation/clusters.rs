@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use clearway_promql::eval::{self, Sample, Settings, Value};
 use clearway_promql::read::{self, ApiError, ReadLimits};
-use clearway_promql::{Grouped, Limits, Millis, Query, Series};
+use clearway_promql::{GroupedQuery, Limits, Millis, Query, Series};
 use clearway_testbed::{Prometheus, http};
 
 use crate::generate::{self, END};
@@ -75,7 +75,7 @@ impl Clusters {
 
     /// What the grouped query says of each cluster. One that fails is asked for each cluster alone: for the others it is
     /// known then, and that is how it is done in life.
-    async fn grouped(&self, grouped: &Grouped) -> BTreeMap<&str, Result<Vec<Sample>, ()>> {
+    async fn grouped(&self, grouped: &GroupedQuery) -> BTreeMap<&str, Result<Vec<Sample>, ()>> {
         let of = |mut split: BTreeMap<String, Vec<Sample>>, id: &str| split.remove(id).unwrap_or_default();
         let mut answers = BTreeMap::new();
         if let Ok(all) = self.ask(grouped.query()).await {

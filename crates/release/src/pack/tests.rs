@@ -9,7 +9,7 @@ fn metadata() -> Metadata {
     Metadata { version, previous: vec!["1.2.2".to_owned()], next: Vec::new(), metadata: [].into() }
 }
 
-fn packed(files: &[(&str, &str)]) -> Result<Packed, Vec<Diagnostic>> {
+fn packed(files: &[(&str, &str)]) -> Result<PackedRelease, Vec<Diagnostic>> {
     let streams = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes()));
     pack(streams, &metadata(), "main", &ReleaseLimits::default())
 }

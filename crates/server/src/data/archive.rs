@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use clearway_core::Exceeded;
+use clearway_core::CapExceeded;
 use clearway_graph::{Inputs, Revision, convert};
 
-use crate::data::publication::Unpublishable;
+use crate::data::publication::PublishError;
 
 /// The archive, of at most so many bytes. The same files give the same bytes: they are sorted, and have neither owners nor
 /// times.
-pub(crate) fn archive(inputs: &Inputs, revision: &Revision, most: u64) -> Result<Vec<u8>, Unpublishable> {
+pub(crate) fn archive(inputs: &Inputs, revision: &Revision, most: u64) -> Result<Vec<u8>, PublishError> {
     let compiled = convert::compile(revision)?.files;
     let mut files: BTreeMap<&str, &[u8]> = inputs.iter().collect();
     for (path, text) in &compiled {
@@ -25,9 +25,9 @@ pub(crate) fn archive(inputs: &Inputs, revision: &Revision, most: u64) -> Result
     let what = "bytes in all answers and files when compressed";
     match written {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Err(Exceeded { cap: "answers_packed", limit: most, what }.into())
+            Err(CapExceeded { cap: "answers_packed", limit: most, what }.into())
         }
-        other => other.map_err(Unpublishable::from),
+        other => other.map_err(PublishError::from),
     }?;
     out.bytes.shrink_to_fit();
     Ok(out.bytes)

@@ -6,10 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clearway_core::{Exceeded, Limits};
+use clearway_core::{CapExceeded, Limits};
 use clearway_graph::Inputs;
 use clearway_sources::graph_data::{self, GraphDataError};
-use clearway_sources::oci::{self, Cache, Image, LeftOut, OciError, Progress, Registry, Repository, Scraped, Why};
+use clearway_sources::oci::{
+    self, Cache, Image, OciError, Progress, Registry, Repository, ScrapedReleases, SkipReason, SkippedTag,
+};
 
 /// How many images pass between two lines of the log.
 const PROGRESS: usize = 250;
@@ -22,7 +24,7 @@ pub struct Feed {
     repositories: Vec<Repository>,
     cache: Cache,
     /// What was left out of the repositories the last time, so that it is told once.
-    told: Mutex<Vec<LeftOut>>,
+    told: Mutex<Vec<SkippedTag>>,
 }
 
 /// Where the files are.
@@ -51,7 +53,7 @@ pub enum FeedError {
     NoRegistry,
     /// All of it together is more than one revision may be.
     #[error("the graph-data and the releases have {0}")]
-    TooLarge(#[from] Exceeded),
+    TooLarge(#[from] CapExceeded),
     /// Reading was cut off.
     #[error("reading was interrupted: {0}")]
     CutOff(#[from] tokio::task::JoinError),
@@ -95,7 +97,7 @@ impl Feed {
             let bytes: u64 = inputs.iter().map(|(path, content)| (path.len() + content.len()) as u64).sum();
             let limit = limits.graph.data_bytes;
             if bytes > limit {
-                return Err(Exceeded { cap: "data_bytes", limit, what: "bytes in all files" }.into());
+                return Err(CapExceeded { cap: "data_bytes", limit, what: "bytes in all files" }.into());
             }
         }
         self.tell(left_out);
@@ -106,29 +108,31 @@ impl Feed {
         self.registry.as_ref().ok_or(FeedError::NoRegistry)
     }
 
-    async fn releases(&self, repository: &Repository) -> Result<Scraped, FeedError> {
+    async fn releases(&self, repository: &Repository) -> Result<ScrapedReleases, FeedError> {
         let progress = |progress: Progress| {
             if progress.done > 0 && progress.done.is_multiple_of(PROGRESS) {
                 tracing::info!(%repository, done = progress.done, of = progress.of, "reading release images");
             }
         };
         let scraped = oci::releases(self.registry()?, repository, &self.cache, &progress).await?;
-        if let Some(trouble) = self.cache.trouble() {
+        if let Some(trouble) = self.cache.last_error() {
             tracing::warn!("cannot cache the content of the registry: {trouble}");
         }
         if scraped.releases == 0 { Err(FeedError::NoReleases(repository.to_string())) } else { Ok(scraped) }
     }
 
     /// Tells what was left out of the repositories, unless it is what was told before.
-    fn tell(&self, left_out: Vec<LeftOut>) {
+    fn tell(&self, left_out: Vec<SkippedTag>) {
         let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if *told == left_out {
             return;
         }
-        for LeftOut { tag, why, .. } in &left_out {
+        for SkippedTag { tag, why, .. } in &left_out {
             match why {
                 // Meant to be there, but not to be releases.
-                Why::Companion | Why::NoRelease | Why::Shard { .. } => tracing::debug!(tag, "left out: {why}"),
+                SkipReason::Companion | SkipReason::NoRelease | SkipReason::Shard { .. } => {
+                    tracing::debug!(tag, "left out: {why}")
+                }
                 _ => tracing::warn!(tag, "left out: {why}"),
             }
         }

@@ -21,13 +21,13 @@ const ABOUT_BYTES: u64 = 4 << 10;
 
 /// A directory that keeps the last good graph-data.
 #[derive(Debug, Clone)]
-pub struct LastGood {
+pub struct LastGoodData {
     directory: PathBuf,
 }
 
 /// Files that are written, but do not take the place of the kept ones yet.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub(crate) struct StagedData {
     file: tempfile::NamedTempFile,
     revision: String,
 }
@@ -39,11 +39,11 @@ struct About {
     confirmed: i64,
 }
 
-impl LastGood {
+impl LastGoodData {
     /// Keeps graph-data in a directory, which is made if it is not there.
     pub fn open(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        Ok(LastGood { directory: directory.to_owned() })
+        Ok(LastGoodData { directory: directory.to_owned() })
     }
 
     /// Keeps these files in place of those before.
@@ -51,17 +51,18 @@ impl LastGood {
         self.commit(self.stage(inputs)?, confirmed)
     }
 
-    /// Writes files beside those that are kept. They take their place with [`LastGood::commit`], and are gone without it.
-    pub(crate) fn stage(&self, inputs: &Inputs) -> io::Result<Staged> {
+    /// Writes files beside those that are kept. They take their place with [`LastGoodData::commit`], and are gone
+    /// without it.
+    pub(crate) fn stage(&self, inputs: &Inputs) -> io::Result<StagedData> {
         let files: BTreeMap<&str, &[u8]> = inputs.iter().collect();
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         archive::write(&files, io::BufWriter::new(file.as_file_mut()))?;
         file.as_file().sync_all()?;
-        Ok(Staged { file, revision: inputs.id().to_string() })
+        Ok(StagedData { file, revision: inputs.id().to_string() })
     }
 
     /// Keeps what was staged in place of what was kept before.
-    pub(crate) fn commit(&self, staged: Staged, confirmed: Timestamp) -> io::Result<()> {
+    pub(crate) fn commit(&self, staged: StagedData, confirmed: Timestamp) -> io::Result<()> {
         staged.file.persist(self.directory.join(FILES)).map_err(|error| error.error)?;
         self.confirm(&staged.revision, confirmed)
     }
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn what_was_good_is_found_after_a_restart() {
         let directory = tempfile::tempdir().unwrap();
-        let kept = LastGood::open(&directory.path().join("cache")).unwrap();
+        let kept = LastGoodData::open(&directory.path().join("cache")).unwrap();
         assert!(kept.load(&Limits::default()).is_none());
         let inputs: Inputs =
             [("version", "1.2.0\n"), ("channels/a.yaml", "name: a\nversions: []\n")].into_iter().collect();

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use bytes::Bytes;
-use clearway_core::{Arch, Digest, Exceeded, GraphLimits};
+use clearway_core::{Arch, CapExceeded, Digest, GraphLimits};
 use clearway_graph::{Graph, Inputs, Revision, wire};
 use http::HeaderValue;
 
@@ -65,10 +65,10 @@ impl Bodies {
 
 /// Why a revision is not served, although it could be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum Unpublishable {
+pub enum PublishError {
     /// It is above a cap.
     #[error(transparent)]
-    Exceeded(#[from] Exceeded),
+    Exceeded(#[from] CapExceeded),
     /// Its files cannot be packed for mirrors.
     #[error("cannot compress the files for mirrors: {0}")]
     Archive(#[from] io::Error),
@@ -84,7 +84,7 @@ pub(crate) struct ServedFiles {
 
 impl ServedFiles {
     /// Packs the files, and takes the signatures out of them.
-    pub(crate) fn new(inputs: &Inputs, revision: &Revision) -> Result<Self, Unpublishable> {
+    pub(crate) fn new(inputs: &Inputs, revision: &Revision) -> Result<Self, PublishError> {
         let most = revision.caps().answers_packed;
         let signatures: BTreeMap<String, Bytes> = inputs
             .iter()
@@ -107,7 +107,7 @@ impl Publication {
         revision: &Revision,
         previous: Option<&Publication>,
         threads: NonZeroUsize,
-    ) -> Result<Self, Unpublishable> {
+    ) -> Result<Self, PublishError> {
         Publication::of_files(ServedFiles::new(inputs, revision)?, revision, previous, threads)
     }
 
@@ -117,7 +117,7 @@ impl Publication {
         revision: &Revision,
         previous: Option<&Publication>,
         threads: NonZeroUsize,
-    ) -> Result<Self, Unpublishable> {
+    ) -> Result<Self, PublishError> {
         if let Some(above) = revision.above_in_answers() {
             return Err(above.into());
         }
@@ -216,10 +216,10 @@ pub(crate) fn header(digest: &Digest) -> HeaderValue {
 fn work<T: Sync>(
     threads: usize,
     items: &[T],
-    work: impl Fn(&T) -> Result<(), Exceeded> + Sync,
-) -> Result<(), Exceeded> {
+    work: impl Fn(&T) -> Result<(), CapExceeded> + Sync,
+) -> Result<(), CapExceeded> {
     let next = AtomicUsize::new(0);
-    let failed: Mutex<Option<Exceeded>> = Mutex::default();
+    let failed: Mutex<Option<CapExceeded>> = Mutex::default();
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -261,7 +261,7 @@ impl<'p> Made<'p> {
     }
 
     /// Packs an answer, unless that was done already, and gives its number.
-    fn answer(&self, graph: &Graph) -> Result<u32, Exceeded> {
+    fn answer(&self, graph: &Graph) -> Result<u32, CapExceeded> {
         let bytes = wire::write_within(graph, self.caps)?;
         let digest = Digest::sha256(&bytes);
         let made = || self.bodies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -281,18 +281,18 @@ impl<'p> Made<'p> {
         }
         let (limit, what) = (self.caps.answers_bytes, "bytes in all different answers");
         if self.plain.fetch_add(length, Ordering::Relaxed) + length > limit {
-            return Err(Exceeded { cap: "answers_bytes", limit, what });
+            return Err(CapExceeded { cap: "answers_bytes", limit, what });
         }
         let (limit, what) = (self.caps.answers_packed, "bytes in all answers and files when compressed");
         let size = body.size() as u64;
         if self.kept.fetch_add(size, Ordering::Relaxed) + size > limit {
-            return Err(Exceeded { cap: "answers_packed", limit, what });
+            return Err(CapExceeded { cap: "answers_packed", limit, what });
         }
         Ok(bodies.add(digest, Arc::new(body)))
     }
 
     /// The bodies, kept plain and in other codings too as long as there is room.
-    fn unfold(self, threads: usize) -> Result<Bodies, Exceeded> {
+    fn unfold(self, threads: usize) -> Result<Bodies, CapExceeded> {
         let Bodies { list, numbers } = std::mem::take(&mut *self.bodies.lock().unwrap_or_else(PoisonError::into_inner));
         let mut order: Vec<(&Digest, u32, &Arc<Body>)> =
             numbers.iter().filter_map(|(digest, at)| Some((digest, *at, list.get(*at as usize)?))).collect();
@@ -345,7 +345,7 @@ mod tests {
         (inputs, revision)
     }
 
-    fn prepared(caps: GraphLimits) -> Result<Publication, Unpublishable> {
+    fn prepared(caps: GraphLimits) -> Result<Publication, PublishError> {
         let (inputs, revision) = revision(caps);
         Publication::prepare(&inputs, &revision, None, NonZeroUsize::MIN)
     }

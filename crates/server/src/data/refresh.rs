@@ -12,9 +12,9 @@ use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
 use clearway_graph::{Inputs, load};
 
 use crate::data::feed::Feed;
-use crate::data::last_good::{LastGood, Staged};
+use crate::data::last_good::{LastGoodData, StagedData};
 use crate::data::publication::{Publication, ServedFiles};
-use crate::metrics::{Findings, Refreshed};
+use crate::metrics::{Findings, RefreshResult};
 use crate::service::{Service, processors};
 
 /// How soon a source that failed is looked at again; each failure doubles it up to the usual interval.
@@ -25,7 +25,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(5);
 pub struct Refresher {
     service: Arc<Service>,
     feed: Feed,
-    last_good: Option<LastGood>,
+    last_good: Option<LastGoodData>,
     limits: Limits,
     /// The files that were refused last: they are not read, and not complained about, again.
     refused: Option<Digest>,
@@ -36,7 +36,7 @@ pub struct Refresher {
 
 impl Refresher {
     /// A refresher of a service.
-    pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGood>) -> Self {
+    pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGoodData>) -> Self {
         let findings = Findings::default();
         Refresher { service, feed, last_good, limits: Limits::for_graph_data(), refused: None, findings, failures: 0 }
     }
@@ -44,7 +44,7 @@ impl Refresher {
     /// Publishes something for the first time: what the source holds, or what was good before the restart.
     ///
     /// A source that takes its time is not waited for if there is something to serve meanwhile.
-    pub async fn begin(&mut self) -> Refreshed {
+    pub async fn begin(&mut self) -> RefreshResult {
         if self.feed.is_quick() {
             let outcome = self.once().await;
             if self.service.publication().is_none() {
@@ -57,10 +57,10 @@ impl Refresher {
     }
 
     /// Looks at the source once.
-    pub async fn once(&mut self) -> Refreshed {
+    pub async fn once(&mut self) -> RefreshResult {
         let outcome = self.look().await;
-        self.failures = if outcome == Refreshed::Failed { self.failures.saturating_add(1) } else { 0 };
-        self.service.metrics().refreshed(outcome);
+        self.failures = if outcome == RefreshResult::Failed { self.failures.saturating_add(1) } else { 0 };
+        self.service.metrics().record_refresh(outcome);
         outcome
     }
 
@@ -69,13 +69,13 @@ impl Refresher {
         pause(self.failures, usual)
     }
 
-    async fn look(&mut self) -> Refreshed {
+    async fn look(&mut self) -> RefreshResult {
         let inputs = match self.feed.read(&self.limits).await {
             Ok(inputs) => inputs,
             Err(error) => {
                 let served = self.service.publication().is_some();
                 tracing::error!(%error, "the graph-data cannot be read; {}", instead(served));
-                return Refreshed::Failed;
+                return RefreshResult::Failed;
             }
         };
         let now = self.service.now();
@@ -85,28 +85,28 @@ impl Refresher {
             self.service.confirm(now);
             self.keep(|kept| kept.confirm(&id.to_string(), now));
             if self.refused.take().is_some() {
-                self.service.metrics().found(&self.findings);
+                self.service.metrics().record_findings(&self.findings);
             }
-            return Refreshed::Unchanged;
+            return RefreshResult::Unchanged;
         }
         if self.refused.as_ref() == Some(&id) {
-            return Refreshed::Refused;
+            return RefreshResult::Refused;
         }
         // Those who are being served share the processors with this.
         let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
         let (findings, made, staged) = self.prepare(inputs, threads, true).await;
-        self.service.metrics().found(&findings);
+        self.service.metrics().record_findings(&findings);
         let Some(publication) = made else {
             tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
             self.refused = Some(id);
-            return Refreshed::Refused;
+            return RefreshResult::Refused;
         };
         self.publish(publication, findings, now);
         if let Some(staged) = staged {
             self.keep(|kept| kept.commit(staged, now));
         }
         self.refused = None;
-        Refreshed::Published
+        RefreshResult::Published
     }
 
     /// Serves what was good before the restart.
@@ -146,8 +146,8 @@ impl Refresher {
         inputs: Inputs,
         threads: NonZeroUsize,
         stage: bool,
-    ) -> (Findings, Option<Publication>, Option<Staged>) {
-        let _alone = self.service.heavy_work().await;
+    ) -> (Findings, Option<Publication>, Option<StagedData>) {
+        let _alone = self.service.acquire_preparation().await;
         let service = Arc::clone(&self.service);
         let limits = self.limits.clone();
         let last_good = self.last_good.clone().filter(|_| stage);
@@ -174,7 +174,7 @@ impl Refresher {
     }
 
     /// A cache that cannot be written is a pity, and no reason not to serve.
-    fn keep(&self, write: impl FnOnce(&LastGood) -> std::io::Result<()>) {
+    fn keep(&self, write: impl FnOnce(&LastGoodData) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.last_good.as_ref().map(write) {
             tracing::warn!(%error, "cannot save graph-data for the next start");
         }

@@ -8,7 +8,7 @@ use crate::request::refusal::Refusal;
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked<'q> {
+pub(crate) struct GraphRequest<'q> {
     pub(crate) channel: Cow<'q, str>,
     pub(crate) arch: Cow<'q, str>,
 }
@@ -46,7 +46,7 @@ impl Field {
 }
 
 /// Reads the query of an address. Of a parameter given twice the last one counts.
-pub(crate) fn read(query: Option<&str>) -> Result<Asked<'_>, Refusal> {
+pub(crate) fn read(query: Option<&str>) -> Result<GraphRequest<'_>, Refusal> {
     let mut channel = None;
     let mut arch = None;
     for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -58,7 +58,7 @@ pub(crate) fn read(query: Option<&str>) -> Result<Asked<'_>, Refusal> {
     }
     let channel = checked(Field::Channel, channel.ok_or(Refusal::Missing(Field::Channel))?)?;
     let arch = checked(Field::Arch, arch.unwrap_or(Cow::Borrowed(Arch::DEFAULT)))?;
-    Ok(Asked { channel, arch })
+    Ok(GraphRequest { channel, arch })
 }
 
 fn checked(field: Field, value: Cow<'_, str>) -> Result<Cow<'_, str>, Refusal> {

@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
 
 use crate::data::body::{Body, Content, Variant};
-use crate::listen::Respond;
+use crate::listen::RequestHandler;
 use crate::request::answer_body::AnswerBody;
 use crate::request::cors;
 use crate::request::negotiate::{MediaType, media_type};
@@ -93,7 +93,7 @@ impl Service {
             headers.insert(VARY, VARIES);
         }
         cors::allow(request.headers(), headers);
-        self.metrics().answered(route.name(), response.status(), begin.elapsed());
+        self.metrics().record_answer(route.name(), response.status(), begin.elapsed());
         response
     }
 
@@ -234,7 +234,7 @@ impl Service {
     }
 
     fn refuse(&self, refusal: &Refusal) -> Answer {
-        self.metrics().refused(refusal.kind(), refusal.status());
+        self.metrics().record_refusal(refusal.kind(), refusal.status());
         let body = refusal.body();
         let mut response = Response::new(bytes(body.clone()));
         *response.status_mut() = refusal.status();
@@ -252,7 +252,7 @@ impl Service {
     }
 }
 
-impl Respond for Service {
+impl RequestHandler for Service {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         Service::respond(self, &request).await
     }

@@ -4,7 +4,7 @@ use super::*;
 
 struct Ready;
 
-impl Probed for Ready {
+impl HealthProbe for Ready {
     fn not_ready(&self) -> Option<String> {
         None
     }
@@ -39,9 +39,11 @@ async fn code(status: &Status<Ready>, path: &str, authorization: Option<&'static
 
 #[tokio::test]
 async fn a_listener_shows_its_part_and_nothing_else() {
-    for (shows, livez, readyz, metrics) in
-        [(Shows::Everything, 200, 200, 200), (Shows::Probes, 200, 200, 404), (Shows::Metrics, 404, 404, 200)]
-    {
+    for (shows, livez, readyz, metrics) in [
+        (StatusEndpoints::Everything, 200, 200, 200),
+        (StatusEndpoints::Probes, 200, 200, 404),
+        (StatusEndpoints::Metrics, 404, 404, 200),
+    ] {
         let status = Status::new(Arc::new(Ready)).showing(shows);
         let found = (
             code(&status, "/livez", None).await,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use clearway_core::{Arch, Digest, EntityTag, Exceeded, GraphLimits, Limits, Timestamp};
+use clearway_core::{Arch, CapExceeded, Digest, EntityTag, GraphLimits, Limits, Timestamp};
 use clearway_graph::{Graph, wire};
 use clearway_sources::service::{self, ServiceError};
 use http::HeaderValue;
@@ -24,7 +24,7 @@ use crate::data::body::Body;
 use crate::data::publication::header;
 use crate::metrics::Metrics;
 use crate::request::query::Field;
-use crate::upstream::kept_answers::{Kept, KeptAnswers};
+use crate::upstream::stored_answers::{StoredAnswer, StoredAnswers};
 
 /// Answers that are kept. Channels that nobody configured make room for each other.
 const MAX_ANSWERS: usize = 1024;
@@ -89,7 +89,7 @@ struct Shared {
     caps: GraphLimits,
     /// How long an answer is not asked for again.
     fresh: Duration,
-    kept: Option<KeptAnswers>,
+    kept: Option<StoredAnswers>,
     metrics: Metrics,
     clock: fn() -> Timestamp,
     for_configured: Semaphore,
@@ -112,7 +112,7 @@ pub struct MirrorOptions {
     /// How long an answer is not asked for again.
     pub fresh: Duration,
     /// Where answers survive a restart.
-    pub kept: Option<KeptAnswers>,
+    pub kept: Option<StoredAnswers>,
     /// How much of an answer is read, and how many bytes all of them may take.
     pub limits: GraphLimits,
 }
@@ -197,7 +197,7 @@ impl Mirror {
     }
 
     /// What whoever prepares much of anything holds meanwhile.
-    pub(crate) fn heavy(&self) -> Arc<Semaphore> {
+    pub(crate) fn preparation_limit(&self) -> Arc<Semaphore> {
         Arc::clone(&self.shared.heavy)
     }
 
@@ -263,8 +263,8 @@ impl Shared {
                 let entries = self.entries();
                 entries.len() >= MAX_ANSWERS && !entries.contains_key(&scope)
             };
-            let answer = if full { None } else { KeptAnswers::read(&path, self.caps.answer_bytes) };
-            let prepared = answer.and_then(|(_, Kept { bytes, validator, confirmed })| {
+            let answer = if full { None } else { StoredAnswers::read(&path, self.caps.answer_bytes) };
+            let prepared = answer.and_then(|(_, StoredAnswer { bytes, validator, confirmed })| {
                 prepare(&self.caps, &bytes, validator, (confirmed, Timestamp::EPOCH), self.has_room()).ok()
             });
             let stored = prepared.is_some_and(|mirrored| {
@@ -275,7 +275,7 @@ impl Shared {
                 kept.forget(&scope);
             }
         }
-        self.metrics.mirrored(self.entries().len());
+        self.metrics.record_mirrored(self.entries().len());
     }
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {
@@ -288,7 +288,7 @@ impl Shared {
         }
         let entry: Arc<Entry> = Arc::default();
         entries.insert(scope.clone(), Arc::clone(&entry));
-        self.metrics.mirrored(entries.len());
+        self.metrics.record_mirrored(entries.len());
         entry
     }
 
@@ -327,7 +327,7 @@ impl Shared {
     }
 
     /// Serves an answer from now on. Others make room for it; if that is not enough, why it is not served.
-    fn store(&self, scope: &Scope, entry: &Entry, mut mirrored: Mirrored) -> Result<(), Exceeded> {
+    fn store(&self, scope: &Scope, entry: &Entry, mut mirrored: Mirrored) -> Result<(), CapExceeded> {
         let limit = self.caps.mirror_bytes;
         let mut entries = self.entries();
         if Self::size_without(&entries, scope).saturating_add(mirrored.body.size() as u64) > limit {
@@ -337,11 +337,11 @@ impl Shared {
         let has_answer = |entry: &Entry| entry.answer.load().is_some();
         while Self::size_without(&entries, scope).saturating_add(size) > limit {
             if !self.make_room(&mut entries, scope, has_answer) {
-                return Err(Exceeded { cap: "mirror_bytes", limit, what: "bytes in all mirrored answers" });
+                return Err(CapExceeded { cap: "mirror_bytes", limit, what: "bytes in all mirrored answers" });
             }
         }
         entry.answer.store(Some(Arc::new(mirrored)));
-        self.metrics.mirrored(entries.len());
+        self.metrics.record_mirrored(entries.len());
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Shared {
             Ok(_permit) => self.fetch(scope, entry, known.as_deref()).await,
             Err(error) => Err(error.to_string()),
         };
-        self.metrics.asked_upstream(if outcome.is_ok() { "answered" } else { "failed" });
+        self.metrics.record_upstream_request(if outcome.is_ok() { "answered" } else { "failed" });
         match &outcome {
             Ok(()) => *attempt = Attempt::default(),
             Err(failure) => {
@@ -405,7 +405,7 @@ impl Shared {
                 let turns = if is_large { &*self.heavy } else { &self.reading };
                 let _turn = turns.acquire().await.map_err(|error| error.to_string())?;
                 let confirmed = now.minus(age.unwrap_or_default());
-                let kept = Kept { bytes, validator, confirmed };
+                let kept = StoredAnswer { bytes, validator, confirmed };
                 let prepared = tokio::task::spawn_blocking({
                     let (caps, kept, room) = (self.caps.clone(), kept.clone(), self.has_room());
                     move || prepare(&caps, &kept.bytes, kept.validator, (kept.confirmed, now), room)
@@ -418,7 +418,7 @@ impl Shared {
         Ok(())
     }
 
-    fn keep(&self, write: impl FnOnce(&KeptAnswers) -> std::io::Result<()>) {
+    fn keep(&self, write: impl FnOnce(&StoredAnswers) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.kept.as_ref().map(write) {
             tracing::warn!(%error, "cannot save an answer of upstream for the next start");
         }

@@ -57,7 +57,7 @@ async fn every_answer_says_how_old_it_is_and_how_long_it_is_good() {
     let openapi = site.get(&format!("{PREFIX}/openapi")).await;
     assert_eq!(openapi.header("cache-control"), Some("public, max-age=45"), "it has no age");
     // What the source still holds is as good as new.
-    site.look().await;
+    site.refresh_now().await;
     let reply = site.graph("stable-1.5").await;
     assert_eq!((reply.age(), reply.header("cache-control")), (0, Some("public, max-age=45")));
 }

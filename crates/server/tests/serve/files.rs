@@ -126,24 +126,24 @@ async fn a_link_out_of_the_directory_publishes_nothing_and_the_last_good_revisio
     for (name, target) in [("signature-2", "/proc/self/environ"), ("signature-3", "../../../../../etc/passwd")] {
         std::os::unix::fs::symlink(target, signatures.join(name)).unwrap();
         data.release(&["1.0.0", "1.1.0"]);
-        site.look().await;
+        site.refresh_now().await;
         let reply = site.get(&format!("{PREFIX}/signatures/sha256=ab12/{name}")).await;
         assert_eq!(reply.status, 404, "{}", reply.text());
         assert_eq!(site.graph("c").await.body, good.body, "the last good revision goes on");
         assert!(site.findings().iter().any(|finding| finding.contains("GD008")), "{:?}", site.findings());
         std::fs::remove_file(signatures.join(name)).unwrap();
     }
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
     // Nor does a pipe stop the service, or a link that leads nowhere take a channel away.
     let pipe = data.path().join("channels/pipe.yaml");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
     std::fs::remove_file(pipe).unwrap();
     std::fs::remove_file(data.path().join("channels/c.yaml")).unwrap();
     std::os::unix::fs::symlink("gone.yaml", data.path().join("channels/c.yaml")).unwrap();
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["1.0.0", "1.1.0"]);
     assert_eq!(site.metric("clearway_graph_data_stale"), Some(1));
 }

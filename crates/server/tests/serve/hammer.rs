@@ -113,7 +113,7 @@ async fn every_answer_is_wholly_one_revision_while_revisions_are_replaced() {
         symlink(revisions[swap % revisions.len()].path(), &next).unwrap();
         fs::rename(&next, &link).unwrap();
         let before = seen.lock().unwrap().answers;
-        site.look().await;
+        site.refresh_now().await;
         // Somebody reads between any two of them.
         wait_until(DEADLINE, "answers were read", async || seen.lock().unwrap().answers > before + CLIENTS)
             .await

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clearway_server::{Config, Feed, GraphData};
 use clearway_sources::oci::{Cache, Pace, Registry, RegistryOptions};
-use clearway_testbed::images::{Family, Pushed, Pusher, gzip, tar};
+use clearway_testbed::images::{Family, PushedImage, Pusher, gzip, tar};
 use clearway_testbed::registry;
 
 use crate::site::{Data, PREFIX, Site, config};
@@ -30,7 +30,7 @@ fn served(host: &str, cache: &Path) -> Config {
 }
 
 /// Pushes graph-data with a channel of these versions.
-async fn push_graph_data(push: &Pusher, versions: &str) -> Pushed {
+async fn push_graph_data(push: &Pusher, versions: &str) -> PushedImage {
     let channel = format!("name: c\nversions: [{versions}]\n");
     let files = tar(&[("graph-data/version", b"1.1.0\n"), ("graph-data/channels/c.yaml", channel.as_bytes())]);
     push.image(Family::Oci, Some("latest"), "amd64", vec![gzip(&files)]).await
@@ -51,21 +51,21 @@ async fn new_tags_and_new_graph_data_appear_and_survive_the_registry() {
     assert_eq!(payload, format!("{host}/ocp/release@{}", first.digest));
 
     releases.release("4.5.1-x86_64", "4.5.1", "amd64").await;
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["4.5.0", "4.5.1"]);
     let seen = site.graph("c").await;
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.header("clearway-revision"), seen.header("clearway-revision"));
     assert!(site.metric("clearway_refreshes_total{outcome=\"unchanged\"}").unwrap() >= 1, "nothing is published twice");
     push_graph_data(&data, "4.5.1").await;
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["4.5.1"]);
     // Mirrors get all of it as files, also what came from images.
     let last = site.get(&format!("{PREFIX}/graph-data")).await;
     assert_eq!(last.status, 200);
 
     registry.process().kill();
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!((site.graph("c").await.versions(), site.ready().await), (vec!["4.5.1".to_owned()], 200));
     assert_eq!(site.metric("clearway_graph_data_stale"), Some(1));
     drop(site.running);
@@ -85,7 +85,7 @@ async fn new_tags_and_new_graph_data_appear_and_survive_the_registry() {
 
     // It comes back, and everything is as before.
     registry.process().start().await.unwrap();
-    without.look().await;
+    without.refresh_now().await;
     assert_eq!((without.graph("c").await.versions(), without.ready().await), (vec!["4.5.1".to_owned()], 200));
     assert_eq!(without.metric("clearway_graph_data_stale"), Some(0));
 }
@@ -109,7 +109,7 @@ async fn an_emptied_repository_is_refused() {
         }
         let failed = || site.metric("clearway_refreshes_total{outcome=\"failed\"}").unwrap();
         let before = failed();
-        site.look().await;
+        site.refresh_now().await;
         assert!(failed() > before, "{step}");
         assert_eq!(site.graph("c").await.versions(), ["4.5.0"], "{step}");
         assert_eq!(site.metric("clearway_graph_data_stale"), Some(1), "{step}");
@@ -118,7 +118,7 @@ async fn an_emptied_repository_is_refused() {
     }
     releases.release("4.5.1", "4.5.1", "amd64").await;
     push_graph_data(&data, "4.5.1").await;
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["4.5.1"]);
 }
 

@@ -78,7 +78,7 @@ async fn a_swapped_link_is_seen_without_asking_and_what_it_leads_to_is_watched()
     site.serves("c", &["2.0.0"]).await;
     let looks = site.looks();
     point(&link, three.path());
-    site.looked(looks).await;
+    site.wait_for_refresh(looks).await;
     three.release(&["3.0.0"]);
     site.serves("c", &["3.0.0"]).await;
 }
@@ -86,7 +86,7 @@ async fn a_swapped_link_is_seen_without_asking_and_what_it_leads_to_is_watched()
 /// Checks that the graph-data was looked at so often, and is not looked at again within more time than a change needs to
 /// come to rest: on a busy machine too, because nothing is left that could make it look.
 async fn at_rest(site: &Site, looks: u64) {
-    let again = tokio::time::timeout(Duration::from_millis(700), site.running.looked(looks)).await;
+    let again = tokio::time::timeout(Duration::from_millis(700), site.running.wait_for_refresh(looks)).await;
     assert!(again.is_err() && site.looks() == looks, "it was looked at {} times, not {looks}", site.looks());
 }
 
@@ -104,7 +104,7 @@ async fn looking_is_no_change() {
         let again = elsewhere.path().join("again.yaml");
         fs::copy(data.path().join("channels/c.yaml"), &again).unwrap();
         fs::rename(again, data.path().join("channels/c.yaml")).unwrap();
-        site.looked(1).await;
+        site.wait_for_refresh(1).await;
         at_rest(&site, 2).await;
         // What else is where the link is has no say.
         fs::write(root.path().join("neighbour"), "x").unwrap();
@@ -121,7 +121,7 @@ async fn a_directory_that_appears_is_seen_when_it_is_looked_at_and_watched_from_
     assert_eq!(site.graph("c").await.status, 503);
     let data = Data::of(&["1.0.0"]);
     crate::site::copy(data.path(), &path);
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["1.0.0"]);
     data.release(&["1.1.0"]);
     crate::site::copy(data.path(), &path);
@@ -141,7 +141,7 @@ async fn a_bad_revision_is_refused_and_the_last_good_one_goes_on_with_its_age() 
 
     data.write("channels/c.yaml", BROKEN);
     time::pass(60);
-    site.look().await;
+    site.refresh_now().await;
     time::pass(30);
     let still = site.graph("c").await;
     assert_eq!((still.status, &still.body, still.age()), (200, &good.body, 90));
@@ -154,13 +154,13 @@ async fn a_bad_revision_is_refused_and_the_last_good_one_goes_on_with_its_age() 
     assert_eq!(site.ready().await, 200, "there is something to serve");
     // Looking again at the same files does not make it better, nor newer.
     time::pass(10);
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.age(), 100);
     assert!(site.metric("clearway_refreshes_total{outcome=\"refused\"}").unwrap() >= 2);
 
     // Mended with something new.
     data.release(&["1.0.0", "1.0.1"]);
-    site.look().await;
+    site.refresh_now().await;
     let mended = site.graph("c").await;
     assert_eq!((mended.versions(), mended.age()), (vec!["1.0.0".to_owned(), "1.0.1".to_owned()], 0));
     assert_eq!((site.metric("clearway_graph_data_stale"), site.findings().len()), (Some(0), 0));
@@ -178,11 +178,11 @@ async fn going_back_to_the_good_files_clears_what_was_wrong() {
     let served = site.findings();
     assert_eq!(served.len(), 1, "{served:?}");
     data.write("channels/c.yaml", BROKEN);
-    site.look().await;
+    site.refresh_now().await;
     assert_ne!(site.findings(), served);
     time::pass(60);
     data.release(&["1.0.0"]);
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!((site.graph("c").await.age(), site.metric("clearway_graph_data_stale")), (0, Some(0)));
     assert_eq!(site.findings(), served, "what is wrong with the files that are there now");
     assert_eq!(site.metric("clearway_refreshes_total{outcome=\"published\"}"), Some(1), "nothing was made anew");
@@ -198,13 +198,13 @@ async fn a_directory_that_cannot_be_read_changes_nothing_but_the_age() {
     let (away, path) = (data.path().with_extension("away"), data.path().to_owned());
     fs::rename(&path, &away).unwrap();
     time::pass(20);
-    site.look().await;
+    site.refresh_now().await;
     let stale = site.graph("c").await;
     assert_eq!((stale.versions(), stale.age()), (vec!["1.0.0".to_owned()], 20));
     assert_eq!(site.metric("clearway_graph_data_stale"), Some(1));
     assert!(site.metric("clearway_refreshes_total{outcome=\"failed\"}").unwrap() >= 1);
     fs::rename(&away, &path).unwrap();
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!((site.graph("c").await.age(), site.metric("clearway_graph_data_stale")), (0, Some(0)));
 }
 

@@ -22,7 +22,7 @@ async fn a_restart_without_readable_graph_data_serves_what_was_good_with_its_age
     let good = site.graph("c").await;
     time::pass(100);
     // Seen again, so it is only as old as that.
-    site.look().await;
+    site.refresh_now().await;
     drop(site.running);
 
     time::pass(7);
@@ -44,7 +44,7 @@ async fn a_restart_without_readable_graph_data_serves_what_was_good_with_its_age
     // What comes back is published, and kept in place of the old.
     data.write("version", "1.1.0\n");
     data.release(&["2.0.0"]);
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!((site.graph("c").await.versions(), site.graph("c").await.age()), (vec!["2.0.0".to_owned()], 0));
     drop(site.running);
     fs::remove_dir_all(data.path()).unwrap();
@@ -99,7 +99,7 @@ async fn a_cache_that_cannot_be_written_any_more_does_not_stop_the_service() {
     fs::remove_dir_all(&directory).unwrap();
     fs::write(&directory, "a file where the directory was").unwrap();
     data.release(&["2.0.0"]);
-    site.look().await;
+    site.refresh_now().await;
     assert_eq!(site.graph("c").await.versions(), ["2.0.0"]);
     assert_eq!(site.metric("clearway_graph_data_stale"), Some(0));
 }

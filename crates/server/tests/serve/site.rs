@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clearway_core::Timestamp;
-use clearway_server::{Config, Feed, ListenOptions, Running, ServiceOptions};
+use clearway_server::{Config, Feed, ListenOptions, RunningService, ServiceOptions};
 use clearway_testbed::wait_until;
 use tempfile::TempDir;
 
@@ -134,7 +134,7 @@ pub(crate) fn config(feed: Option<Feed>) -> Config {
 
 /// A service at work.
 pub(crate) struct Site {
-    pub(crate) running: Running,
+    pub(crate) running: RunningService,
     pub(crate) address: SocketAddr,
     pub(crate) status: SocketAddr,
 }
@@ -143,7 +143,7 @@ impl Site {
     /// Starts a service, and does not wait for anything.
     pub(crate) fn begin(config: Config) -> Self {
         let socket = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let running = Running::start(config, socket(), Some(socket())).unwrap();
+        let running = RunningService::start(config, socket(), Some(socket())).unwrap();
         let (address, status) = (running.address(), running.status_address().unwrap());
         Site { running, address, status }
     }
@@ -151,22 +151,24 @@ impl Site {
     /// Starts a service, and waits until its graph-data has been looked at.
     pub(crate) async fn start(config: Config) -> Self {
         let site = Self::begin(config);
-        site.looked(0).await;
+        site.wait_for_refresh(0).await;
         site
     }
 
     /// Waits until the graph-data was looked at more often than this.
-    pub(crate) async fn looked(&self, more_than: u64) -> u64 {
-        tokio::time::timeout(DEADLINE, self.running.looked(more_than)).await.expect("the graph-data is looked at")
+    pub(crate) async fn wait_for_refresh(&self, more_than: u64) -> u64 {
+        tokio::time::timeout(DEADLINE, self.running.wait_for_refresh(more_than))
+            .await
+            .expect("the graph-data is looked at")
     }
 
     /// Has the graph-data looked at, and waits until that is done.
-    pub(crate) async fn look(&self) {
+    pub(crate) async fn refresh_now(&self) {
         // Twice: a look that was under way may have begun before the test's last change.
         for _ in 0..2 {
             let before = self.looks();
-            self.running.look();
-            self.looked(before).await;
+            self.running.refresh_now();
+            self.wait_for_refresh(before).await;
         }
     }
 

@@ -82,7 +82,7 @@ async fn the_age_of_upstream_s_answer_is_part_of_ours() {
     assert_eq!(origin.graph("c").await.age(), 200);
     // Upstream says that its answer is the same, and that it has not been confirmed any more than before.
     assert_eq!(site.graph("c").await.age(), 200, "as old as upstream's when it was confirmed");
-    origin.look().await;
+    origin.refresh_now().await;
     time::pass(61);
     assert_eq!(site.graph("c").await.age(), 61, "upstream has seen its source again");
 

@@ -6,7 +6,7 @@
 use clearway_core::GroupVersionKind;
 use serde_json::Value;
 
-use super::{ObjectLimits, Unread};
+use super::{ObjectLimits, UnreadReason};
 use crate::json_size::JsonSize;
 use crate::snapshot::strip;
 use crate::store::{Store, StoreError};
@@ -35,7 +35,7 @@ enum Next {
 }
 
 /// An object without what no rule sees, and its size.
-pub(super) struct Admitted {
+pub(super) struct MeasuredObject {
     pub(super) object: Value,
     pub(super) size: JsonSize,
 }
@@ -46,18 +46,18 @@ impl<'s, S: Store> Pages<'s, S> {
     }
 
     /// The next objects; nothing at the end.
-    pub(super) async fn next_page(&mut self) -> Result<Option<Vec<Admitted>>, Unread> {
+    pub(super) async fn next_page(&mut self) -> Result<Option<Vec<MeasuredObject>>, UnreadReason> {
         let Next::Page { token } = std::mem::replace(&mut self.next, Next::End) else { return Ok(None) };
         let page = loop {
             match self.store.page(&self.kind, token.as_deref(), self.size).await {
                 Err(StoreError::AnswerTooLarge { .. }) if self.size > 1 => self.size /= 2,
-                Err(error) => return Err(Unread::of_error(&error, &self.kind)),
+                Err(error) => return Err(UnreadReason::of_error(&error, &self.kind)),
                 Ok(page) => break page,
             }
         };
         if let Some(next) = page.next {
             if token.as_ref() == Some(&next) {
-                return Err(Unread::Endless);
+                return Err(UnreadReason::Endless);
             }
             self.next = Next::Page { token: Some(next) };
         }
@@ -65,16 +65,16 @@ impl<'s, S: Store> Pages<'s, S> {
     }
 
     /// Removes what no rule sees, and counts the rest.
-    fn admit(&mut self, items: Vec<Value>) -> Result<Vec<Admitted>, Unread> {
+    fn admit(&mut self, items: Vec<Value>) -> Result<Vec<MeasuredObject>, UnreadReason> {
         let (mut admitted, before) = (Vec::with_capacity(items.len()), self.bytes);
         for object in items.into_iter().filter_map(strip) {
             let size = JsonSize::of_value(&object);
             self.count = self.count.saturating_add(1);
             self.bytes = self.bytes.saturating_add(size.bytes);
             if self.count > self.limits.count || self.bytes > self.limits.bytes {
-                return Err(Unread::TooLarge);
+                return Err(UnreadReason::TooLarge);
             }
-            admitted.push(Admitted { object, size });
+            admitted.push(MeasuredObject { object, size });
         }
         if self.bytes.saturating_sub(before) < SMALL_PAGE {
             self.size = self.size.saturating_mul(2).min(PAGE);

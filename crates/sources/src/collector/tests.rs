@@ -28,7 +28,7 @@ async fn all_kinds_share_the_memory_of_a_snapshot() {
     let requests: Vec<&ObjectRequest> = requests.iter().collect();
     let collected = async |memory: usize| {
         let parts = objects_within(&store, &requests, &ObjectLimits::default(), Budget::of(memory)).await;
-        let told = |part: &Part<snapshot::Objects>| match part.known() {
+        let told = |part: &Part<snapshot::Objects>| match part.collected() {
             Ok(objects) => {
                 let unread: Vec<&str> = objects.selection.not_read.iter().map(|one| one.why.as_str()).collect();
                 format!("{} {}", objects.items.len(), unread.join(" "))

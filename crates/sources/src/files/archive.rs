@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 
 /// What is wrong with the content of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Spoiled {
+pub(crate) enum ArchiveDefect {
     /// It is no archive at all.
     NotAnArchive,
     /// It is, but a broken one.
@@ -80,28 +80,32 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Looks at entries one by one.
-pub(crate) type Visit<'v> = dyn FnMut(&mut Entry<'_>) -> Result<Then, Spoiled> + 'v;
+pub(crate) type Visit<'v> = dyn FnMut(&mut Entry<'_>) -> Result<WalkControl, ArchiveDefect> + 'v;
 
 /// Whether to look at further entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum WalkControl {
     Continue,
     Stop,
 }
 
 /// Hands each entry of a layer to `visit`. Bytes that come out of the stream are at most `limit`.
-pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
     let limits = ArchiveLimits::layer(limit);
     let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
     walk_unpacked(unpacked, limits.entries, visit)
 }
 
 /// Hands each entry of an archive that is being unpacked to `visit`.
-pub(crate) fn walk_unpacked<R: Read>(unpacked: Unpacked<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+pub(crate) fn walk_unpacked<R: Read>(
+    unpacked: Unpacked<R>,
+    most: u64,
+    visit: &mut Visit<'_>,
+) -> Result<(), ArchiveDefect> {
     let mut archive = tar::Archive::new(unpacked);
     let outcome = entries(&mut archive, most, visit);
     // The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
-    outcome.map_err(|spoiled| archive.into_inner().exceeded().map_or(spoiled, Spoiled::from))
+    outcome.map_err(|spoiled| archive.into_inner().exceeded().map_or(spoiled, ArchiveDefect::from))
 }
 
 /// The same for a layer, and compares the digest of all that comes out of the stream, if there is one to compare it with.
@@ -110,7 +114,7 @@ pub(crate) fn walk_checked(
     limit: u64,
     diff_id: Option<&Digest>,
     visit: &mut Visit<'_>,
-) -> Result<(), Spoiled> {
+) -> Result<(), ArchiveDefect> {
     let Some(diff_id) = diff_id else { return walk(stream, limit, visit) };
     let limits = ArchiveLimits::layer(limit);
     let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
@@ -120,19 +124,19 @@ pub(crate) fn walk_checked(
     // What follows the last entry has a part in the digest too.
     let outcome = outcome.and_then(|()| io::copy(&mut hashed, &mut io::sink()).map_err(broken));
     match outcome {
-        Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, Spoiled::from)),
+        Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, ArchiveDefect::from)),
         Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
-        Ok(_) => {
-            Err(Spoiled::Broken(format!("its unpacked digest is not {diff_id}, which the image configuration names")))
-        }
+        Ok(_) => Err(ArchiveDefect::Broken(format!(
+            "its unpacked digest is not {diff_id}, which the image configuration names"
+        ))),
     }
 }
 
-impl From<Excess> for Spoiled {
+impl From<Excess> for ArchiveDefect {
     fn from(excess: Excess) -> Self {
         match excess {
-            Excess::Bytes(limit) => Spoiled::TooLarge(limit),
-            Excess::Members(limit) => Spoiled::TooMany("consecutive compressed parts", limit),
+            Excess::Bytes(limit) => ArchiveDefect::TooLarge(limit),
+            Excess::Members(limit) => ArchiveDefect::TooMany("consecutive compressed parts", limit),
         }
     }
 }
@@ -153,12 +157,12 @@ impl<R: Read> Read for Hashed<R> {
 
 // Errors are mapped to it as they come.
 #[allow(clippy::needless_pass_by_value)]
-fn broken(error: io::Error) -> Spoiled {
+fn broken(error: io::Error) -> ArchiveDefect {
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it is truncated".to_owned(),
         _ => error.to_string(),
     };
-    Spoiled::Broken(why)
+    ArchiveDefect::Broken(why)
 }
 
 /// What the entries before one say about it.
@@ -168,13 +172,13 @@ struct Attributes {
     is_sparse: bool,
 }
 
-fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), Spoiled> {
+fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
     let mut attributes = Attributes::default();
     for (number, entry) in (0_u64..).zip(archive.entries().map_err(broken)?.raw(true)) {
         // What has no valid header where the first one should be was never an archive.
-        let mut entry = entry.map_err(|error| if number == 0 { Spoiled::NotAnArchive } else { broken(error) })?;
+        let mut entry = entry.map_err(|error| if number == 0 { ArchiveDefect::NotAnArchive } else { broken(error) })?;
         if number >= most {
-            return Err(Spoiled::TooMany("entries", most));
+            return Err(ArchiveDefect::TooMany("entries", most));
         }
         let (kind, size) = (entry.header().entry_type(), entry.size());
         if kind.is_gnu_longname() {
@@ -192,7 +196,7 @@ fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<
             global.read(&extension(&mut entry, size)?)?;
             // One reader would give it to every file that follows, another one would not.
             if global.name.is_some() || global.is_sparse {
-                return Err(Spoiled::Broken("it gives all of its files the same name".to_owned()));
+                return Err(ArchiveDefect::Broken("it gives all of its files the same name".to_owned()));
             }
             continue;
         }
@@ -208,7 +212,7 @@ fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<
             Kind::File if name.ends_with(b"/") => Kind::Directory,
             kind => kind,
         };
-        if visit(&mut Entry { path: &path, kind, size, stream: &mut entry })? == Then::Stop {
+        if visit(&mut Entry { path: &path, kind, size, stream: &mut entry })? == WalkControl::Stop {
             return Ok(());
         }
     }
@@ -217,7 +221,7 @@ fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<
 }
 
 impl Attributes {
-    fn read(&mut self, text: &[u8]) -> Result<(), Spoiled> {
+    fn read(&mut self, text: &[u8]) -> Result<(), ArchiveDefect> {
         for attribute in tar::PaxExtensions::new(text) {
             let attribute = attribute.map_err(broken)?;
             match attribute.key_bytes() {
@@ -227,7 +231,7 @@ impl Attributes {
                     self.is_sparse = true;
                 }
                 // Only written for files of 8 GiB and more, and then the header tells another size.
-                b"size" => return Err(Spoiled::Broken("a file in it is larger than 8 GiB".to_owned())),
+                b"size" => return Err(ArchiveDefect::Broken("a file in it is larger than 8 GiB".to_owned())),
                 key if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
                 _ => {}
             }
@@ -252,41 +256,41 @@ fn described(kind: EntryType) -> Kind {
 
 impl Entry<'_> {
     /// The content of a file of at most so many bytes; `None` if it has more.
-    pub(crate) fn content(&mut self, limit: u64) -> Result<Option<Vec<u8>>, Spoiled> {
+    pub(crate) fn content(&mut self, limit: u64) -> Result<Option<Vec<u8>>, ArchiveDefect> {
         if self.size > limit { Ok(None) } else { content(self.stream, self.size).map(Some) }
     }
 }
 
-fn content(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+fn content(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, ArchiveDefect> {
     let mut content = Vec::new();
     stream.take(size).read_to_end(&mut content).map_err(broken)?;
     if content.len() as u64 == size {
         Ok(content)
     } else {
-        Err(Spoiled::Broken("it is truncated within a file".to_owned()))
+        Err(ArchiveDefect::Broken("it is truncated within a file".to_owned()))
     }
 }
 
-fn extension(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
+fn extension(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, ArchiveDefect> {
     if size > ATTRIBUTE_BYTES {
-        return Err(Spoiled::TooMany("bytes in the attributes of a file", ATTRIBUTE_BYTES));
+        return Err(ArchiveDefect::TooMany("bytes in the attributes of a file", ATTRIBUTE_BYTES));
     }
     content(stream, size)
 }
 
 /// A path from the root of the archive, without `.` and slashes at its ends. One that leaves the root is refused: nothing
 /// is written anywhere, but two readers could take it for two different files.
-fn clean(name: &[u8]) -> Result<Vec<u8>, Spoiled> {
+fn clean(name: &[u8]) -> Result<Vec<u8>, ArchiveDefect> {
     if name.len() > NAME_BYTES {
-        return Err(Spoiled::TooMany("bytes in a name", NAME_BYTES as u64));
+        return Err(ArchiveDefect::TooMany("bytes in a name", NAME_BYTES as u64));
     }
     if name.contains(&0) {
-        return Err(Spoiled::Broken("a name in it has a zero byte".to_owned()));
+        return Err(ArchiveDefect::Broken("a name in it has a zero byte".to_owned()));
     }
     let mut path = Vec::with_capacity(name.len());
     for component in names_of(name) {
         if component == b".." {
-            return Err(Spoiled::Broken("a name in it has `..`".to_owned()));
+            return Err(ArchiveDefect::Broken("a name in it has `..`".to_owned()));
         }
         if !path.is_empty() {
             path.push(b'/');
@@ -320,14 +324,14 @@ mod tests {
         header.as_bytes().to_vec()
     }
 
-    fn names(bytes: &[u8], limit: u64) -> Result<Vec<String>, Spoiled> {
+    fn names(bytes: &[u8], limit: u64) -> Result<Vec<String>, ArchiveDefect> {
         let mut names = Vec::new();
         walk(&mut &*bytes, limit, &mut |entry| {
             if entry.kind == Kind::File {
                 entry.content(1 << 20)?;
                 names.push(String::from_utf8_lossy(entry.path).into_owned());
             }
-            Ok(Then::Continue)
+            Ok(WalkControl::Continue)
         })?;
         Ok(names)
     }
@@ -360,23 +364,23 @@ mod tests {
             (pax(EntryType::XHeader, "path", b"a\0b"), "a name in it has a zero byte"),
             (raw(b"n", tar::EntryType::Regular, 5), "it is truncated within a file"),
         ] {
-            assert_eq!(names(&bytes, 1 << 20), Err(Spoiled::Broken(want.to_owned())));
+            assert_eq!(names(&bytes, 1 << 20), Err(ArchiveDefect::Broken(want.to_owned())));
         }
         for kind in [EntryType::GNULongName, EntryType::XHeader, EntryType::XGlobalHeader] {
-            let excess = Spoiled::TooMany("bytes in the attributes of a file", 1 << 20);
+            let excess = ArchiveDefect::TooMany("bytes in the attributes of a file", 1 << 20);
             assert_eq!(names(&raw(b"n", kind, huge), 1 << 20), Err(excess));
         }
         let name = "n".repeat(NAME_BYTES + 1);
         assert_eq!(names(&archive(&[(&name[..NAME_BYTES], b"")]), 1 << 20).unwrap().len(), 1);
-        let excess = Err(Spoiled::TooMany("bytes in a name", NAME_BYTES as u64));
+        let excess = Err(ArchiveDefect::TooMany("bytes in a name", NAME_BYTES as u64));
         assert_eq!(names(&archive(&[(&name, b"")]), 1 << 20), excess);
         assert_eq!(names(&pax(EntryType::XHeader, "path", name.as_bytes()), 1 << 20), excess);
         let padded = [raw(b"n", tar::EntryType::Regular, 1 << 20), vec![0; 2 << 20]].concat();
-        assert_eq!(names(&padded, 1 << 20), Err(Spoiled::TooLarge(1 << 20)));
-        assert_eq!(names(&[b'x'; 2000], 1 << 20), Err(Spoiled::NotAnArchive));
-        assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(Spoiled::NotAnArchive));
+        assert_eq!(names(&padded, 1 << 20), Err(ArchiveDefect::TooLarge(1 << 20)));
+        assert_eq!(names(&[b'x'; 2000], 1 << 20), Err(ArchiveDefect::NotAnArchive));
+        assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(ArchiveDefect::NotAnArchive));
         let torn = [archive(&[("a", b"1")])[..1024].to_vec(), vec![b'x'; 600]].concat();
-        assert!(matches!(names(&torn, 1 << 20), Err(Spoiled::Broken(_))));
+        assert!(matches!(names(&torn, 1 << 20), Err(ArchiveDefect::Broken(_))));
     }
 
     /// A file behind attributes that hold one key.
@@ -399,7 +403,7 @@ mod tests {
             let mut kinds = Vec::new();
             walk(&mut &*bytes, 1 << 20, &mut |entry| {
                 kinds.push((String::from_utf8_lossy(entry.path).into_owned(), entry.kind));
-                Ok(Then::Continue)
+                Ok(WalkControl::Continue)
             })
             .unwrap();
             kinds
@@ -432,10 +436,10 @@ mod tests {
         let bytes = archive(&[("a", b""), ("b", b""), ("c", b"")]);
         let walked = |most| {
             let unpacked = Unpacked::new(bytes.as_slice(), 1 << 20, 1).unwrap();
-            walk_unpacked(unpacked, most, &mut |_| Ok(Then::Continue))
+            walk_unpacked(unpacked, most, &mut |_| Ok(WalkControl::Continue))
         };
         assert_eq!(walked(3), Ok(()));
-        assert_eq!(walked(2), Err(Spoiled::TooMany("entries", 2)));
+        assert_eq!(walked(2), Err(ArchiveDefect::TooMany("entries", 2)));
     }
 
     proptest! {

@@ -10,8 +10,8 @@ use clearway_core::Limits;
 use clearway_graph::Inputs;
 
 use super::collect::BYTES;
-use super::memory::{Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
-use crate::files::archive::{ArchiveLimits, Excess, HEADER, Kind, Spoiled, Then, Unpacked, walk_unpacked};
+use super::memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
+use crate::files::archive::{ArchiveDefect, ArchiveLimits, Excess, HEADER, Kind, Unpacked, WalkControl, walk_unpacked};
 
 /// Bytes of an answer of an update service. `OpenShift`'s largest has 0.5 MB.
 pub(super) const ANSWER_BYTES: u64 = 16 << 20;
@@ -57,13 +57,13 @@ pub enum ArchiveError {
     },
 }
 
-impl From<Spoiled> for ArchiveError {
-    fn from(spoiled: Spoiled) -> Self {
+impl From<ArchiveDefect> for ArchiveError {
+    fn from(spoiled: ArchiveDefect) -> Self {
         match spoiled {
-            Spoiled::NotAnArchive => ArchiveError::NotAnArchive,
-            Spoiled::Broken(why) => ArchiveError::Damaged { why },
-            Spoiled::TooLarge(limit) => ArchiveError::TooLarge { limit },
-            Spoiled::TooMany(what, limit) => ArchiveError::TooMany { what, limit },
+            ArchiveDefect::NotAnArchive => ArchiveError::NotAnArchive,
+            ArchiveDefect::Broken(why) => ArchiveError::Damaged { why },
+            ArchiveDefect::TooLarge(limit) => ArchiveError::TooLarge { limit },
+            ArchiveDefect::TooMany(what, limit) => ArchiveError::TooMany { what, limit },
         }
     }
 }
@@ -137,7 +137,7 @@ impl<R: Read> OpenedArchive<R> {
     fn failed(&self, error: &io::Error) -> ArchiveError {
         match (self.unpacked.exceeded(), error.kind()) {
             (Some(Excess::Bytes(limit)), _) => ArchiveError::TooLarge { limit },
-            (Some(excess), _) => Spoiled::from(excess).into(),
+            (Some(excess), _) => ArchiveDefect::from(excess).into(),
             (None, io::ErrorKind::UnexpectedEof) => ArchiveError::Damaged { why: "it is truncated".to_owned() },
             (None, _) => ArchiveError::Damaged { why: error.to_string() },
         }
@@ -147,29 +147,31 @@ impl<R: Read> OpenedArchive<R> {
 /// The graph-data in an archive.
 fn unpack(archive: OpenedArchive<impl Read>) -> Result<Inputs, ArchiveError> {
     let bytes = archive.limits.unpacked_bytes;
-    let mut kept: BTreeMap<Vec<u8>, Stored> = BTreeMap::new();
+    let mut kept: BTreeMap<Vec<u8>, StoredEntry> = BTreeMap::new();
     let mut names = NAMES_BYTES;
     archive.walk(&mut |entry| {
         let path = entry.path;
-        let mut keep = |path: &[u8], stored: Stored| {
-            let excess = Spoiled::TooMany("bytes in names", NAMES_BYTES as u64);
+        let mut keep = |path: &[u8], stored: StoredEntry| {
+            let excess = ArchiveDefect::TooMany("bytes in names", NAMES_BYTES as u64);
             names = names.checked_sub(path.len()).ok_or(excess)?;
             insert(&mut kept, path.to_vec(), stored);
-            Ok::<(), Spoiled>(())
+            Ok::<(), ArchiveDefect>(())
         };
         if let Some(above) = directory_in_place_of_file(path) {
-            keep(above, Stored::Directory)?;
+            keep(above, StoredEntry::Directory)?;
         }
-        let stored = match (interest(path), entry.kind) {
-            (Interest::None, _) => return Ok(Then::Continue),
-            (Interest::File, Kind::File) => Stored::File(entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?),
+        let stored = match (classify_entry(path), entry.kind) {
+            (EntryClass::None, _) => return Ok(WalkControl::Continue),
+            (EntryClass::File, Kind::File) => {
+                StoredEntry::File(entry.content(bytes)?.ok_or(ArchiveDefect::TooLarge(bytes))?)
+            }
             // In place of a directory; what is in it does not matter.
-            (Interest::Directory, Kind::File) => Stored::File(Vec::new()),
-            (_, Kind::Directory) => Stored::Directory,
-            (_, Kind::Other(what)) => Stored::Other(what),
+            (EntryClass::Directory, Kind::File) => StoredEntry::File(Vec::new()),
+            (_, Kind::Directory) => StoredEntry::Directory,
+            (_, Kind::Other(what)) => StoredEntry::Other(what),
         };
         keep(path, stored)?;
-        Ok(Then::Continue)
+        Ok(WalkControl::Continue)
     })?;
     MemoryTree::new(kept).graph_data(bytes)
 }

@@ -13,7 +13,7 @@ use crate::files::file_tree::{FileTree, Node, ReadError, join, names_of, printab
 
 /// What stands at a path of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub(crate) enum StoredEntry {
     /// A file with its content.
     File(Vec<u8>),
     /// A directory in place of a file.
@@ -24,7 +24,7 @@ pub(crate) enum Stored {
 
 /// Whether an entry of an archive is kept, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interest {
+pub(crate) enum EntryClass {
     /// It cannot be graph-data.
     None,
     /// It is one of the files of graph-data, or stands in the place of one.
@@ -34,15 +34,15 @@ pub(crate) enum Interest {
 }
 
 /// What an entry of an archive is to graph-data that stands anywhere in it.
-pub(crate) fn interest(path: &[u8]) -> Interest {
+pub(crate) fn classify_entry(path: &[u8]) -> EntryClass {
     let names: Vec<&[u8]> = names_of(path).collect();
     if name_parts(&names).is_some() {
-        return Interest::File;
+        return EntryClass::File;
     }
     match names.as_slice() {
-        [.., last] if is_directory_name(last) => Interest::Directory,
-        [.., directory, _] | [.., directory, _, _] if *directory == SIGNATURES.as_bytes() => Interest::Directory,
-        _ => Interest::None,
+        [.., last] if is_directory_name(last) => EntryClass::Directory,
+        [.., directory, _] | [.., directory, _, _] if *directory == SIGNATURES.as_bytes() => EntryClass::Directory,
+        _ => EntryClass::None,
     }
 }
 
@@ -67,13 +67,13 @@ fn is_directory_name(name: &[u8]) -> bool {
 /// The entries of one archive or image that can be graph-data, by path.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryTree {
-    entries: BTreeMap<Vec<u8>, Stored>,
+    entries: BTreeMap<Vec<u8>, StoredEntry>,
     /// The directory of graph-data, with a slash behind it unless it is the root.
     root: Vec<u8>,
 }
 
 impl MemoryTree {
-    pub(crate) fn new(entries: BTreeMap<Vec<u8>, Stored>) -> Self {
+    pub(crate) fn new(entries: BTreeMap<Vec<u8>, StoredEntry>) -> Self {
         MemoryTree { entries, root: Vec::new() }
     }
 
@@ -90,7 +90,7 @@ impl MemoryTree {
         let mut roots: Vec<&[u8]> = self
             .entries
             .iter()
-            .filter(|(_, stored)| **stored != Stored::Directory)
+            .filter(|(_, stored)| **stored != StoredEntry::Directory)
             .filter_map(|(path, _)| path.strip_suffix(b"version"))
             .filter(|root| root.is_empty() || root.ends_with(b"/"))
             .filter(|root| {
@@ -109,9 +109,9 @@ impl MemoryTree {
     /// What is at a path from the root of the archive. Directories are where something is below them.
     fn node_at(&self, path: &[u8]) -> Node {
         match self.entries.get(path) {
-            Some(Stored::File(_)) => Node::File,
-            Some(Stored::Directory) => Node::Directory,
-            Some(Stored::Other(what)) => Node::Other(what),
+            Some(StoredEntry::File(_)) => Node::File,
+            Some(StoredEntry::Directory) => Node::Directory,
+            Some(StoredEntry::Other(what)) => Node::Other(what),
             None if path.is_empty() => Node::Directory,
             None => {
                 let below = [path, b"/"].concat();
@@ -151,9 +151,9 @@ impl FileTree for MemoryTree {
     fn read(&mut self, file: &[u8], limit: u64) -> Result<Vec<u8>, ReadError> {
         let full = self.full(file);
         match self.entries.get_mut(&full) {
-            Some(Stored::File(content)) if content.len() as u64 > limit => Err(ReadError::TooLarge),
+            Some(StoredEntry::File(content)) if content.len() as u64 > limit => Err(ReadError::TooLarge),
             // Each file is read once: an archive has no links.
-            Some(Stored::File(content)) => Ok(std::mem::take(content)),
+            Some(StoredEntry::File(content)) => Ok(std::mem::take(content)),
             _ => Err(ReadError::Refused("it is not a file".to_owned())),
         }
     }
@@ -161,8 +161,8 @@ impl FileTree for MemoryTree {
 
 /// Puts something at a path. Two different things at one path are neither of them: who unpacks the archive may get one or
 /// the other.
-pub(crate) fn insert(entries: &mut BTreeMap<Vec<u8>, Stored>, path: Vec<u8>, stored: Stored) {
+pub(crate) fn insert(entries: &mut BTreeMap<Vec<u8>, StoredEntry>, path: Vec<u8>, stored: StoredEntry) {
     use std::mem::discriminant;
     let is_other = entries.get(&path).is_some_and(|before| discriminant(before) != discriminant(&stored));
-    entries.insert(path, if is_other { Stored::Other("in it twice, with different types") } else { stored });
+    entries.insert(path, if is_other { StoredEntry::Other("in it twice, with different types") } else { stored });
 }

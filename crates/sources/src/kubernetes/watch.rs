@@ -117,7 +117,7 @@ impl Followed {
                     // Who may watch but not get has the watch alone.
                     Ok(()) | Err(ClusterError::Forbidden { .. }) => self.silence,
                     Err(error) => {
-                        self.tell(WatchEvent::Trouble { error }).await?;
+                        self.send_event(WatchEvent::Trouble { error }).await?;
                         POLL
                     }
                 };
@@ -126,7 +126,7 @@ impl Followed {
             match event {
                 None => return Ok(()),
                 Some(Ok(event)) => {
-                    self.take_in(event, &mut missing).await?;
+                    self.apply_event(event, &mut missing).await?;
                     patience = self.silence;
                 }
                 // The server has forgotten where we were; the watch begins anew by itself.
@@ -134,7 +134,7 @@ impl Followed {
                 Some(Err(error)) => match self.error(error) {
                     ClusterError::Forbidden { .. } => return Ok(()),
                     error => {
-                        self.tell(WatchEvent::Trouble { error }).await?;
+                        self.send_event(WatchEvent::Trouble { error }).await?;
                         patience = POLL;
                     }
                 },
@@ -142,7 +142,7 @@ impl Followed {
         }
     }
 
-    async fn take_in(&mut self, event: Event<DynamicObject>, missing: &mut BTreeSet<String>) -> Result<(), Closed> {
+    async fn apply_event(&mut self, event: Event<DynamicObject>, missing: &mut BTreeSet<String>) -> Result<(), Closed> {
         match event {
             Event::Init => missing.clone_from(&self.names),
             Event::InitApply(object) | Event::Apply(object) => {
@@ -151,14 +151,14 @@ impl Followed {
             }
             Event::InitDone => {
                 for name in std::mem::take(missing) {
-                    self.tell(WatchEvent::Gone { name }).await?;
+                    self.send_event(WatchEvent::Gone { name }).await?;
                 }
             }
             Event::Delete(object) => {
                 let name = object.metadata.name.unwrap_or_default();
                 if self.follows(&name) {
                     self.told.remove(&(object.metadata.namespace.unwrap_or_default(), name.clone()));
-                    self.tell(WatchEvent::Gone { name }).await?;
+                    self.send_event(WatchEvent::Gone { name }).await?;
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Followed {
         loop {
             ticks.tick().await;
             if let Err(error) = self.ask().await? {
-                self.tell(WatchEvent::Trouble { error }).await?;
+                self.send_event(WatchEvent::Trouble { error }).await?;
             }
         }
     }
@@ -186,7 +186,7 @@ impl Followed {
             for name in self.names.clone() {
                 match self.cluster.get(&self.resource, &self.namespace, &name).await {
                     Ok(object) => self.see(object).await?,
-                    Err(ClusterError::NotFound { .. }) => self.tell(WatchEvent::Gone { name }).await?,
+                    Err(ClusterError::NotFound { .. }) => self.send_event(WatchEvent::Gone { name }).await?,
                     Err(error) => return Ok(Err(error)),
                 }
             }
@@ -210,7 +210,7 @@ impl Followed {
             }
         }
         for name in missing {
-            self.tell(WatchEvent::Gone { name }).await?;
+            self.send_event(WatchEvent::Gone { name }).await?;
         }
         Ok(Ok(()))
     }
@@ -224,10 +224,10 @@ impl Followed {
         }
         self.told.insert(id, version);
         let object = self.resource.stamp(object);
-        self.tell(WatchEvent::Object(Box::new(object))).await
+        self.send_event(WatchEvent::Object(Box::new(object))).await
     }
 
-    async fn tell(&mut self, seen: WatchEvent) -> Result<(), Closed> {
+    async fn send_event(&mut self, seen: WatchEvent) -> Result<(), Closed> {
         if matches!(seen, WatchEvent::Trouble { .. }) {
             self.told.clear();
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use clearway_core::Digest;
 
 use super::OciError;
-use super::release::{Release, Why};
+use super::release::{Release, SkipReason};
 use crate::files::confined::read_regular_file;
 use crate::files::write_atomically;
 
@@ -43,7 +43,7 @@ struct Files {
 #[serde(rename_all = "camelCase")]
 enum Entry {
     Release(Release),
-    Not(Why),
+    Not(SkipReason),
 }
 
 impl Cache {
@@ -63,7 +63,7 @@ impl Cache {
 
     /// Why something could not be kept, the last time that happened. What was asked for was given all the same; only the
     /// next time it is fetched again.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn last_error(&self) -> Option<String> {
         self.files.as_ref()?.trouble.lock().ok()?.clone()
     }
 
@@ -72,7 +72,7 @@ impl Cache {
         &self,
         digests: BTreeSet<Digest>,
         most: u64,
-    ) -> BTreeMap<Digest, Result<Release, Why>> {
+    ) -> BTreeMap<Digest, Result<Release, SkipReason>> {
         let known = move |files: &Files| {
             let mut left = most;
             let mut known = BTreeMap::new();
@@ -88,7 +88,7 @@ impl Cache {
     }
 
     /// Keeps what is known for good about a digest.
-    pub(super) async fn keep_release(&self, digest: &Digest, outcome: &Result<Release, Why>) {
+    pub(super) async fn store_release(&self, digest: &Digest, outcome: &Result<Release, SkipReason>) {
         let entry = match outcome {
             Ok(release) => Entry::Release(release.clone()),
             Err(why) if why.is_definite() => Entry::Not(why.clone()),
@@ -107,7 +107,7 @@ impl Cache {
     }
 
     /// Keeps an archive of graph-data. One per name: it changes many times a day and has megabytes.
-    pub(super) async fn keep_graph_data(&self, name: &str, digest: &Digest, archive: Vec<u8>) {
+    pub(super) async fn store_graph_data(&self, name: &str, digest: &Digest, archive: Vec<u8>) {
         let (file, digest) = (graph_data_file(name), digest.clone());
         self.work(move |files| files.write(&file, &digest, &archive)).await;
     }
@@ -119,7 +119,7 @@ impl Cache {
     }
 
     /// Keeps the archive of a release. Of many, the last that were kept stay.
-    pub(super) async fn keep_payload(&self, digest: &Digest, arch: &str, archive: Vec<u8>) {
+    pub(super) async fn store_payload(&self, digest: &Digest, arch: &str, archive: Vec<u8>) {
         let (file, digest) = (payload_file(digest, arch), digest.clone());
         let keep = move |files: &Files| {
             files.write(&file, &digest, &archive);
@@ -136,7 +136,7 @@ impl Cache {
 }
 
 impl Files {
-    fn release(&self, digest: &Digest) -> Option<Result<Release, Why>> {
+    fn release(&self, digest: &Digest) -> Option<Result<Release, SkipReason>> {
         match serde_json::from_slice(&self.read(&release_file(digest), digest)?).ok()? {
             Entry::Release(release) => Some(Ok(release)),
             Entry::Not(why) => Some(Err(why)),
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, Why>> {
+    async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, SkipReason>> {
         cache.releases([digest.clone()].into(), 1 << 20).await.remove(digest)
     }
 
@@ -223,17 +223,17 @@ mod tests {
         let digest = |name: &str| Digest::sha256(name.as_bytes());
         for (name, outcome, kept) in [
             ("release", Ok(release()), true),
-            ("none", Err(Why::NoRelease), true),
-            ("shard", Err(Why::Shard { arch: "arm64".to_owned() }), true),
-            ("schema 1", Err(Why::Unsupported { what: "a".to_owned() }), true),
-            ("broken", Err(Why::Broken { what: "a".to_owned() }), false),
-            ("gone", Err(Why::Vanished), false),
+            ("none", Err(SkipReason::NoRelease), true),
+            ("shard", Err(SkipReason::Shard { arch: "arm64".to_owned() }), true),
+            ("schema 1", Err(SkipReason::Unsupported { what: "a".to_owned() }), true),
+            ("broken", Err(SkipReason::Broken { what: "a".to_owned() }), false),
+            ("gone", Err(SkipReason::Vanished), false),
         ] {
-            cache.keep_release(&digest(name), &outcome).await;
+            cache.store_release(&digest(name), &outcome).await;
             assert_eq!(find(&cache, &digest(name)).await, kept.then_some(outcome), "{name}");
         }
         assert_eq!(find(&Cache::none(), &digest("release")).await, None);
-        assert_eq!(cache.trouble(), None);
+        assert_eq!(cache.last_error(), None);
     }
 
     #[tokio::test]
@@ -242,7 +242,7 @@ mod tests {
         let cache = Cache::directory(directory.path()).unwrap();
         let digest = Digest::sha256(b"x");
         let outcome = Ok(release());
-        cache.keep_release(&digest, &outcome).await;
+        cache.store_release(&digest, &outcome).await;
         let file = only_file(directory.path());
         let good = fs::read(&file).unwrap();
         let mut flipped = good.clone();
@@ -250,7 +250,7 @@ mod tests {
         for spoiled in [&b""[..], b"\n", &good[..good.len() - 1], &flipped, b"clearway-cache-1 x y\n{}"] {
             fs::write(&file, spoiled).unwrap();
             assert_eq!(find(&cache, &digest).await, None);
-            cache.keep_release(&digest, &outcome).await;
+            cache.store_release(&digest, &outcome).await;
             assert_eq!(find(&cache, &digest).await, Some(outcome.clone()));
         }
         assert_eq!(fs::read(only_file(directory.path())).unwrap(), good);
@@ -265,7 +265,7 @@ mod tests {
         let cache = Cache::directory(directory.path()).unwrap();
         let digests: Vec<Digest> = (0..MOST_PAYLOADS + 4).map(|number| Digest::sha256(&number.to_le_bytes())).collect();
         for digest in &digests {
-            cache.keep_payload(digest, "any", digest.hex().as_bytes().to_vec()).await;
+            cache.store_payload(digest, "any", digest.hex().as_bytes().to_vec()).await;
         }
         assert_eq!(fs::read_dir(directory.path().join(PAYLOADS)).unwrap().count(), MOST_PAYLOADS);
         let (first, last) = (&digests[0], &digests[digests.len() - 1]);
@@ -279,8 +279,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::directory(directory.path().join("cache")).unwrap();
         fs::remove_dir_all(directory.path()).unwrap();
-        cache.keep_release(&Digest::sha256(b"x"), &Ok(release())).await;
-        assert!(cache.trouble().unwrap().contains("No such file"), "{:?}", cache.trouble());
+        cache.store_release(&Digest::sha256(b"x"), &Ok(release())).await;
+        assert!(cache.last_error().unwrap().contains("No such file"), "{:?}", cache.last_error());
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Cache::directory(file.path()).unwrap_err().to_string();
         assert!(error.contains("cannot use this directory as a cache"), "{error}");

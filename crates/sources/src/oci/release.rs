@@ -8,13 +8,13 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-use clearway_core::{Arch, ArchError, Digest, Exceeded, Version};
+use clearway_core::{Arch, ArchError, CapExceeded, Digest, Version};
 use clearway_release::Metadata;
 
-use super::archive::{self, Kind, Spoiled, Then};
+use super::archive::{self, ArchiveDefect, Kind, WalkControl};
 use super::{OciError, Repository};
 use crate::oci::access::registry::Registry;
-use crate::oci::image::media::{Descriptor, Image, Manifest, Unread};
+use crate::oci::image::media::{Descriptor, Image, Manifest, UnreadableManifest};
 
 const METADATA: &str = "release-manifests/release-metadata";
 /// How an upper layer takes files of lower ones away.
@@ -48,7 +48,7 @@ impl Release {
 /// Why a tag is left out.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", tag = "why")]
-pub enum Why {
+pub enum SkipReason {
     /// A signature, or something else that belongs to an image, by the form of its name. It is not looked at.
     Companion,
     /// No layer holds the metadata of a release.
@@ -72,24 +72,24 @@ pub enum Why {
     Vanished,
 }
 
-impl Why {
+impl SkipReason {
     /// Whether it holds for the digest for ever. What is broken may be so because of a limit, or of the registry.
     pub(super) fn is_definite(&self) -> bool {
-        matches!(self, Why::NoRelease | Why::Shard { .. } | Why::Unsupported { .. })
+        matches!(self, SkipReason::NoRelease | SkipReason::Shard { .. } | SkipReason::Unsupported { .. })
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Companion => f.write_str("belongs to another image, by its name, and is skipped"),
-            Why::NoRelease => write!(f, "is not a release: none of its layers contains {METADATA}"),
-            Why::Shard { arch } => write!(f, "is the {arch} part of a release of several architectures"),
-            Why::Unsupported { what } => {
+            SkipReason::Companion => f.write_str("belongs to another image, by its name, and is skipped"),
+            SkipReason::NoRelease => write!(f, "is not a release: none of its layers contains {METADATA}"),
+            SkipReason::Shard { arch } => write!(f, "is the {arch} part of a release of several architectures"),
+            SkipReason::Unsupported { what } => {
                 write!(f, "is {what}, which is not supported; push it again with a current tool")
             }
-            Why::Broken { what } => write!(f, "is a release that cannot be read: {what}"),
-            Why::Vanished => f.write_str("was deleted before it could be read"),
+            SkipReason::Broken { what } => write!(f, "is a release that cannot be read: {what}"),
+            SkipReason::Vanished => f.write_str("was deleted before it could be read"),
         }
     }
 }
@@ -108,7 +108,7 @@ type Search = Result<Option<Vec<u8>>, Stop>;
 
 /// Why the search for a release ends before its end.
 enum Stop {
-    LeftOut(Why),
+    LeftOut(SkipReason),
     Failed(OciError),
 }
 
@@ -127,15 +127,15 @@ impl From<OciError> for Stop {
 
 impl Stop {
     fn broken(what: String) -> Self {
-        Stop::LeftOut(Why::Broken { what })
+        Stop::LeftOut(SkipReason::Broken { what })
     }
 }
 
-impl From<Unread> for Stop {
-    fn from(unread: Unread) -> Self {
+impl From<UnreadableManifest> for Stop {
+    fn from(unread: UnreadableManifest) -> Self {
         Stop::LeftOut(match unread {
-            Unread::Unsupported(what) => Why::Unsupported { what },
-            Unread::Broken(what) => Why::Broken { what },
+            UnreadableManifest::Unsupported(what) => SkipReason::Unsupported { what },
+            UnreadableManifest::Broken(what) => SkipReason::Broken { what },
         })
     }
 }
@@ -146,11 +146,11 @@ impl Registry {
         &self,
         repository: &Repository,
         digest: &Digest,
-    ) -> Result<Result<Release, Why>, OciError> {
+    ) -> Result<Result<Release, SkipReason>, OciError> {
         let at = format!("{repository}@{digest}");
         let manifest = match self.manifest(repository, digest, &at).await {
             Ok(manifest) => manifest,
-            Err(OciError::NotFound { .. }) => return Ok(Err(Why::Vanished)),
+            Err(OciError::NotFound { .. }) => return Ok(Err(SkipReason::Vanished)),
             Err(error) => return stopped(error.into()),
         };
         let outcome = match Manifest::read(&manifest, &self.options.limits) {
@@ -162,13 +162,13 @@ impl Registry {
     }
 
     async fn of_image(&self, repository: &Repository, image: &Image) -> Result<Release, Stop> {
-        let metadata = self.search(repository, image).await?.ok_or(Stop::LeftOut(Why::NoRelease))?;
+        let metadata = self.search(repository, image).await?.ok_or(Stop::LeftOut(SkipReason::NoRelease))?;
         let mut release = read(&metadata)?;
         let arch = self.architecture(repository, image).await?;
         let says = release.metadata.get(BUILT_FOR).map(String::as_str);
         match (arch, says) {
             (Some(arch), Some(Arch::MULTI)) if arch.as_str() != Arch::MULTI => {
-                return Err(Stop::LeftOut(Why::Shard { arch: arch.to_string() }));
+                return Err(Stop::LeftOut(SkipReason::Shard { arch: arch.to_string() }));
             }
             (Some(arch), _) => release.arch = Some(arch),
             // An artifact has no configuration of an image to say it.
@@ -192,7 +192,9 @@ impl Registry {
                 other => other?,
             };
             let Manifest::Image(image) = Manifest::read(&bytes, &self.options.limits)? else {
-                return Err(Stop::LeftOut(Why::Unsupported { what: "an index that holds another index".to_owned() }));
+                return Err(Stop::LeftOut(SkipReason::Unsupported {
+                    what: "an index that holds another index".to_owned(),
+                }));
             };
             let Some(metadata) = self.search(repository, &image).await? else { continue };
             let mut release = read(&metadata)?;
@@ -204,12 +206,12 @@ impl Registry {
             if let Some(arch) = one.as_ref().filter(|arch| arch.as_str() != Arch::MULTI)
                 && release.metadata.get(BUILT_FOR).is_some_and(|says| says == Arch::MULTI)
             {
-                return Err(Stop::LeftOut(Why::Shard { arch: arch.to_string() }));
+                return Err(Stop::LeftOut(SkipReason::Shard { arch: arch.to_string() }));
             }
             release.arch = one;
             return Ok(release);
         }
-        Err(missing.map_or(Stop::LeftOut(Why::NoRelease), Stop::from))
+        Err(missing.map_or(Stop::LeftOut(SkipReason::NoRelease), Stop::from))
     }
 
     /// The metadata of an image: that of the top-most layer that has it.
@@ -222,13 +224,13 @@ impl Registry {
                 Ok(Found::Metadata(metadata)) => return Ok(Some(metadata)),
                 Ok(Found::Removed) => return Ok(None),
                 // Tools push single files under the type of archives.
-                Ok(Found::Nothing) | Err(Spoiled::NotAnArchive) => {}
-                Err(Spoiled::Broken(why)) => return Err(Stop::broken(format!("layer {}: {why}", layer.digest))),
-                Err(Spoiled::TooMany(what, limit)) => {
+                Ok(Found::Nothing) | Err(ArchiveDefect::NotAnArchive) => {}
+                Err(ArchiveDefect::Broken(why)) => return Err(Stop::broken(format!("layer {}: {why}", layer.digest))),
+                Err(ArchiveDefect::TooMany(what, limit)) => {
                     let why = format!("layer {} has more than {limit} {what}", layer.digest);
                     return Err(Stop::broken(why));
                 }
-                Err(Spoiled::TooLarge(limit)) => {
+                Err(ArchiveDefect::TooLarge(limit)) => {
                     let why = format!("layer {} unpacks to more than {limit} bytes", layer.digest);
                     return Err(Stop::broken(why));
                 }
@@ -260,7 +262,7 @@ fn unknown(error: &ArchError) -> Stop {
     Stop::broken(format!("its architecture is not valid: {error}"))
 }
 
-fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
+fn stopped(stop: Stop) -> Result<Result<Release, SkipReason>, OciError> {
     match stop {
         Stop::LeftOut(why) => Ok(Err(why)),
         Stop::Failed(error) => Err(error),
@@ -268,24 +270,24 @@ fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
 }
 
 /// Looks for the metadata, of at most so many bytes, in a layer.
-fn find(stream: &mut dyn Read, limit: u64, most: u64) -> Result<Found, Spoiled> {
+fn find(stream: &mut dyn Read, limit: u64, most: u64) -> Result<Found, ArchiveDefect> {
     let mut found = Found::Nothing;
     archive::walk(stream, limit, &mut |entry| {
         if entry.path == METADATA.as_bytes() {
             if entry.kind != Kind::File {
-                return Err(Spoiled::Broken(format!("{METADATA} is not a file")));
+                return Err(ArchiveDefect::Broken(format!("{METADATA} is not a file")));
             }
             let content = entry.content(most)?;
             let what = "bytes in the metadata of one release";
-            let above = Exceeded { cap: "metadata_bytes", limit: most, what };
-            let content = content.ok_or_else(|| Spoiled::Broken(format!("{METADATA} has {above}")))?;
+            let above = CapExceeded { cap: "metadata_bytes", limit: most, what };
+            let content = content.ok_or_else(|| ArchiveDefect::Broken(format!("{METADATA} has {above}")))?;
             found = Found::Metadata(content);
-            return Ok(Then::Stop);
+            return Ok(WalkControl::Stop);
         }
         if REMOVED.iter().any(|removed| removed.as_bytes() == entry.path) {
             found = Found::Removed;
         }
-        Ok(Then::Continue)
+        Ok(WalkControl::Continue)
     })?;
     Ok(found)
 }
@@ -331,9 +333,11 @@ mod tests {
         header.set_size(0);
         link.append_link(&mut header, METADATA, "/etc/passwd").unwrap();
         let error = find(&mut link.into_inner().unwrap().as_slice(), 1 << 20, 100).unwrap_err();
-        assert_eq!(error, Spoiled::Broken(format!("{METADATA} is not a file")));
+        assert_eq!(error, ArchiveDefect::Broken(format!("{METADATA} is not a file")));
         let long = layer(&[(METADATA, &"x".repeat(101))]);
-        let Err(Spoiled::Broken(why)) = find(&mut long.as_slice(), 1 << 20, 100) else { panic!("it is too large") };
+        let Err(ArchiveDefect::Broken(why)) = find(&mut long.as_slice(), 1 << 20, 100) else {
+            panic!("it is too large")
+        };
         assert!(why.contains("more than 100 bytes") && why.contains("`metadata_bytes`"), "{why}");
     }
 
@@ -354,7 +358,9 @@ mod tests {
             (&good.replace("[\"4.4.9\"]", "7"), "invalid type"),
             ("\u{0}\u{1}", "expected value"),
         ] {
-            let Err(Stop::LeftOut(Why::Broken { what })) = read(text.as_bytes()) else { panic!("{text} is broken") };
+            let Err(Stop::LeftOut(SkipReason::Broken { what })) = read(text.as_bytes()) else {
+                panic!("{text} is broken")
+            };
             assert!(what.contains(want), "{text}: {what}");
         }
     }

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use clearway_core::{Arch, Digest, Exceeded, GraphLimits, Version};
+use clearway_core::{Arch, CapExceeded, Digest, GraphLimits, Version};
 use futures::StreamExt as _;
 
 use super::cache::Cache;
 use super::reference::{At, is_tag};
-use super::release::{Release, Why};
+use super::release::{Release, SkipReason};
 use super::{OciError, Repository};
 use crate::oci::access::registry::Registry;
 
@@ -25,7 +25,7 @@ const DOWN: usize = 16;
 
 /// The releases of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scraped {
+pub struct ScrapedReleases {
     /// The path of the file among graph-data; another one for every repository.
     pub path: String,
     /// Its content: the same bytes for the same content of the registry.
@@ -33,18 +33,18 @@ pub struct Scraped {
     /// How many releases it lists.
     pub releases: usize,
     /// The tags that are in no release of it, sorted.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedTag>,
 }
 
 /// A tag that is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedTag {
     /// The tag.
     pub tag: String,
     /// Its digest, if it was looked up.
     pub digest: Option<Digest>,
     /// Why.
-    pub why: Why,
+    pub why: SkipReason,
 }
 
 /// How far a scrape is.
@@ -78,7 +78,7 @@ struct Listed<'a> {
     metadata: BTreeMap<&'a str, &'a str>,
 }
 
-impl std::fmt::Display for LeftOut {
+impl std::fmt::Display for SkippedTag {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "tag {} {}", self.tag, self.why)
     }
@@ -90,7 +90,7 @@ pub async fn releases(
     repository: &Repository,
     cache: &Cache,
     progress: &(dyn Fn(Progress) + Send + Sync),
-) -> Result<Scraped, OciError> {
+) -> Result<ScrapedReleases, OciError> {
     let (tags, others): (Vec<_>, Vec<_>) =
         registry.tags(repository).await?.into_iter().partition(|tag| is_tag(tag) && !is_companion(tag));
     let digests = all(registry, Step::Tags, tags, progress, |tag: String| async move {
@@ -106,30 +106,30 @@ pub async fn releases(
     let most = GraphLimits::default().data_bytes;
     let mut known = cache.releases(wanted.clone(), most).await;
     let unknown: Vec<Digest> = wanted.into_iter().filter(|digest| !known.contains_key(digest)).collect();
-    let bytes = |outcome: &Result<Release, Why>| outcome.as_ref().map_or(0, Release::bytes);
+    let bytes = |outcome: &Result<Release, SkipReason>| outcome.as_ref().map_or(0, Release::bytes);
     let taken = &AtomicU64::new(known.values().map(bytes).sum());
     let read = all(registry, Step::Images, unknown, progress, |digest: Digest| async move {
         let outcome = registry.release(repository, &digest).await?;
         let more = bytes(&outcome);
         if taken.fetch_add(more, Ordering::Relaxed).saturating_add(more) > most {
             let what = "bytes in all releases of a repository";
-            let above = Exceeded { cap: "data_bytes", limit: most, what };
+            let above = CapExceeded { cap: "data_bytes", limit: most, what };
             return Err(OciError::Broken { at: repository.to_string(), why: format!("it has {above}") });
         }
         // Kept at once: if something else fails, the next scrape goes on from here.
-        cache.keep_release(&digest, &outcome).await;
+        cache.store_release(&digest, &outcome).await;
         Ok(outcome)
     })
     .await?;
     known.extend(read);
 
-    let mut left_out: Vec<LeftOut> =
-        others.into_iter().map(|tag| LeftOut { why: unasked(&tag), tag, digest: None }).collect();
+    let mut left_out: Vec<SkippedTag> =
+        others.into_iter().map(|tag| SkippedTag { why: unasked(&tag), tag, digest: None }).collect();
     for (tag, digest) in digests {
         match digest.as_ref().and_then(|digest| known.get(digest)) {
             Some(Ok(_)) => {}
-            Some(Err(why)) => left_out.push(LeftOut { tag, digest, why: why.clone() }),
-            None => left_out.push(LeftOut { tag, digest, why: Why::Vanished }),
+            Some(Err(why)) => left_out.push(SkippedTag { tag, digest, why: why.clone() }),
+            None => left_out.push(SkippedTag { tag, digest, why: SkipReason::Vanished }),
         }
     }
     left_out.sort_by(|one, other| one.tag.cmp(&other.tag));
@@ -137,7 +137,7 @@ pub async fn releases(
         known.iter().filter_map(|(digest, outcome)| Some((digest, outcome.as_ref().ok()?))).collect();
     let file = file(repository, &found)
         .map_err(|error| OciError::Broken { at: repository.to_string(), why: error.to_string() })?;
-    Ok(Scraped { path: path(repository), file, releases: found.len(), left_out })
+    Ok(ScrapedReleases { path: path(repository), file, releases: found.len(), left_out })
 }
 
 /// Does the work for every item, several side by side. What fails in a passing way is taken up again after the rest, so
@@ -181,11 +181,11 @@ async fn all<K: Clone + Ord, V, F: Future<Output = Result<V, OciError>>>(
 }
 
 /// Why a tag is not even asked for.
-fn unasked(tag: &str) -> Why {
+fn unasked(tag: &str) -> SkipReason {
     if is_companion(tag) {
-        Why::Companion
+        SkipReason::Companion
     } else {
-        Why::Unsupported { what: "an entry whose name is not a valid tag".to_owned() }
+        SkipReason::Unsupported { what: "an entry whose name is not a valid tag".to_owned() }
     }
 }
 

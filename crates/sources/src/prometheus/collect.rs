@@ -34,18 +34,18 @@ impl Default for CollectLimits {
 
 /// What was gathered.
 #[derive(Debug)]
-pub struct Collected {
+pub struct CollectedSeries {
     /// The series, with a marker where one ended.
     pub series: Series,
     /// The windows that are whole. A selector that is in none of them is not known to have no series.
     pub complete: Vec<Window>,
     /// The windows of which nothing is kept, and why.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedWindow>,
 }
 
 /// A window of which nothing is kept.
 #[derive(Debug)]
-pub struct LeftOut {
+pub struct SkippedWindow {
     /// Which.
     pub window: Window,
     /// Why.
@@ -63,7 +63,7 @@ impl Prometheus {
         windows: &[Window],
         limits: &CollectLimits,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Collected, PrometheusError> {
+    ) -> Result<CollectedSeries, PrometheusError> {
         let (mut all, mut samples, mut bytes) = (Samples::new(), 0, 0);
         let (mut complete, mut left_out) = (Vec::new(), Vec::new());
         for (done, window) in windows.iter().enumerate() {
@@ -71,13 +71,13 @@ impl Prometheus {
             let found = self.window(window, limits.bytes, &mut bytes).await;
             match found.and_then(|found| self.merged(&mut all, &mut samples, found, limits)) {
                 Ok(()) => complete.push(window.clone()),
-                Err(why) => left_out.push(LeftOut { window: window.clone(), why }),
+                Err(why) => left_out.push(SkippedWindow { window: window.clone(), why }),
             }
         }
         progress(windows.len(), windows.len());
         // All else was counted, and no label stands twice in what came as a set.
         let text = |_| self.too_large(Measure::Bytes, Capacity::default().bytes as u64);
-        Ok(Collected { series: built(&all).map_err(text)?, complete, left_out })
+        Ok(CollectedSeries { series: built(&all).map_err(text)?, complete, left_out })
     }
 
     async fn window(&self, window: &Window, limit: u64, bytes: &mut u64) -> Result<Samples, PrometheusError> {

@@ -11,7 +11,7 @@ use clearway_advice::reproduce::{self, HttpAccess};
 use clearway_core::{Timestamp, humanize};
 use clearway_promql::eval::Value;
 
-use super::{Answered, Prometheus, PrometheusError, PrometheusOptions, QUERY};
+use super::{Prometheus, PrometheusError, PrometheusOptions, QUERY, QueryAnswer};
 
 /// Bytes of the answer to the query of a rule, which means one number. Several queries are asked at one time, and all of them
 /// together must not take the memory of a container.
@@ -52,7 +52,7 @@ impl Prometheus {
     }
 
     /// The failure of an answer that is about another time than was asked for: replayed by a cache, or invented.
-    fn wrong_time(&self, answer: &Answered, asked: Timestamp) -> Option<Failure> {
+    fn wrong_time(&self, answer: &QueryAnswer, asked: Timestamp) -> Option<Failure> {
         let given = Timestamp::from_seconds(answer.time?.div_euclid(1_000)).unwrap_or(Timestamp::EPOCH);
         let difference = asked.since(given).max(given.since(asked));
         (difference > self.options.time_difference).then(|| {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_promql::ast::{At, ExprKind, Shift};
+use clearway_promql::ast::{AtModifier, ExprKind, Shift};
 use clearway_promql::{Expr, Millis, Query, Selector, children};
 
 /// How far an instant selector looks back for a sample, as Prometheus does unless told otherwise.
@@ -26,7 +26,7 @@ pub struct Window {
 /// The windows of some queries that are evaluated at one time, each once and in order.
 pub fn windows<'q>(queries: impl IntoIterator<Item = &'q Query>, at: i64) -> Vec<Window> {
     let mut found: BTreeMap<(String, i64), (i64, bool)> = BTreeMap::new();
-    for need in queries.into_iter().flat_map(|query| Needs::of(query).0) {
+    for need in queries.into_iter().flat_map(|query| QueryWindows::of(query).0) {
         let end = need.end.at(at);
         let known = found.entry((need.selector, end)).or_default();
         *known = (known.0.max(need.width), known.1 | need.instant);
@@ -37,11 +37,11 @@ pub fn windows<'q>(queries: impl IntoIterator<Item = &'q Query>, at: i64) -> Vec
 
 /// The samples that a query needs, whenever it is evaluated: for who evaluates it at many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Needs(Vec<Need>);
+pub struct QueryWindows(Vec<QueryWindow>);
 
 /// A window whose end may depend on the time of evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Need {
+pub(crate) struct QueryWindow {
     pub(crate) selector: String,
     pub(crate) end: End,
     pub(crate) width: i64,
@@ -57,16 +57,16 @@ pub(crate) enum End {
     At(i64),
 }
 
-impl Needs {
+impl QueryWindows {
     /// What a query needs.
     pub fn of(query: &Query) -> Self {
         let mut found = Found { needs: BTreeMap::new() };
         found.below(query.expr(), Times { end: End::Before(0), width: 0 });
-        let need = |((selector, end), (width, instant))| Need { selector, end, width, instant };
-        Needs(found.needs.into_iter().map(need).collect())
+        let need = |((selector, end), (width, instant))| QueryWindow { selector, end, width, instant };
+        QueryWindows(found.needs.into_iter().map(need).collect())
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Need> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &QueryWindow> {
         self.0.iter()
     }
 }
@@ -129,8 +129,8 @@ fn shifted(times: Times, shift: Shift) -> Times {
     let fixed = |end| Times { end, width: 0 };
     let times = match shift.at {
         None => times,
-        Some(At::Time(time)) => fixed(End::At(time.0)),
-        Some(At::Start | At::End) => fixed(End::Before(0)),
+        Some(AtModifier::Time(time)) => fixed(End::At(time.0)),
+        Some(AtModifier::Start | AtModifier::End) => fixed(End::Before(0)),
     };
     Times { end: times.end.earlier(shift.offset.unwrap_or_default().0), ..times }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clearway_release::{Files, MANIFESTS, METADATA, ReleaseLimits, SIGNATURES, digest};
 
 use super::error::ReleaseError;
-use super::{Fetched, Reference};
+use super::{FetchedRelease, Reference};
 use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled};
 use crate::files::file_tree::{FileTree as _, Node, ReadError, Target, join, printable, resolve};
 
@@ -14,11 +14,15 @@ use crate::files::file_tree::{FileTree as _, Node, ReadError, Target, join, prin
 const MAX_DEPTH: usize = 16;
 
 /// Reads the files of a directory that holds `release-manifests`. One that changes meanwhile is read again, a few times.
-pub fn directory(path: &Path, limits: &ReleaseLimits) -> Result<Fetched, ReleaseError> {
+pub fn directory(path: &Path, limits: &ReleaseLimits) -> Result<FetchedRelease, ReleaseError> {
     read_directory(path, limits, &mut Pauses)
 }
 
-fn read_directory(path: &Path, limits: &ReleaseLimits, hooks: &mut dyn ReadHooks) -> Result<Fetched, ReleaseError> {
+fn read_directory(
+    path: &Path,
+    limits: &ReleaseLimits,
+    hooks: &mut dyn ReadHooks,
+) -> Result<FetchedRelease, ReleaseError> {
     let read = read_settled(path, hooks, |directory| {
         let at = path.join(MANIFESTS).display().to_string();
         let root = match resolve(directory, b"", MANIFESTS.as_bytes()) {
@@ -40,7 +44,7 @@ fn read_directory(path: &Path, limits: &ReleaseLimits, hooks: &mut dyn ReadHooks
         DirectoryError::Read(error) => error,
     })?;
     let digest = digest(&files);
-    Ok(Fetched { reference: Reference::Directory(path.to_owned()), digest, chosen: None, files })
+    Ok(FetchedRelease { reference: Reference::Directory(path.to_owned()), digest, chosen: None, files })
 }
 
 fn not_a_release(path: &Path, is_inside: bool) -> ReleaseError {

@@ -4,8 +4,8 @@ use clearway_core::{Arch, Digest};
 use clearway_release::{MANIFESTS, ReleaseLimits};
 
 use super::error::ReleaseError;
-use super::{Fetched, Reference, directory};
-use crate::oci::{self, Cache, Image, Most, Registry, ReleaseFiles};
+use super::{FetchedRelease, Reference, directory};
+use crate::oci::{self, Cache, Image, PayloadLimits, Registry, ReleaseFiles};
 
 /// How images are reached.
 #[derive(Debug, Clone, Copy)]
@@ -19,9 +19,13 @@ pub struct Registries<'a> {
 }
 
 /// Reads the files of an image.
-pub async fn image(registries: Registries<'_>, image: &Image, limits: &ReleaseLimits) -> Result<Fetched, ReleaseError> {
+pub async fn image(
+    registries: Registries<'_>,
+    image: &Image,
+    limits: &ReleaseLimits,
+) -> Result<FetchedRelease, ReleaseError> {
     let Registries { registry, cache, arch } = registries;
-    let most = Most { files: limits.files, bytes: limits.bytes };
+    let most = PayloadLimits { files: limits.files, bytes: limits.bytes };
     let ReleaseFiles { digest, chosen, files } = oci::release_files(registry, image, arch, cache, most).await?;
     let at = image.to_string();
     if files.is_empty() {
@@ -32,7 +36,7 @@ pub async fn image(registries: Registries<'_>, image: &Image, limits: &ReleaseLi
         let why = format!("the name {name:?} in it is not plain text");
         return Err(ReleaseError::File { at, why });
     }
-    Ok(Fetched { reference: Reference::Image(Box::new(image.clone())), digest, chosen, files })
+    Ok(FetchedRelease { reference: Reference::Image(Box::new(image.clone())), digest, chosen, files })
 }
 
 /// Reads the files of a release, and refuses another digest than the one that is wanted.
@@ -41,7 +45,7 @@ pub async fn fetch(
     registries: Registries<'_>,
     limits: &ReleaseLimits,
     wanted: Option<&Digest>,
-) -> Result<Fetched, ReleaseError> {
+) -> Result<FetchedRelease, ReleaseError> {
     let fetched = match reference {
         Reference::Image(named) => image(registries, named, limits).await?,
         Reference::Directory(path) => {

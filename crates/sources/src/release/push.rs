@@ -16,7 +16,7 @@ const LABEL: &str = "io.openshift.release";
 
 /// What was pushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
+pub struct PushedImage {
     /// The digest of the manifest.
     pub digest: Digest,
     /// The image by its digest.
@@ -31,7 +31,7 @@ pub async fn push(
     files: &Files,
     version: &Version,
     arch: &Arch,
-) -> Result<Pushed, ReleaseError> {
+) -> Result<PushedImage, ReleaseError> {
     let failed = |error| ReleaseError::Io { path: MANIFESTS.into(), error };
     let archive = archive(files).map_err(failed)?;
     let layer = gzip(&archive).map_err(failed)?;
@@ -43,7 +43,7 @@ pub async fn push(
     });
     let config = config.to_string().into_bytes();
     let digest = oci::push_image(registry, repository, tag, config, layer).await?;
-    Ok(Pushed { reference: format!("oci://{repository}@{digest}"), digest })
+    Ok(PushedImage { reference: format!("oci://{repository}@{digest}"), digest })
 }
 
 /// Files in the order of their names, without times, owners and anything else that changes from one day to the next.

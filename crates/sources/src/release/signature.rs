@@ -25,7 +25,7 @@ use rustls::pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer}
 use webpki::RawPublicKeyEntity;
 
 use super::error::ReleaseError;
-use super::{Fetched, Reference, Registries};
+use super::{FetchedRelease, Reference, Registries};
 use crate::files::confined::{ConfinedDirectory, read_regular_file};
 use crate::files::file_tree::ReadError;
 use crate::oci::{self, Attached};
@@ -164,7 +164,7 @@ fn named(payload: &[u8]) -> Result<String, String> {
         .ok_or_else(|| "it does not name a digest".to_owned())
 }
 
-impl Fetched {
+impl FetchedRelease {
     /// What its signatures say, with these keys. Those that were found before are tried first, so that a release that was
     /// good needs no registry to be good again.
     pub async fn verify(&self, keys: &[Key], registries: Registries<'_>) -> Result<Verdict, ReleaseError> {
@@ -177,7 +177,7 @@ impl Fetched {
             attached.into_iter().map(signature).collect::<Signatures>()
         };
         let Registries { registry, cache, .. } = registries;
-        let kept = verify(&self.digest, &of(oci::attached_kept(cache, &self.digest).await), keys);
+        let kept = verify(&self.digest, &of(oci::cached_signatures(cache, &self.digest).await), keys);
         if matches!(kept, Verdict::Verified { .. }) {
             return Ok(kept);
         }

@@ -6,7 +6,7 @@ use clearway_advice::evidence::{self, ObjectRequest, is_config_map};
 use clearway_core::{GroupKind, Timestamp};
 
 use super::{NameSelector, Objects, Part, Selection};
-use crate::collector::Unread;
+use crate::collector::UnreadReason;
 
 /// The objects of a snapshot that was taken at a time; `source` is what it goes by. They are moved: a second copy would
 /// double the memory that a snapshot takes.
@@ -20,7 +20,7 @@ pub fn object_evidence(
         let found = match part {
             Part::Collected(found) => found,
             Part::NotCollected { why } => {
-                let failure = Unread::of_words(&why).failure(&kind);
+                let failure = UnreadReason::of_words(&why).failure(&kind);
                 objects.fail(kind, failure);
                 continue;
             }
@@ -36,20 +36,20 @@ pub fn object_evidence(
         if !only.is_empty() || !not_read.is_empty() {
             for one in only {
                 let items = found.items.iter().filter(|item| one.selects(item)).cloned().collect();
-                objects.found(named(one), items);
+                objects.add_requested(named(one), items);
             }
             for one in not_read {
-                objects.fail_request(named(one.name), Unread::of_words(&one.why).failure(&kind));
+                objects.fail_request(named(one.name), UnreadReason::of_words(&one.why).failure(&kind));
             }
         } else if is_config_map(&kind) {
             // All of them without their data, which is not known to be absent.
         } else if is_whole {
-            objects.looked_for(kind);
+            objects.mark_read(kind);
             for item in found.items {
                 objects.insert(item);
             }
         } else if labels.is_none() {
-            objects.found(ObjectRequest { kind, namespace, name }, found.items);
+            objects.add_requested(ObjectRequest { kind, namespace, name }, found.items);
         }
     }
     objects

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
-use crate::files::archive::{Kind, Spoiled, Then};
+use crate::files::archive::{ArchiveDefect, Kind, WalkControl};
 use crate::files::confined::ConfinedDirectory;
 use crate::files::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
@@ -28,7 +28,7 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A snapshot, and what is to be said about it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSnapshot {
     /// The snapshot.
     pub snapshot: Snapshot,
     /// What was odd: a newer schema, parts that are damaged or missing, files that nothing lists.
@@ -44,7 +44,7 @@ struct Found {
 }
 
 /// Reads a snapshot from a directory or an archive.
-pub fn read(path: &Path, limits: &Limits) -> Result<Loaded, SnapshotError> {
+pub fn read(path: &Path, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: path.to_owned(), error };
     if fs::metadata(path).map_err(failed)?.is_dir() {
         // The manifest has the digest of every part, so one that changes meanwhile is not known.
@@ -61,7 +61,7 @@ pub fn read_below(
     base: &Path,
     path: &Path,
     limits: &Limits,
-) -> Result<Loaded, SnapshotError> {
+) -> Result<LoadedSnapshot, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: base.join(path), error };
     match directory.find(base, path).map_err(failed)? {
         Target::Missing => Err(failed(std::io::ErrorKind::NotFound.into())),
@@ -75,7 +75,7 @@ pub fn read_below(
 
 /// Reads a snapshot from an archive: tar, packed with gzip or zstd or not. It may stand in a directory of the archive, the
 /// outermost if there are several. Nothing is written to disk.
-pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loaded, SnapshotError> {
+pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     let bytes = limits.file_bytes.min(BYTES);
     let mut opened = OpenedArchive::new(stream, bytes).map_err(archive_error)?;
     if !opened.is_archive().map_err(archive_error)? {
@@ -84,22 +84,23 @@ pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loade
     let mut all: BTreeMap<Vec<u8>, Found> = BTreeMap::new();
     let mut names = NAMES_BYTES;
     let walked = opened.walk(&mut |entry| {
-        let Some((root, name)) = split(entry.path) else { return Ok(Then::Continue) };
-        names = names.checked_sub(entry.path.len()).ok_or(Spoiled::TooMany("bytes in names", NAMES_BYTES as u64))?;
+        let Some((root, name)) = split(entry.path) else { return Ok(WalkControl::Continue) };
+        names =
+            names.checked_sub(entry.path.len()).ok_or(ArchiveDefect::TooMany("bytes in names", NAMES_BYTES as u64))?;
         let found = all.entry(root.to_vec()).or_default();
         if found.files.contains_key(&name) || found.unreadable.contains_key(&name) {
             // Which of the two is meant cannot be told.
-            return Err(Spoiled::Broken(format!("it contains {} twice", printable(entry.path))));
+            return Err(ArchiveDefect::Broken(format!("it contains {} twice", printable(entry.path))));
         }
         match entry.kind {
             Kind::File => {
-                let content = entry.content(bytes)?.ok_or(Spoiled::TooLarge(bytes))?;
+                let content = entry.content(bytes)?.ok_or(ArchiveDefect::TooLarge(bytes))?;
                 found.files.insert(name, content);
             }
             Kind::Directory => _ = found.unreadable.insert(name, "it is a directory, not a file".to_owned()),
             Kind::Other(what) => _ = found.unreadable.insert(name, format!("it is {what}, not a file")),
         }
-        Ok(Then::Continue)
+        Ok(WalkControl::Continue)
     });
     walked.map_err(archive_error)?;
     let is_root = |found: &Found| found.files.contains_key(MANIFEST) || found.unreadable.contains_key(MANIFEST);
@@ -166,11 +167,11 @@ fn from_directory(directory: &mut ConfinedDirectory, limits: &Limits) -> Result<
 }
 
 /// Makes a snapshot of its files.
-pub fn assemble(files: Files, limits: &Limits) -> Result<Loaded, SnapshotError> {
+pub fn assemble(files: Files, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     assemble_found(Found { files, unreadable: BTreeMap::new() }, limits)
 }
 
-fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError> {
+fn assemble_found(found: Found, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     let Found { mut files, unreadable } = found;
     if let Some(why) = unreadable.get(MANIFEST) {
         return Err(SnapshotError::Manifest { why: format!("cannot be read: {why}") });
@@ -225,7 +226,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
         let message = "The manifest does not list this file, so it is not read.";
         reader.diagnostics.push(Diagnostic::new("SN004", Severity::Warning, message).at(place(name)));
     }
-    Ok(Loaded { snapshot, diagnostics: reader.diagnostics })
+    Ok(LoadedSnapshot { snapshot, diagnostics: reader.diagnostics })
 }
 
 struct Reader<'l> {

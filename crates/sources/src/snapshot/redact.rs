@@ -104,13 +104,13 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
         }
     }
     // First all that is to be replaced, so that it is replaced everywhere.
-    if let Ok(evidence) = snapshot.series.known() {
+    if let Ok(evidence) = snapshot.series.collected() {
         let selectors = evidence.windows.iter().map(|window| parsed(&window.selector));
         names.of_series(&evidence.series, &selectors.collect::<Result<Vec<_>, _>>()?)?;
     }
     // The names in definitions are words of an API: rules about bundles go by them.
     let others = redacted.objects.iter().filter(|(kind, _)| !is_definition(kind));
-    for objects in others.filter_map(|(_, part)| part.known().ok()) {
+    for objects in others.filter_map(|(_, part)| part.collected().ok()) {
         objects.items.iter().for_each(|item| names.of_object(item));
     }
     if !names.id.is_empty() {

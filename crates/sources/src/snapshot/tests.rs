@@ -76,11 +76,11 @@ fn sample() -> Snapshot {
     snapshot
 }
 
-fn loaded(files: Files) -> Loaded {
+fn loaded(files: Files) -> LoadedSnapshot {
     assemble(files, &Limits::default()).unwrap()
 }
 
-fn codes(loaded: &Loaded) -> Vec<&str> {
+fn codes(loaded: &LoadedSnapshot) -> Vec<&str> {
     loaded.diagnostics.iter().map(|found| found.code.as_ref()).collect()
 }
 
@@ -135,8 +135,8 @@ fn a_damaged_or_missing_part_is_not_known_and_never_empty() {
             assert_eq!(codes(&loaded), [if change.is_none() { "SN003" } else { "SN002" }], "{name}");
             let snapshot = &loaded.snapshot;
             let unknown = match name {
-                "series.snap" => snapshot.series.known().err(),
-                "crds.json" => snapshot.crds.known().err(),
+                "series.snap" => snapshot.series.collected().err(),
+                "crds.json" => snapshot.crds.collected().err(),
                 _ => snapshot.objects_of("apps", "Deployment").err(),
             };
             assert!(unknown.unwrap().starts_with(name), "{unknown:?}");
@@ -163,7 +163,7 @@ fn a_part_written_by_hand_needs_no_digest_but_has_to_be_right() {
         let why = loaded.snapshot.objects_of("apps", "Deployment").err();
         assert_eq!(why.is_some(), want.is_some(), "{items} {why:?}");
         assert!(want.is_none_or(|want| why.unwrap().contains(want)), "{why:?}");
-        assert!(loaded.snapshot.series.known().is_err());
+        assert!(loaded.snapshot.series.collected().is_err());
     }
     let secrets = manifest(json!({"kind": "Secret"}));
     let mut files = Files::from([("snapshot.json".to_owned(), secrets.into_bytes())]);
@@ -252,7 +252,7 @@ fn what_is_no_file_inside_of_it_is_not_known() {
         let loaded = read(&directory, &Limits::default()).unwrap();
         let why = loaded.snapshot.objects_of("apps", "Deployment").unwrap_err();
         assert!(why.contains(want), "{want}: {why}");
-        assert!(loaded.snapshot.series.known().is_ok(), "the rest is known");
+        assert!(loaded.snapshot.series.collected().is_ok(), "the rest is known");
         assert_eq!(codes(&loaded), ["SN002"], "{want}");
     }
     // A link inside is followed, also where the whole is named by one.
@@ -292,7 +292,7 @@ fn objects_that_would_take_much_memory_are_not_read_and_not_written() {
         assert!(!files.contains_key("objects/Deployment.apps.json"));
         let again = assemble(files, &Limits::default()).unwrap();
         assert!(again.snapshot.objects_of("apps", "Deployment").unwrap_err().contains(want));
-        assert!(again.snapshot.series.known().is_ok() && again.diagnostics.is_empty(), "{:?}", again.diagnostics);
+        assert!(again.snapshot.series.collected().is_ok() && again.diagnostics.is_empty(), "{:?}", again.diagnostics);
     }
 }
 
@@ -316,7 +316,7 @@ fn archives_of_strangers_are_read_with_care() {
     let from = |files: &[(&str, &[u8])]| read_archive(tar(files).as_slice(), &Limits::default());
     for prefix in ["", "./", "/", "must-gather/a/"] {
         let (one, two) = (format!("{prefix}snapshot.json"), format!("{prefix}crds.json"));
-        assert!(from(&[("README", b"x"), (&one, manifest), (&two, crds)]).unwrap().snapshot.crds.known().is_ok());
+        assert!(from(&[("README", b"x"), (&one, manifest), (&two, crds)]).unwrap().snapshot.crds.collected().is_ok());
     }
     // Two readers could take it for two different files.
     for path in ["../crds.json", "x/../crds.json"] {
@@ -324,7 +324,7 @@ fn archives_of_strangers_are_read_with_care() {
         assert!(error.contains("a name in it has `..`"), "{error}");
     }
     let elsewhere = from(&[("snapshot.json", manifest), ("other/crds.json", crds)]).unwrap();
-    assert!(elsewhere.snapshot.crds.known().is_err());
+    assert!(elsewhere.snapshot.crds.collected().is_err());
     let linked = {
         let mut bytes = tar(&[("snapshot.json", manifest)]);
         bytes.truncate(bytes.len() - 1024);
@@ -337,7 +337,7 @@ fn archives_of_strangers_are_read_with_care() {
         [bytes.as_slice(), header.as_bytes()].concat()
     };
     let linked = read_archive(linked.as_slice(), &Limits::default()).unwrap();
-    assert_eq!(linked.snapshot.crds.known(), Err("crds.json: it is a symbolic link, not a file"));
+    assert_eq!(linked.snapshot.crds.collected(), Err("crds.json: it is a symbolic link, not a file"));
     let twice = from(&[("snapshot.json", manifest), ("./snapshot.json", manifest)]).unwrap_err().to_string();
     assert!(twice.contains("it contains ") && twice.ends_with(" twice"), "{twice}");
     assert!(matches!(from(&[("README", b"x")]), Err(SnapshotError::NotASnapshot)));

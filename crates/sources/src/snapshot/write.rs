@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{BYTES, Budget, MARGIN};
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
 use super::strip::strip_text;
-use crate::collector::Unread;
+use crate::collector::UnreadReason;
 
 use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, strip};
 
@@ -30,9 +30,9 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
     let mut files = Files::new();
     let series =
         listed(&snapshot.series, |evidence| file(&mut files, SERIES, write_series(&evidence.series).into_bytes()));
-    let mut windows: Vec<_> = snapshot.series.known().map(|evidence| evidence.windows.clone()).unwrap_or_default();
+    let mut windows: Vec<_> = snapshot.series.collected().map(|evidence| evidence.windows.clone()).unwrap_or_default();
     windows.sort();
-    let whole = snapshot.series.known().is_ok_and(|evidence| evidence.whole);
+    let whole = snapshot.series.collected().is_ok_and(|evidence| evidence.whole);
     let Entry { not_collected, digest } = series;
     let series = SeriesEntry { not_collected, digest, windows: windows.iter().map(Into::into).collect(), whole };
     let mut objects = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
     for (kind, part) in &snapshot.objects {
         let name = file_of(kind)?;
         let entry = if is_secret_kind(&kind.kind) {
-            Entry { not_collected: Some(Unread::Unsupported.to_string()), digest: None }
+            Entry { not_collected: Some(UnreadReason::Unsupported.to_string()), digest: None }
         } else {
             listed(part, |objects| {
                 // One copy at a time: all objects together may take much of the memory there is.
@@ -66,8 +66,8 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
                 Entry { not_collected: Some(why), digest: None }
             }
         };
-        let selection = part.known().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
-        let not_served = part.known().is_ok_and(|objects| objects.not_served);
+        let selection = part.collected().map_or_else(|_| Selection::default(), |objects| objects.selection.clone());
+        let not_served = part.collected().is_ok_and(|objects| objects.not_served);
         objects.push(ObjectsEntry { group: kind.group.clone(), kind: kind.kind.clone(), entry, selection, not_served });
     }
     let crds = listed(&snapshot.crds, |crds| {

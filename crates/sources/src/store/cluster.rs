@@ -198,7 +198,7 @@ impl Store for ClusterStore {
         Ok(handed)
     }
 
-    async fn tell(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
+    async fn record_event(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let metadata = &about["metadata"];
         let reference = kubernetes::ObjectReference {

@@ -29,7 +29,7 @@ use clearway_core::{Diagnostic, Digest, Event, GroupKind, GroupVersionKind, Obje
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::object_files::{Listed, OBJECTS, ObjectFiles, Unreadable, cannot, text};
+use super::object_files::{OBJECTS, ObjectFiles, ObjectListing, Unreadable, cannot, text};
 use super::{Apply, Page, Part, Store, StoreError, StoreEvent, merge};
 use crate::clock;
 use crate::files::confined::ConfinedDirectory;
@@ -90,7 +90,7 @@ impl StateDirectory {
 
     /// The objects of a kind that can be read, and why others cannot.
     pub fn readable(&self, kind: &GroupVersionKind) -> Result<(Vec<Value>, Vec<StoreError>), StoreError> {
-        let Listed { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
+        let ObjectListing { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
         Ok((objects, unreadable.iter().map(Unreadable::error).collect()))
     }
 
@@ -169,8 +169,8 @@ impl StateDirectory {
 
 /// The objects of a list. One that cannot be read fails the whole: what a list lacks is taken for something that does not
 /// exist.
-fn complete(kind: &GroupVersionKind, listed: Listed) -> Result<Vec<Value>, StoreError> {
-    let Listed { objects, unreadable } = listed;
+fn complete(kind: &GroupVersionKind, listed: ObjectListing) -> Result<Vec<Value>, StoreError> {
+    let ObjectListing { objects, unreadable } = listed;
     if unreadable.is_empty() {
         return Ok(objects);
     }
@@ -302,7 +302,7 @@ impl Store for StateDirectory {
             while !report.is_closed() {
                 let listed = ObjectFiles::open(&state.root).and_then(|mut files| files.list(&kind));
                 let (objects, unreadable) = match listed {
-                    Ok(Listed { objects, unreadable }) => {
+                    Ok(ObjectListing { objects, unreadable }) => {
                         let wanted = |one: &&Unreadable| names.is_empty() || names.contains(&one.name);
                         let unreadable = unreadable.iter().filter(wanted);
                         (Some(objects), unreadable.map(|one| (one.name.clone(), one.error())).collect())
@@ -333,7 +333,7 @@ impl Store for StateDirectory {
         Ok(seen)
     }
 
-    async fn tell(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
+    async fn record_event(&self, about: &Value, event: &Event) -> Result<(), StoreError> {
         let line = json!({
             "time": clock::now().to_string(), "object": ObjectReference::of(about)?.to_string(),
             "type": event.type_.as_str(), "reason": event.reason, "message": event.message,

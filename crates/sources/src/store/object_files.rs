@@ -35,7 +35,7 @@ pub(super) struct ObjectFiles {
 
 /// The objects of a kind, and what stands among them that is none.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct ObjectListing {
     pub(super) objects: Vec<Value>,
     pub(super) unreadable: Vec<Unreadable>,
 }
@@ -89,8 +89,8 @@ impl ObjectFiles {
     }
 
     /// All objects of a kind, by namespace and name.
-    pub(super) fn list(&mut self, kind: &GroupVersionKind) -> Result<Listed, StoreError> {
-        let mut listed = Listed::default();
+    pub(super) fn list(&mut self, kind: &GroupVersionKind) -> Result<ObjectListing, StoreError> {
+        let mut listed = ObjectListing::default();
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         for namespace in self.directories(&directory, &mut listed.unreadable)? {
             let below = format!("{directory}/{namespace}");
@@ -108,9 +108,9 @@ impl ObjectFiles {
         kind: &GroupVersionKind,
         token: Option<&str>,
         objects: u32,
-    ) -> Result<(Listed, Option<String>), StoreError> {
+    ) -> Result<(ObjectListing, Option<String>), StoreError> {
         let after = token.and_then(|token| token.split_once('/'));
-        let (mut listed, mut memory) = (Listed::default(), 0_usize);
+        let (mut listed, mut memory) = (ObjectListing::default(), 0_usize);
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
         for namespace in self.directories(&directory, &mut listed.unreadable)? {
             let after = match after {
@@ -131,7 +131,14 @@ impl ObjectFiles {
         Ok((listed, None))
     }
 
-    fn list_one(&mut self, kind: &GroupVersionKind, namespace: &str, name: &str, found: &Target, listed: &mut Listed) {
+    fn list_one(
+        &mut self,
+        kind: &GroupVersionKind,
+        namespace: &str,
+        name: &str,
+        found: &Target,
+        listed: &mut ObjectListing,
+    ) {
         let Some(stem) = name.strip_suffix(".yaml") else { return };
         let place = if namespace == "_" { String::new() } else { namespace.to_owned() };
         let key = ObjectReference { kind: kind.clone(), namespace: place, name: stem.to_owned() };

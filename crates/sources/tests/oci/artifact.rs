@@ -3,7 +3,7 @@
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 use clearway_sources::oci::{self, Cache, Image, OciError, Registry};
-use clearway_testbed::images::{Family, Pushed, Pusher, gzip, linux, tar};
+use clearway_testbed::images::{Family, PushedImage, Pusher, gzip, linux, tar};
 use clearway_testbed::registry;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn names(inputs: &Inputs) -> Vec<String> {
 }
 
 /// An artifact as `oras push` makes it.
-async fn push_artifact(push: &Pusher, tag: &str, blobs: Vec<(&str, Vec<u8>)>) -> Pushed {
+async fn push_artifact(push: &Pusher, tag: &str, blobs: Vec<(&str, Vec<u8>)>) -> PushedImage {
     let config = push.blob("application/vnd.oci.empty.v1+json", b"{}".to_vec()).await;
     let mut layers = Vec::new();
     for (media_type, bytes) in blobs {
@@ -107,7 +107,7 @@ async fn an_unchanged_digest_is_served_from_the_cache_and_a_changed_one_is_not()
     assert_ne!(second.1, first.1);
     // Of one name, the last is kept.
     assert_eq!(std::fs::read_dir(directory.path().join("graph-data")).unwrap().count(), 2);
-    assert_eq!(cache.trouble(), None);
+    assert_eq!(cache.last_error(), None);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A registry that fails: now and then, half of the time, for good, and with wrong answers.
 
 use clearway_core::{Digest, RegistryLimits};
-use clearway_sources::oci::{Cache, Registry, RegistryOptions, Why};
+use clearway_sources::oci::{Cache, Registry, RegistryOptions, SkipReason};
 use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
 use clearway_testbed::registry;
 use hyper::StatusCode;
@@ -183,7 +183,7 @@ async fn too_much_is_refused() {
     let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!(versions(&scraped), ["1.0.0"]);
     assert!(
-        matches!(&scraped.left_out[0].why, Why::Broken { what } if what.ends_with("more than 1048576 bytes")),
+        matches!(&scraped.left_out[0].why, SkipReason::Broken { what } if what.ends_with("more than 1048576 bytes")),
         "{:?}",
         scraped.left_out
     );

@@ -12,7 +12,9 @@ mod releases;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use clearway_sources::oci::{self, Cache, OciError, Pace, Progress, Registry, RegistryOptions, Repository, Scraped};
+use clearway_sources::oci::{
+    self, Cache, OciError, Pace, Progress, Registry, RegistryOptions, Repository, ScrapedReleases,
+};
 use serde_json::Value;
 
 /// Options with which a test does not wait.
@@ -34,11 +36,16 @@ fn hurried() -> RegistryOptions {
     RegistryOptions { timeout: Duration::from_millis(300), pace, ..quick() }
 }
 
-async fn scrape(host: &str, repository: &str, cache: &Cache) -> Result<Scraped, OciError> {
+async fn scrape(host: &str, repository: &str, cache: &Cache) -> Result<ScrapedReleases, OciError> {
     scrape_as(&Registry::new(quick()).unwrap(), host, repository, cache).await
 }
 
-async fn scrape_as(registry: &Registry, host: &str, repository: &str, cache: &Cache) -> Result<Scraped, OciError> {
+async fn scrape_as(
+    registry: &Registry,
+    host: &str,
+    repository: &str,
+    cache: &Cache,
+) -> Result<ScrapedReleases, OciError> {
     let repository: Repository = format!("{host}/{repository}").parse().unwrap();
     let steps: Mutex<Vec<Progress>> = Mutex::default();
     let scraped = oci::releases(registry, &repository, cache, &|progress| steps.lock().unwrap().push(progress)).await;
@@ -50,7 +57,7 @@ async fn scrape_as(registry: &Registry, host: &str, repository: &str, cache: &Ca
 }
 
 /// The releases of a scrape: version, architecture and digest.
-fn listed(scraped: &Scraped) -> Vec<(String, String, String)> {
+fn listed(scraped: &ScrapedReleases) -> Vec<(String, String, String)> {
     let list: Vec<Value> = serde_json::from_slice(&scraped.file).unwrap();
     assert_eq!(list.len(), scraped.releases);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -59,11 +66,11 @@ fn listed(scraped: &Scraped) -> Vec<(String, String, String)> {
 }
 
 /// The versions of a scrape.
-fn versions(scraped: &Scraped) -> Vec<String> {
+fn versions(scraped: &ScrapedReleases) -> Vec<String> {
     listed(scraped).into_iter().map(|(version, _, _)| version).collect()
 }
 
 /// What is left out, in words.
-fn left_out(scraped: &Scraped) -> Vec<String> {
+fn left_out(scraped: &ScrapedReleases) -> Vec<String> {
     scraped.left_out.iter().map(ToString::to_string).collect()
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use clearway_core::{Arch, Digest, RegistryLimits};
 use clearway_release::{Files, Metadata, ReleaseLimits, Selection, Verdict};
 use clearway_sources::oci::{Cache, Image, Registry, RegistryOptions, Repository};
-use clearway_sources::release::{self, Fetched, Key, Registries, ReleaseError, SigningKey};
+use clearway_sources::release::{self, FetchedRelease, Key, Registries, ReleaseError, SigningKey};
 use clearway_testbed::images::{Family, Pusher, gzip, linux, metadata, tar};
 use clearway_testbed::registry;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn packed(version: &str) -> Files {
     clearway_release::pack(streams, &metadata, "main", &ReleaseLimits::default()).unwrap().files
 }
 
-async fn fetch(host: &str, name: &str, arch: Option<&str>, cache: &Cache) -> Result<Fetched, ReleaseError> {
+async fn fetch(host: &str, name: &str, arch: Option<&str>, cache: &Cache) -> Result<FetchedRelease, ReleaseError> {
     fetch_within(host, name, arch, cache, &ReleaseLimits::default()).await
 }
 
@@ -36,7 +36,7 @@ async fn fetch_within(
     arch: Option<&str>,
     cache: &Cache,
     limits: &ReleaseLimits,
-) -> Result<Fetched, ReleaseError> {
+) -> Result<FetchedRelease, ReleaseError> {
     let registry = Registry::new(RegistryOptions {
         limits: RegistryLimits { unpacked_bytes: 1 << 20, ..RegistryLimits::default() },
         ..quick()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clearway_core::{Arch, Digest, Limits};
 use clearway_graph::Inputs;
-use clearway_sources::oci::{Cache, Why};
+use clearway_sources::oci::{Cache, SkipReason};
 use clearway_testbed::images::{Family, Pusher, gzip, linux, metadata, release_layer, tar};
 use clearway_testbed::registry;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -67,12 +67,12 @@ async fn every_shape_of_release_is_found_and_everything_else_is_left_out_by_name
         ]
     );
     assert_eq!(scraped.path, format!("releases/registry-{}+ocp+release.json", registry.host().replace(':', "~")));
-    let why: BTreeMap<&str, &Why> = scraped.left_out.iter().map(|left| (left.tag.as_str(), &left.why)).collect();
+    let why: BTreeMap<&str, &SkipReason> = scraped.left_out.iter().map(|left| (left.tag.as_str(), &left.why)).collect();
     assert_eq!(why.keys().copied().collect::<Vec<_>>(), ["4.6.0-shard", "base", "broken", signature.as_str()]);
-    assert_eq!(why["4.6.0-shard"], &Why::Shard { arch: "arm64".to_owned() });
-    assert_eq!(why["base"], &Why::NoRelease);
+    assert_eq!(why["4.6.0-shard"], &SkipReason::Shard { arch: "arm64".to_owned() });
+    assert_eq!(why["base"], &SkipReason::NoRelease);
     assert!(why["broken"].to_string().contains("release-metadata: invalid type"), "{}", why["broken"]);
-    assert_eq!(why[signature.as_str()], &Why::Companion);
+    assert_eq!(why[signature.as_str()], &SkipReason::Companion);
 
     // The graph takes the file as it is: nothing to say about it, and nothing in it twice.
     let mut inputs: Inputs =

@@ -85,7 +85,7 @@ async fn what_was_gathered_gives_the_same_values() {
     let read_back = |snapshot: &Snapshot, name: &str| {
         write(snapshot, &root.path().join(name)).unwrap();
         let loaded = read(&root.path().join(name), &clearway_core::Limits::default()).unwrap();
-        loaded.snapshot.series.known().unwrap().clone()
+        loaded.snapshot.series.collected().unwrap().clone()
     };
     let (plain, hidden) = (read_back(&taken, "plain"), read_back(&hidden, "hidden"));
     assert!(wanted.iter().all(|window| plain.covers(window)));

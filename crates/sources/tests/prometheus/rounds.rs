@@ -13,7 +13,7 @@ use clearway_advice::{Plan, Settings, Status};
 use clearway_core::{Limits, Timestamp, Version};
 use clearway_graph::{Graph, wire};
 use clearway_sources::prometheus::{Prometheus, PrometheusOptions};
-use clearway_sources::rounds::{Ran, ask};
+use clearway_sources::rounds::{RoundResult, run_round};
 use clearway_testbed::prometheus;
 use serde_json::json;
 
@@ -57,11 +57,11 @@ fn with(url: &str, options: PrometheusOptions) -> Prometheus {
 
 fn rounds(queries: &[String], clock: &Clock) -> Mutex<Rounds> {
     let mut rounds = Rounds::new(RoundSettings { parallel: PARALLEL, ..RoundSettings::default() });
-    rounds.want(queries.iter().map(String::as_str), clock.now());
+    rounds.set_queries(queries.iter().map(String::as_str), clock.now());
     Mutex::new(rounds)
 }
 
-async fn round(rounds: &Mutex<Rounds>, prometheus: &Prometheus, clock: &Clock) -> Option<Ran> {
+async fn round(rounds: &Mutex<Rounds>, prometheus: &Prometheus, clock: &Clock) -> Option<RoundResult> {
     round_watched(rounds, prometheus, clock, &|_| {}).await
 }
 
@@ -71,7 +71,7 @@ async fn round_watched(
     prometheus: &Prometheus,
     clock: &Clock,
     done: &(dyn Fn(usize) + Sync),
-) -> Option<Ran> {
+) -> Option<RoundResult> {
     let round = rounds.lock().unwrap().due(clock.now())?;
     let observe = |query: String| async move { prometheus.observe(&query, None, || clock.now()).await };
     let mut count = 0;
@@ -80,7 +80,7 @@ async fn round_watched(
         count += 1;
         done(count);
     };
-    Some(ask(&round, observe, tell).await)
+    Some(run_round(&round, observe, tell).await)
 }
 
 /// What is known of every query: an answer, or why there is none.
@@ -171,7 +171,7 @@ async fn a_prometheus_killed_in_a_round_is_unknown_and_the_next_round_recovers()
     let missing = MANY - ran.answered;
     assert_eq!(
         round(&rounds, &client, &clock).await,
-        Some(Ran { due: missing, answered: missing, outage: None }),
+        Some(RoundResult { due: missing, answered: missing, outage: None }),
         "{:?}",
         failures(&rounds)
     );
@@ -195,7 +195,7 @@ async fn a_prometheus_that_stands_still_is_given_up_in_time_and_asked_again() {
     real.process().resume().unwrap();
     clock.pass(Duration::from_mins(10));
     let patient = at(&real.base_url());
-    assert_eq!(round(&rounds, &patient, &clock).await, Some(Ran { due: MANY, answered: MANY, outage: None }));
+    assert_eq!(round(&rounds, &patient, &clock).await, Some(RoundResult { due: MANY, answered: MANY, outage: None }));
     // All rest for an hour.
     clock.pass(Duration::from_mins(59));
     assert_eq!(round(&rounds, &patient, &clock).await, None);
@@ -220,7 +220,7 @@ async fn what_is_wrong_with_one_query_takes_nothing_from_the_others() {
     let bad = bad.iter().cycle().take(12).enumerate().map(|(at, kind)| format!("{kind}{at}"));
     let queries: Vec<String> = bad.chain((0..8).map(|at| format!("good{at}"))).collect();
     let rounds = rounds(&queries, &clock);
-    assert_eq!(round(&rounds, &client, &clock).await, Some(Ran { due: 20, answered: 8, outage: None }));
+    assert_eq!(round(&rounds, &client, &clock).await, Some(RoundResult { due: 20, answered: 8, outage: None }));
     for (query, result) in known(&rounds) {
         let words = match query.trim_end_matches(|letter: char| letter.is_ascii_digit()) {
             "slow" => "no complete answer within 8s",
@@ -293,5 +293,5 @@ async fn slow_queries_do_not_cost_the_others_their_answers() {
     let queries: Vec<String> = slow.chain((0..5).map(|at| format!("tgood{at}"))).collect();
     let rounds = rounds(&queries, &clock);
     let ran = round(&rounds, &client, &clock).await.unwrap();
-    assert_eq!(ran, Ran { due: queries.len(), answered: 5, outage: None });
+    assert_eq!(ran, RoundResult { due: queries.len(), answered: 5, outage: None });
 }

@@ -44,10 +44,10 @@ async fn large_objects_are_read_in_small_pages() {
         name: None,
     };
     let parts = snapshot_objects(&store, &[&request], &ObjectLimits::default()).await;
-    assert_eq!(parts.values().next().unwrap().known().unwrap().items.len(), 50);
+    assert_eq!(parts.values().next().unwrap().collected().unwrap().items.len(), 50);
 
     // One that takes more memory than a page may costs the kind its answer, however short its text.
     store.create(&large(99, &vec![json!({"a": 0}); 130_000].into())).await.unwrap();
     let parts = snapshot_objects(&store, &[&request], &ObjectLimits::default()).await;
-    assert_eq!(parts.values().next().unwrap().known().unwrap_err(), "too large");
+    assert_eq!(parts.values().next().unwrap().collected().unwrap_err(), "too large");
 }

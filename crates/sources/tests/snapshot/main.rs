@@ -33,7 +33,7 @@ async fn names(store: &ClusterStore, requests: &[ObjectRequest], limits: &Object
     let parts = snapshot_objects(store, &requests, limits).await;
     let (_, part) = parts.into_iter().next().unwrap();
     let text = |item: &Value| item["metadata"]["name"].as_str().unwrap().to_owned();
-    part.known().map(|objects| objects.items.iter().map(text).collect()).map_err(str::to_owned)
+    part.collected().map(|objects| objects.items.iter().map(text).collect()).map_err(str::to_owned)
 }
 
 /// The plan of a graph with one update whose risk has these rules.
@@ -86,7 +86,7 @@ async fn what_is_there_what_is_not_and_what_may_not_be_seen() {
     // What may not be seen, is too much, or is a secret is unknown, and a kind that is not served is known to be absent.
     let stranger = connect(&bed.kubeconfig_for("stranger", None).unwrap()).await;
     assert_eq!(names(&stranger, &all, &limits).await.unwrap_err(), "permission denied");
-    assert!(crds(&stranger, &limits).await.known().is_err());
+    assert!(crds(&stranger, &limits).await.collected().is_err());
     for few in [ObjectLimits { count: 1, ..limits.clone() }, ObjectLimits { bytes: 100, ..limits.clone() }] {
         assert_eq!(names(&store, &all, &few).await.unwrap_err(), "too large");
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::kind::Kind;
-use super::read::{Fields, Read, Remark};
+use super::read::{Fields, Read, ReadProblem};
 use super::spec::Spec;
 use super::status::Status;
 
@@ -23,7 +23,7 @@ pub struct VersionObject {
     pub status: Option<Status>,
 }
 
-/// Why a value is none of the two kinds. What is wrong inside of one is a [`Remark`].
+/// Why a value is none of the two kinds. What is wrong inside of one is a [`ReadProblem`].
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is of another kind, or not an object at all.
@@ -48,7 +48,7 @@ pub enum ReadError {
 
 impl VersionObject {
     /// Reads an object, and says what of it could not be read.
-    pub fn read(value: &Value) -> Result<(Self, Vec<Remark>), ReadError> {
+    pub fn read(value: &Value) -> Result<(Self, Vec<ReadProblem>), ReadError> {
         let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
         let (api_version, name) = (text("apiVersion"), text("kind"));
         let kind = Kind::of(api_version, name);
@@ -74,7 +74,7 @@ impl VersionObject {
 
 impl Status {
     /// Reads a status, and says what of it could not be read. What is not an object is no status.
-    pub fn read(value: &Value) -> (Option<Self>, Vec<Remark>) {
+    pub fn read(value: &Value) -> (Option<Self>, Vec<ReadProblem>) {
         let mut remarks = Vec::new();
         let status = value.as_object().and_then(|map| Read::read(&mut Fields::new(map, "status", &mut remarks)).ok());
         (status, remarks)

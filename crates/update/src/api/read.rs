@@ -6,20 +6,20 @@
 use std::fmt;
 
 use clearway_conditions::Conditions;
-use clearway_conditions::model::Oddity;
+use clearway_conditions::model::ListDefect;
 use clearway_core::Timestamp;
 use serde_json::{Map, Value};
 
 /// Something that could not be read, and was left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Remark {
+pub struct ReadProblem {
     /// Where it is, such as `status.history[2].startedTime`.
     pub path: String,
     /// What is wrong with it.
     pub what: &'static str,
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for ReadProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.path, self.what)
     }
@@ -35,14 +35,14 @@ pub(super) trait Read: Sized {
 pub(super) struct Fields<'v, 'r> {
     map: &'v Map<String, Value>,
     path: String,
-    remarks: &'r mut Vec<Remark>,
+    remarks: &'r mut Vec<ReadProblem>,
 }
 
 /// No more remarks than these are kept; an object has no use for more.
 const REMARKS: usize = 100;
 
 impl<'v, 'r> Fields<'v, 'r> {
-    pub(super) fn new(map: &'v Map<String, Value>, path: &str, remarks: &'r mut Vec<Remark>) -> Self {
+    pub(super) fn new(map: &'v Map<String, Value>, path: &str, remarks: &'r mut Vec<ReadProblem>) -> Self {
         Fields { map, path: path.to_owned(), remarks }
     }
 
@@ -113,7 +113,7 @@ impl<'v, 'r> Fields<'v, 'r> {
     pub(super) fn conditions(&mut self, key: &str) -> Conditions {
         let Some(value) = self.value(key) else { return Conditions::default() };
         let (conditions, odd) = Conditions::read(value);
-        if odd.iter().any(|remark| remark.oddity == Oddity::NotAList) {
+        if odd.iter().any(|remark| remark.oddity == ListDefect::NotAList) {
             let path = self.place(key);
             self.remark(path, "is not a list");
         }
@@ -155,7 +155,7 @@ impl<'v, 'r> Fields<'v, 'r> {
 
     fn remark(&mut self, path: String, what: &'static str) {
         if self.remarks.len() < REMARKS {
-            self.remarks.push(Remark { path, what });
+            self.remarks.push(ReadProblem { path, what });
         }
     }
 }

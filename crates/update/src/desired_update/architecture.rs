@@ -18,7 +18,7 @@ pub enum MultiRelease<'a> {
 }
 
 /// Whether the spec asks for a multi-architecture release.
-pub fn wants_multi(spec: &Spec) -> bool {
+pub fn requests_multi(spec: &Spec) -> bool {
     spec.desired_update.as_ref().is_some_and(|update| update.architecture.as_deref() == Some(MULTI))
 }
 
@@ -29,5 +29,5 @@ pub fn is_multi(status: &Status) -> bool {
 
 /// Whether the spec asks for the change.
 pub fn changes_architecture(spec: &Spec, status: &Status) -> bool {
-    wants_multi(spec) && !is_multi(status)
+    requests_multi(spec) && !is_multi(status)
 }

@@ -17,7 +17,7 @@ impl Check for Health {
 
     fn findings(&self, view: &View<'_>) -> Vec<Finding> {
         let unwell = |object: &&serde_json::Value| {
-            if !view.task.owner.claims(object) {
+            if !view.task.owner.owns(object) {
                 return None;
             }
             let verdict = judge(object, None, None, view.now);
@@ -29,6 +29,6 @@ impl Check for Health {
                 State::Current | State::Suspended | State::NotFound | State::Unknown => None,
             }
         };
-        view.present().filter_map(|object| unwell(&object)).collect()
+        view.live_objects().filter_map(|object| unwell(&object)).collect()
     }
 }

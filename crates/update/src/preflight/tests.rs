@@ -45,7 +45,7 @@ fn found(release: &[Value], live: &[Value], more: impl FnOnce(&mut View<'_>)) ->
     let mut view = View::empty(&task, &payload, now);
     view.objects = live.iter().map(|object| (id(object), object.clone())).collect();
     view.workloads =
-        release.iter().filter(|one| room::is_workload(&id(one))).map(|one| (id(one), one.clone())).collect();
+        release.iter().filter(|one| node_capacity::is_workload(&id(one))).map(|one| (id(one), one.clone())).collect();
     more(&mut view);
     findings(&view).into_iter().map(|finding| (finding.severity, finding.to_string())).collect()
 }
@@ -230,12 +230,12 @@ fn a_used_up_disruption_budget_is_told() {
 fn refusals_of_the_server_are_blocking_unless_they_say_nothing() {
     let release = [deployment("a", &json!({}))];
     for (error, blocking) in [
-        (TrialError::Refused("spec.x: Invalid value".to_owned()), true),
-        (TrialError::NoSuchKind, true),
-        (TrialError::Inconclusive, false),
+        (DryRunError::Refused("spec.x: Invalid value".to_owned()), true),
+        (DryRunError::NoSuchKind, true),
+        (DryRunError::Inconclusive, false),
     ] {
         let found = found(&release, &release, |view| {
-            view.trials = vec![Trial { id: id(&release[0]), file: "f".to_owned(), error: error.clone() }];
+            view.trials = vec![DryRunFailure { id: id(&release[0]), file: "f".to_owned(), error: error.clone() }];
         });
         assert_eq!(found.iter().any(|(severity, _)| *severity == Severity::Blocking), blocking, "{error:?} {found:?}");
     }

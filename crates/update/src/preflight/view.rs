@@ -26,7 +26,7 @@ pub struct View<'a> {
     /// What the workloads of the release would become.
     pub workloads: BTreeMap<ObjectId, Value>,
     /// What could not be tried.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<DryRunFailure>,
     /// The nodes, if a workload asks for some.
     pub nodes: Option<Vec<Value>>,
     /// The pods, if a workload needs room beside them.
@@ -39,18 +39,18 @@ pub struct View<'a> {
 
 /// An object that the API server did not take when it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trial {
+pub struct DryRunFailure {
     /// Which.
     pub id: ObjectId,
     /// Its file.
     pub file: String,
     /// Why.
-    pub error: TrialError,
+    pub error: DryRunError,
 }
 
 /// Why an object could not be applied when it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TrialError {
+pub enum DryRunError {
     /// The API server refuses the object, or the request; what it said.
     Refused(String),
     /// The cluster does not serve the kind.
@@ -94,7 +94,7 @@ impl<'a> View<'a> {
     }
 
     /// Everything that is there.
-    pub fn present(&self) -> impl Iterator<Item = &Value> {
+    pub fn live_objects(&self) -> impl Iterator<Item = &Value> {
         self.objects.values()
     }
 }

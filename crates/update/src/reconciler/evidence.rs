@@ -39,7 +39,7 @@ impl ClusterEvidence {
         (self.round_since, self.objects) = (None, None);
     }
 
-    pub(super) fn looked(&mut self, objects: ObjectRecords) {
+    pub(super) fn record_objects(&mut self, objects: ObjectRecords) {
         (self.looking, self.objects) = (false, Some(objects));
     }
 
@@ -51,17 +51,17 @@ impl ClusterEvidence {
 
 impl Reconciler {
     /// Sets the questions of the rounds to those of the present answer of the update service.
-    pub(super) fn ask_questions(&mut self, now: Timestamp) {
+    pub(super) fn set_questions(&mut self, now: Timestamp) {
         let rounds = &mut self.evidence.rounds;
         let Some(knowledge) = self.upstream.knowledge.as_ref().filter(|_| self.settings.has_metrics) else {
-            return rounds.want([], now);
+            return rounds.set_queries([], now);
         };
         let id = self.upstream.request.as_ref().map(|request| request.id.as_str());
         if let Some(id) = id.filter(|_| self.settings.shared_store) {
             let questions = knowledge.plan.questions_for(id);
-            rounds.want(questions.iter().map(Question::text), now);
+            rounds.set_queries(questions.iter().map(Question::text), now);
         } else {
-            rounds.want(knowledge.plan.questions().into_iter().map(Question::text), now);
+            rounds.set_queries(knowledge.plan.questions().into_iter().map(Question::text), now);
         }
     }
 

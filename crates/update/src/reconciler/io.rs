@@ -8,7 +8,7 @@ use clearway_core::{Digest, EntityTag, Event, Timestamp};
 use clearway_promql::eval;
 use serde_json::Value;
 
-use crate::rollout::{Prepared, Rollout, UpdateRequest};
+use crate::rollout::{PreparedRelease, Rollout, UpdateRequest};
 use crate::status::shape::Shape;
 use crate::upstream::CachedState;
 use crate::upstream::Knowledge;
@@ -30,7 +30,7 @@ pub enum Input {
         /// What was asked.
         ask: UpstreamRequest,
         /// What it said.
-        outcome: Result<Fetched, RetrievalError>,
+        outcome: Result<UpstreamAnswer, RetrievalError>,
     },
     /// What came of a query of the open round.
     Evidence {
@@ -62,7 +62,7 @@ pub struct ObjectRecords {
 
 /// What an update service said.
 #[derive(Debug)]
-pub enum Fetched {
+pub enum UpstreamAnswer {
     /// What is known is still right.
     NotModified,
     /// A new answer.
@@ -94,7 +94,7 @@ pub enum Effect {
     /// Look at a release.
     Prepare(UpdateRequest),
     /// Apply a release that was looked at.
-    Apply(UpdateRequest, Prepared),
+    Apply(UpdateRequest, PreparedRelease),
     /// Stop what is being prepared or applied.
     Stop,
     /// Record an event about the object.

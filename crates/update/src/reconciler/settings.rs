@@ -29,16 +29,16 @@ pub struct Settings {
     /// A number from 0 to 1, drawn once: many clusters do not ask at the same time.
     pub jitter: f64,
     /// Whether updates that are asked for are carried out.
-    pub carry_out: CarryOut,
+    pub update_mode: UpdateMode,
 }
 
 /// Whether updates are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CarryOut {
+pub enum UpdateMode {
     /// Never: the operator only advises.
     Never,
     /// When they are asked for.
-    WhenAsked,
+    OnRequest,
 }
 
 impl Settings {
@@ -55,7 +55,7 @@ impl Settings {
             graph_max_age: Duration::from_hours(24),
             look_again: Duration::from_mins(10),
             jitter: 0.5,
-            carry_out: CarryOut::Never,
+            update_mode: UpdateMode::Never,
         }
     }
 

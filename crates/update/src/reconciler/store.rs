@@ -9,7 +9,7 @@ use clearway_core::{Event, EventType, Timestamp};
 use super::{Effect, Reconciler};
 use crate::api::VersionObject;
 use crate::rollout::Rollout;
-use crate::status::{self, Known};
+use crate::status::{self, StatusInput};
 
 /// Minimum time between two statuses about the progress of one thing.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl Reconciler {
         }
         writes.retry_at = None;
         let (rounds, objects) = (&self.evidence.rounds, self.evidence.objects.as_ref());
-        let known = Known {
+        let known = StatusInput {
             knowledge: self.upstream.knowledge.as_deref(),
             evidence: status::evidence(rounds, objects, &object.spec, &self.settings),
             retrieval: self.upstream.retrieval(),

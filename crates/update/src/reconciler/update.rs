@@ -1,6 +1,6 @@
 //! The update that is applied: from what the spec asks for to the next state of the [`Rollout`].
 
-use super::{CarryOut, Effect, Reconciler};
+use super::{Effect, Reconciler, UpdateMode};
 use crate::api::{Status, VersionObject};
 use crate::desired_update::{DesiredUpdate, desired_update};
 use crate::rollout::transitions::{Trigger, is_allowed};
@@ -38,9 +38,9 @@ impl Reconciler {
                 None => Wanted::Waiting(request, why.map_or(WaitingCause::UpdateService, WaitingCause::NotResolved)),
             },
         };
-        let wanted = match (self.settings.carry_out, wanted) {
+        let wanted = match (self.settings.update_mode, wanted) {
             // Reported where whoever asked for the update looks: doing nothing in silence would look like a hang.
-            (CarryOut::Never, Wanted::Update(request) | Wanted::Waiting(request, _)) => {
+            (UpdateMode::Never, Wanted::Update(request) | Wanted::Waiting(request, _)) => {
                 Wanted::Waiting(request, WaitingCause::AdviceOnly)
             }
             (_, wanted) => wanted,
@@ -53,11 +53,11 @@ impl Reconciler {
     /// What was begun continues until it is done and stored, whatever is wrong with a later request.
     fn unfinished(&self, status: &Status) -> Option<UpdateRequest> {
         let done = matches!(self.rollout, Rollout::Done { .. }) && status.open_entry().is_none();
-        self.rollout.engaged().filter(|_| !done).cloned()
+        self.rollout.active_request().filter(|_| !done).cloned()
     }
 
     fn pursue(&mut self, wanted: Wanted, effects: &mut Vec<Effect>) {
-        let engaged = self.rollout.engaged();
+        let engaged = self.rollout.active_request();
         let (trigger, next) = match wanted {
             Wanted::Update(request) if engaged.is_some_and(|engaged| engaged.is_same(&request)) => return,
             Wanted::Update(request) => (Trigger::Requested, Rollout::Preparing { request, step: Step::Retrieve }),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clearway_core::{Digest, EntityTag, Event, EventType, Timestamp};
 
-use super::{Effect, Fetched, Reconciler};
+use super::{Effect, Reconciler, UpstreamAnswer};
 use crate::api::VersionObject;
 use crate::desired_update::architecture::MultiRelease;
 use crate::status::conditions::Retrieval;
@@ -48,7 +48,7 @@ impl Upstream {
     }
 
     /// Asks now, and assesses the answer even if it was set aside.
-    pub(super) fn ask_again(&mut self) {
+    pub(super) fn refetch(&mut self) {
         (self.next, self.assess_again) = (None, true);
     }
 
@@ -100,7 +100,7 @@ impl Reconciler {
                 return self.upstream.begin(Err(error));
             }
         };
-        self.recall(&request, now, effects);
+        self.restore_cached(&request, now, effects);
         if self.upstream.request.as_ref() != Some(&request) {
             self.forget(now);
             self.upstream.begin(Ok(request.clone()));
@@ -115,9 +115,9 @@ impl Reconciler {
     }
 
     /// Continues with the state of an earlier process, if it is about the same request.
-    fn recall(&mut self, request: &UpstreamRequest, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn restore_cached(&mut self, request: &UpstreamRequest, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(cached) = self.upstream.cached_before.take() else { return };
-        let Some((knowledge, answers)) = cached.recall(request, &self.settings.advice) else {
+        let Some((knowledge, answers)) = cached.restore(request, &self.settings.advice) else {
             // It is not used, so it does no harm.
             return effects.push(Effect::Assessed(cached.digest()));
         };
@@ -128,12 +128,12 @@ impl Reconciler {
         upstream.retrieved_at = Some(knowledge.at);
         upstream.knowledge = Some(Arc::new(knowledge));
         upstream.cached = Some(cached);
-        self.ask_questions(now);
+        self.set_questions(now);
     }
 
     fn forget(&mut self, now: Timestamp) {
         if self.upstream.knowledge.take().is_some() {
-            self.ask_questions(now);
+            self.set_questions(now);
             self.evidence.objects = None;
         }
     }
@@ -142,7 +142,7 @@ impl Reconciler {
     pub(super) fn fetched(
         &mut self,
         request: &UpstreamRequest,
-        outcome: Result<Fetched, RetrievalError>,
+        outcome: Result<UpstreamAnswer, RetrievalError>,
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
@@ -155,7 +155,7 @@ impl Reconciler {
             Ok(fetched) => {
                 (upstream.retrieved_at, upstream.failures, upstream.error) = (Some(now), 0, None);
                 upstream.next = Some(now.plus(self.settings.fetch_interval()));
-                if let Fetched::Knowledge(knowledge, validator) = fetched {
+                if let UpstreamAnswer::Knowledge(knowledge, validator) = fetched {
                     upstream.validator = validator;
                     self.learn(*knowledge, now, effects);
                 }
@@ -184,7 +184,7 @@ impl Reconciler {
         }
         self.upstream.knowledge = Some(Arc::new(knowledge));
         self.evidence.objects = None;
-        self.ask_questions(now);
+        self.set_questions(now);
     }
 
     /// Notes that the present answer was assessed with everything that could be found out, and did no harm.

@@ -1,6 +1,6 @@
 //! The conditions of a ClusterVersion or ComponentVersion: declared once, and said from what is known.
 
-use clearway_conditions::model::{Conditions, KeptFields, Pass, Verdict};
+use clearway_conditions::model::{Conditions, Pass, StoredFields, Verdict};
 use clearway_conditions::{Reason, condition_set, reason};
 use clearway_core::{Generation, Timestamp};
 
@@ -40,7 +40,7 @@ condition_set! {
 
 /// What there is to say.
 #[derive(Debug)]
-pub(crate) struct Sayings<'a> {
+pub(crate) struct ConditionInput<'a> {
     /// What it is the version of.
     pub(crate) kind: Kind,
     /// The status as it is going to be, but for its conditions.
@@ -76,14 +76,14 @@ pub(crate) enum Retrieval<'a> {
 
 /// The conditions of an object that says `before` now.
 pub(crate) fn conditions(
-    sayings: &Sayings<'_>,
+    sayings: &ConditionInput<'_>,
     before: &Conditions,
-    kept: KeptFields,
+    kept: StoredFields,
     generation: Generation,
     now: Timestamp,
 ) -> Conditions {
     let mut pass = Pass::<Versioned>::begin(before, generation, now).stored_in(kept);
-    let Sayings { kind, status, invalid, retrieval, rollout, left_out } = sayings;
+    let ConditionInput { kind, status, invalid, retrieval, rollout, left_out } = sayings;
     let noun = noun(*kind);
     pass.report(Aspect::RetrievedUpdates, retrieved(*retrieval));
     pass.report(Aspect::Available, available(status));

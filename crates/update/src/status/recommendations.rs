@@ -5,7 +5,7 @@
 //! reason.
 
 use clearway_advice::{Assessment, Statement, Update, recommend};
-use clearway_conditions::model::{Conditions, KeptFields, Pass, Verdict};
+use clearway_conditions::model::{Conditions, Pass, StoredFields, Verdict};
 use clearway_conditions::{Reason, condition_set, reason};
 use clearway_core::{Generation, Timestamp};
 
@@ -78,7 +78,7 @@ fn said(
     generation: Generation,
     now: Timestamp,
 ) -> Conditions {
-    let mut pass = Pass::<Conditional>::begin(before, generation, now).stored_in(KeptFields::metav1());
+    let mut pass = Pass::<Conditional>::begin(before, generation, now).stored_in(StoredFields::metav1());
     match &update.evaluating {
         Some(evaluating) => pass.report(Aspect::Evaluating, verdict(evaluating)),
         None => pass.retain(Aspect::Evaluating),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use clearway_bundle::CrdSchema;
-use clearway_conditions::model::KeptFields;
+use clearway_conditions::model::StoredFields;
 use clearway_schema::SchemaError;
 use serde_json::{Value, json};
 
@@ -36,12 +36,12 @@ pub const STATUS_CAPS: [(&str, u64); 3] = [
 pub struct Shape {
     /// Nothing where nobody validates: in a directory.
     schema: Option<Arc<CrdSchema>>,
-    kept: KeptFields,
+    kept: StoredFields,
 }
 
 impl Default for Shape {
     fn default() -> Self {
-        Shape { schema: None, kept: KeptFields::ALL }
+        Shape { schema: None, kept: StoredFields::ALL }
     }
 }
 
@@ -68,12 +68,12 @@ impl Shape {
         let version = versions.into_iter().flatten().find(|version| version["name"] == kind.version());
         let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";
         let kept =
-            version.and_then(|version| version.pointer(conditions)).map_or(KeptFields::ALL, KeptFields::of_schema);
+            version.and_then(|version| version.pointer(conditions)).map_or(StoredFields::ALL, StoredFields::of_schema);
         Ok(Shape { schema: Some(Arc::new(schema)), kept })
     }
 
     /// Leaves out what cannot be stored, and says what.
-    pub(crate) fn censor(&self, status: &mut Status) -> Vec<String> {
+    pub(crate) fn remove_unstorable(&self, status: &mut Status) -> Vec<String> {
         let mut left_out = Vec::new();
         fit(status, &mut left_out);
         let Some(schema) = &self.schema else { return sorted(left_out) };
@@ -110,7 +110,7 @@ impl Shape {
     }
 
     /// The fields of conditions that are kept.
-    pub(crate) fn kept_fields(&self) -> KeptFields {
+    pub(crate) fn stored_fields(&self) -> StoredFields {
         self.kept.clone()
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use clearway_advice::evidence::{Observation, kept};
+use clearway_advice::evidence::{Observation, stored_answers};
 use clearway_core::{Digest, EntityTag, ObjectReference, Timestamp};
 use clearway_promql::eval::Value;
 use flate2::Compression;
@@ -69,7 +69,7 @@ impl CachedState {
             at: knowledge.at,
             validator: validator.map(|validator| validator.as_str().to_owned()),
             graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
-            answers: kept::write(answers),
+            answers: stored_answers::write(answers),
             digest: Some(knowledge.digest.clone()),
             findings: knowledge.findings.clone(),
         }
@@ -81,7 +81,7 @@ impl CachedState {
     }
 
     /// What was kept, as it is worked with; nothing if it is the answer to another question, or cannot be read any more.
-    pub fn recall(
+    pub fn restore(
         &self,
         ask: &UpstreamRequest,
         settings: &clearway_advice::Settings,
@@ -96,7 +96,7 @@ impl CachedState {
         // What is kept is a part of the answer.
         knowledge.digest = self.digest();
         knowledge.findings.clone_from(&self.findings);
-        let answers = kept::read(&self.answers).unwrap_or_default();
+        let answers = stored_answers::read(&self.answers).unwrap_or_default();
         Some((knowledge, answers))
     }
 
@@ -150,13 +150,13 @@ fn address_digest(ask: &UpstreamRequest) -> Digest {
 
 /// The answers without the times they were given.
 fn without_times(answers: &str) -> String {
-    let Ok(answers) = kept::read(answers) else { return String::new() };
+    let Ok(answers) = stored_answers::read(answers) else { return String::new() };
     let timeless = |mut observation: Observation<Value>| {
         observation.observed_at = Timestamp::EPOCH;
         observation.reproduce = None;
         observation
     };
-    kept::write(&answers.into_iter().map(|(query, observation)| (query, timeless(observation))).collect())
+    stored_answers::write(&answers.into_iter().map(|(query, observation)| (query, timeless(observation))).collect())
 }
 
 #[cfg(test)]
@@ -179,9 +179,9 @@ mod tests {
         let kept = CachedState::new(&with, &knowledge, None, &BTreeMap::new());
         let text = serde_json::to_string(&kept).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("example.com"), "{text}");
-        assert!(kept.recall(&with, &settings).is_some());
+        assert!(kept.restore(&with, &settings).is_some());
         for other in [ask("https://example.com/api"), UpstreamRequest { channel: "d".to_owned(), ..with.clone() }] {
-            assert!(kept.recall(&other, &settings).is_none(), "another question");
+            assert!(kept.restore(&other, &settings).is_none(), "another question");
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct Knowledge {
 
 /// Why an answer says nothing about a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoKnowledge {
+pub enum UnusableAnswer {
     /// It is no graph.
     #[error("{0}")]
     NoGraph(String),
@@ -61,11 +61,11 @@ pub enum NoKnowledge {
 
 impl Knowledge {
     /// Reads an answer for a cluster that runs a version.
-    pub fn read(answer: &[u8], from: &Version, at: Timestamp, settings: &Settings) -> Result<Self, NoKnowledge> {
+    pub fn read(answer: &[u8], from: &Version, at: Timestamp, settings: &Settings) -> Result<Self, UnusableAnswer> {
         let read = wire::read(answer, &Limits::default());
         let Some(graph) = read.graph else {
             let why = read.diagnostics.first().map_or("the answer is not a graph", |first| first.message.as_str());
-            return Err(NoKnowledge::NoGraph(why.to_owned()));
+            return Err(UnusableAnswer::NoGraph(why.to_owned()));
         };
         let part = around(&graph, from).ok_or_else(|| NotInGraph { version: from.clone() })?;
         drop(graph);

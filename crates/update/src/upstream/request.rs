@@ -4,9 +4,9 @@ use clearway_conditions::{Reason, reason};
 use clearway_core::{Address, Arch, Digest, Timestamp, Version};
 
 use crate::api::{Spec, Status};
-use crate::desired_update::architecture::{is_multi, wants_multi};
+use crate::desired_update::architecture::{is_multi, requests_multi};
 use crate::reconciler::RE_EVALUATE;
-use crate::upstream::knowledge::NoKnowledge;
+use crate::upstream::knowledge::UnusableAnswer;
 
 /// A question to an update service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl UpstreamRequest {
             no(reason!("InvalidCurrentVersion"), message)
         })?;
         // Whoever asks for the change of architecture wants to know what there is after it.
-        let multi = is_multi(status) || wants_multi(spec);
+        let multi = is_multi(status) || requests_multi(spec);
         let arch = if multi { Arch::MULTI.parse().unwrap_or_else(|_| arch.clone()) } else { arch.clone() };
         let (channel, id) = (channel.to_owned(), spec.cluster_id.to_ascii_lowercase());
         Ok(UpstreamRequest { upstream, channel, arch, id, version })
@@ -98,10 +98,10 @@ impl RetrievalError {
     }
 
     /// The service answered, but not about this cluster's version.
-    pub fn of_answer(error: &NoKnowledge, ask: &UpstreamRequest) -> Self {
+    pub fn of_answer(error: &UnusableAnswer, ask: &UpstreamRequest) -> Self {
         let (reason, passing, why) = match error {
-            NoKnowledge::NoGraph(why) => (reason!("ResponseInvalid"), true, why.clone()),
-            NoKnowledge::NotInGraph(missing) => {
+            UnusableAnswer::NoGraph(why) => (reason!("ResponseInvalid"), true, why.clone()),
+            UnusableAnswer::NotInGraph(missing) => {
                 let why = format!(
                     "currently reconciling cluster version {} not found in the {:?} channel",
                     missing.version, ask.channel

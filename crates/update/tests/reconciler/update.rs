@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clearway_update::reconciler::CarryOut;
+use clearway_update::reconciler::UpdateMode;
 use serde_json::{Value, json};
 
 use crate::world::{World, graph, risk};
@@ -149,7 +149,7 @@ fn a_conflict_between_beginning_and_applying_applies_nothing_early() {
 #[test]
 fn an_operator_that_only_advises_says_so_to_who_asks_for_an_update() {
     let mut world = world();
-    world.settings.carry_out = CarryOut::Never;
+    world.settings.update_mode = UpdateMode::Never;
     world.restart();
     world.ask_for(json!({"version": "1.0.1"}));
     let (status, _, message) = world.condition("ReleaseAccepted");

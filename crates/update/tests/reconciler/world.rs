@@ -8,8 +8,8 @@ use clearway_conditions::reason;
 use clearway_core::{EntityTag, Event, GroupKind, Timestamp};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
-use clearway_update::reconciler::{CarryOut, Effect, Fetched, Input, ObjectRecords, Reconciler, Settings};
-use clearway_update::rollout::{Failure, Prepared, Progress, Rollout, UpdateRequest};
+use clearway_update::reconciler::{Effect, Input, ObjectRecords, Reconciler, Settings, UpdateMode, UpstreamAnswer};
+use clearway_update::rollout::{Failure, PreparedRelease, Progress, Rollout, UpdateRequest};
 use clearway_update::upstream::CachedState;
 use clearway_update::upstream::Knowledge;
 use clearway_update::upstream::{RetrievalError, UpstreamRequest};
@@ -49,7 +49,7 @@ pub(crate) struct World {
     pub(crate) log: Vec<String>,
     pub(crate) kept: Option<CachedState>,
     /// What preparing a release comes to.
-    pub(crate) prepared: Result<Prepared, String>,
+    pub(crate) prepared: Result<PreparedRelease, String>,
     /// Whether applying ends.
     pub(crate) applies: bool,
     /// What keeps it from that.
@@ -95,7 +95,7 @@ pub(crate) fn cluster_version() -> Value {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings { has_metrics: true, carry_out: CarryOut::WhenAsked, ..Settings::new("amd64".parse().unwrap()) }
+    Settings { has_metrics: true, update_mode: UpdateMode::OnRequest, ..Settings::new("amd64".parse().unwrap()) }
 }
 
 impl World {
@@ -119,7 +119,7 @@ impl World {
             failures: 0,
             log: Vec::new(),
             kept: None,
-            prepared: Ok(Prepared {
+            prepared: Ok(PreparedRelease {
                 version: "1.0.1".into(),
                 hash: "h".into(),
                 verified: true,
@@ -155,7 +155,7 @@ impl World {
         for _ in 0..1000 {
             let Some(input) = inputs.pop() else { return };
             let effects = self.reconciler.step(input, self.now);
-            let outcomes: Vec<Input> = effects.into_iter().flat_map(|effect| self.carry_out(effect)).collect();
+            let outcomes: Vec<Input> = effects.into_iter().flat_map(|effect| self.run_effect(effect)).collect();
             inputs.splice(0..0, outcomes.into_iter().rev());
         }
         panic!("it never rests: {:?}", self.log);
@@ -215,7 +215,7 @@ impl World {
         find(&self.object["status"]["conditions"], type_)
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Vec<Input> {
+    fn run_effect(&mut self, effect: Effect) -> Vec<Input> {
         match effect {
             Effect::Fetch { ask, known, .. } => {
                 self.log.push("fetch".into());
@@ -332,11 +332,11 @@ impl World {
             Service::Hangs => return None,
             Service::Away => Err(trouble(reason!("RemoteFailed"), true)),
             Service::Forgets => Err(trouble(reason!("VersionNotFound"), false)),
-            Service::Answers if known.is_some_and(|known| known.as_str() == tag) => Ok(Fetched::NotModified),
+            Service::Answers if known.is_some_and(|known| known.as_str() == tag) => Ok(UpstreamAnswer::NotModified),
             Service::Answers => {
                 let knowledge = Knowledge::read(body.as_bytes(), &ask.version, self.now, &self.settings.advice);
                 knowledge
-                    .map(|knowledge| Fetched::Knowledge(Box::new(knowledge), EntityTag::new(&tag)))
+                    .map(|knowledge| UpstreamAnswer::Knowledge(Box::new(knowledge), EntityTag::new(&tag)))
                     .map_err(|error| RetrievalError::of_answer(&error, &ask))
             }
         };

@@ -92,7 +92,7 @@ fn a_tag_says_what_a_scalar_is() {
 
 #[test]
 fn fields_that_are_not_wanted_stand_as_null_and_take_nothing_with_them() {
-    let keep: Keep = |kind, field| field != "spec" || kind != Some("A");
+    let keep: FieldFilter = |kind, field| field != "spec" || kind != Some("A");
     let read_all = |text: &str| {
         let mut objects = Vec::new();
         read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| match found {
@@ -229,7 +229,7 @@ proptest! {
 
     #[test]
     fn leaving_fields_out_changes_nothing_about_the_others(text in YAML_LIKE) {
-        let kinds = |keep: Keep| {
+        let kinds = |keep: FieldFilter| {
             let mut kinds = Vec::new();
             let summary = read_fields(text.as_bytes(), "x", &Limits::default(), keep, |found| {
                 if let ReadEvent::Object { root, .. } = found {

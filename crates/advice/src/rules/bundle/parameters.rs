@@ -18,7 +18,7 @@ const NAME: usize = 253;
 
 /// What is asked of a bundle.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct BundleCriteria {
     pub(super) group: String,
     pub(super) version: Option<range::Range>,
     pub(super) channel: Option<Channel>,
@@ -55,13 +55,13 @@ pub struct ParameterFault {
     pub span: Range<usize>,
 }
 
-impl Wanted {
+impl BundleCriteria {
     /// The parameters, or what is wrong with one of them; a failure if they are not texts at all.
     pub(super) fn read(parameters: &Parameters<'_>) -> Result<Result<Self, ParameterFault>, Failure> {
         let group = parameters.required("group")?;
         let texts = [parameters.text("version")?, parameters.text("channel")?];
         let [served, stored] = [parameters.text("servedVersion")?, parameters.text("storedVersion")?];
-        Ok(Wanted::of_texts(group, texts, [served, stored], parameters.text("usedField")?))
+        Ok(BundleCriteria::of_texts(group, texts, [served, stored], parameters.text("usedField")?))
     }
 
     fn of_texts(
@@ -82,7 +82,7 @@ impl Wanted {
             text.parse::<Channel>().map_err(unknown)
         });
         let of = |key, text: Option<&str>| text.map(|text| version_of(key, text, group)).transpose();
-        Ok(Wanted {
+        Ok(BundleCriteria {
             group: group.to_owned(),
             version: version.transpose()?,
             channel: channel.transpose()?,
@@ -107,7 +107,7 @@ pub fn check_bundle_rule(rule: &Rule) -> Option<ParameterFault> {
     if super::WhenAbsent::read(&parameters).is_err() {
         return Some(fault("whenAbsent", "it is not one of Unknown, Match, NoMatch".to_owned(), 0..0));
     }
-    Wanted::read(&parameters).ok()?.err()
+    BundleCriteria::read(&parameters).ok()?.err()
 }
 
 fn fault(key: &'static str, why: String, span: Range<usize>) -> ParameterFault {

@@ -4,7 +4,7 @@
 //! held against a value that was like that before: the API server warns then, and accepts ("ratcheting").
 
 use clearway_cel::{Bindings, Budget, ErrorClass, Outcome};
-use clearway_schema::{AdditionalProperties, ListType, Node, Unchecked, Violation, field_path};
+use clearway_schema::{AdditionalProperties, ListType, Node, UncheckedConstraint, Violation, field_path};
 use serde_json::{Map, Value};
 
 use super::{Rule, Rules};
@@ -175,7 +175,7 @@ impl Evaluator<'_> {
     fn leave_to_server(&mut self, rule: &Rule, path: &str) -> Result<(), Stop> {
         let what =
             format!("the rule `{}` and the rules after it were not evaluated: the object is too large", rule.message);
-        self.report.unchecked.push(Unchecked { path: path.to_owned(), what });
+        self.report.unchecked.push(UncheckedConstraint { path: path.to_owned(), what });
         Err(Stop)
     }
 

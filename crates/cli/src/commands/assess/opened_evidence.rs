@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clearway_advice::evidence::{
-    Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Question, Record, Recorded, Reply, Snapshot,
+    Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Question, Record, RecordedEvidence, Reply, Snapshot,
 };
 use clearway_advice::{Plan, RiskProof, Verdict};
 use clearway_core::{Timestamp, humanize};
@@ -130,7 +130,7 @@ impl<'o> OpenedEvidence<'o> {
         if let Some(prometheus) = access.prometheus.client(self.trust.ca.file.clone())? {
             let at = AsOf::named(options.time.as_of);
             let evidence =
-                Recorded { objects, ..prometheus_evidence::run_queries(plan, &prometheus, at, id, store_id)? };
+                RecordedEvidence { objects, ..prometheus_evidence::run_queries(plan, &prometheus, at, id, store_id)? };
             return Ok(work(&evidence, at.unwrap_or_else(clock::now)));
         }
         let metrics = Metrics::read(options)?;
@@ -141,7 +141,7 @@ impl<'o> OpenedEvidence<'o> {
             format: options.series_format.named(),
             ..Snapshot::empty(metrics.taken_at, &metrics.name)
         };
-        let objects = Recorded { objects, ..Recorded::default() };
+        let objects = RecordedEvidence { objects, ..RecordedEvidence::default() };
         let now = self.time(metrics.taken_at, clock::now());
         Ok(work(&FileAndCluster { series, objects }, now))
     }
@@ -196,7 +196,7 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 /// Metrics of a file beside the objects of a live cluster.
 struct FileAndCluster<'s> {
     series: Snapshot<'s>,
-    objects: Recorded,
+    objects: RecordedEvidence,
 }
 
 impl Evidence for FileAndCluster<'_> {

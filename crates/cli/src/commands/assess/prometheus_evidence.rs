@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clearway_advice::Plan;
-use clearway_advice::evidence::{Record, Recorded};
+use clearway_advice::evidence::{Record, RecordedEvidence};
 use clearway_advice::rounds::Round;
 use clearway_core::Timestamp;
 use clearway_sources::clock;
@@ -25,7 +25,7 @@ pub(super) fn run_queries(
     at: Option<Timestamp>,
     cluster_id: Option<&str>,
     store_id: Option<&str>,
-) -> Result<Recorded> {
+) -> Result<RecordedEvidence> {
     let queries: Vec<String> = match store_id {
         Some(id) => plan.questions_for(id).iter().map(|question| question.text().to_owned()).collect(),
         None => plan.questions().iter().map(|question| question.text().to_owned()).collect(),
@@ -35,11 +35,11 @@ pub(super) fn run_queries(
     let (mut progress, mut records) = (LiveLine::new(), BTreeMap::new());
     // Without a time it is asked as of the moment it answers: a sample of this second is not in the future for it.
     let observe = |query: String| async move { prometheus.observe(&query, at, clock::now).await };
-    let ran = rounds::ask(&round, observe, |query, result| {
+    let ran = rounds::run_round(&round, observe, |query, result| {
         records.insert(query, result.map_or_else(Record::Failed, Record::Answered));
         progress.set(&format!("ran {} of {} queries", records.len(), round.queries.len()));
     });
     runtime.block_on(ran);
     let (cluster_id, store_id) = (cluster_id.map(str::to_owned), store_id.map(str::to_owned));
-    Ok(Recorded { queries: records, configured: true, cluster_id, store_id, ..Recorded::default() })
+    Ok(RecordedEvidence { queries: records, configured: true, cluster_id, store_id, ..RecordedEvidence::default() })
 }

@@ -11,7 +11,7 @@ use clearway_bundle::{
     BundleLimits, BundleReader, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity, annotation_domains,
 };
 use clearway_core::{Digest, Limits, Version};
-use clearway_operator::carry_out::check_stored_objects;
+use clearway_operator::apply_update::check_stored_objects;
 use clearway_release::{Manifest, Payload, ReleaseLimits, Selection};
 use clearway_sources::snapshot::{self, Snapshot};
 use clearway_sources::store::{Store, StoreError};

@@ -15,7 +15,7 @@ use clearway_advice::evidence::{
 use clearway_core::{Diagnostic, Limits, ObjectName, Timestamp};
 use clearway_promql::eval::Value;
 use clearway_sources::files::confined::ConfinedDirectory;
-use clearway_sources::prometheus::Needs;
+use clearway_sources::prometheus::QueryWindows;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
 
 use super::cluster::ClusterInfo;
@@ -34,7 +34,7 @@ pub(crate) struct SnapshotEvidence {
 /// A snapshot, with the samples that each question needs worked out before.
 pub(crate) struct WithNeeds<'k> {
     kept: &'k SnapshotEvidence,
-    needs: &'k BTreeMap<String, Needs>,
+    needs: &'k BTreeMap<String, QueryWindows>,
 }
 
 /// Reads a snapshot, and prints its diagnostics on standard error.
@@ -92,19 +92,23 @@ impl SnapshotEvidence {
     }
 
     /// The same evidence for who asks many clusters the same questions; `needs` is by the text of the question.
-    pub(crate) fn with_needs<'k>(&'k self, needs: &'k BTreeMap<String, Needs>) -> WithNeeds<'k> {
+    pub(crate) fn with_needs<'k>(&'k self, needs: &'k BTreeMap<String, QueryWindows>) -> WithNeeds<'k> {
         WithNeeds { kept: self, needs }
     }
 
-    fn answer(&self, question: &Question, needs: &Needs, samples: u64) -> Reply<Value> {
+    fn answer(&self, question: &Question, needs: &QueryWindows, samples: u64) -> Reply<Value> {
         let unknown = |why: String| Reply::Failed(Failure::new(FailureClass::Absent, why));
         let taken_at = self.taken_at();
         match &self.snapshot.series {
             Part::NotCollected { why } => unknown(format!("The snapshot has no series: {why}")),
-            Part::Collected(found) => match found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)) {
-                Some(selector) => unknown(format!("The snapshot does not contain `{}`.", output::printable(selector))),
-                None => Series::new(&found.series, taken_at, &self.name).promql(question, samples),
-            },
+            Part::Collected(found) => {
+                match found.missing_selector(needs, taken_at.as_seconds().saturating_mul(1_000)) {
+                    Some(selector) => {
+                        unknown(format!("The snapshot does not contain `{}`.", output::printable(selector)))
+                    }
+                    None => Series::new(&found.series, taken_at, &self.name).promql(question, samples),
+                }
+            }
         }
     }
 }
@@ -124,7 +128,7 @@ impl Evidence for WithNeeds<'_> {
             return self.promql(question, samples);
         };
         let taken_at = self.kept.taken_at();
-        if found.lacks(needs, taken_at.as_seconds().saturating_mul(1_000)).is_some() {
+        if found.missing_selector(needs, taken_at.as_seconds().saturating_mul(1_000)).is_some() {
             return Reply::Failed(Failure::new(FailureClass::Absent, ""));
         }
         Series::new(&found.series, taken_at, &self.kept.name).promql_unshown(question, samples)
@@ -149,7 +153,7 @@ impl Evidence for WithNeeds<'_> {
 
 impl Evidence for SnapshotEvidence {
     fn promql(&self, question: &Question, samples: u64) -> Reply<Value> {
-        self.answer(question, &Needs::of(question.query()), samples)
+        self.answer(question, &QueryWindows::of(question.query()), samples)
     }
 
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {

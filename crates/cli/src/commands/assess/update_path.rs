@@ -73,7 +73,12 @@ impl UpdatePaths {
 }
 
 /// The ways, or an answer that there are none.
-pub(super) fn found(view: &View, from: &Version, to: &Version, answer: &Answer<'_>) -> Result<Result<Paths, Exit>> {
+pub(super) fn find_paths(
+    view: &View,
+    from: &Version,
+    to: &Version,
+    answer: &Answer<'_>,
+) -> Result<Result<Paths, Exit>> {
     let why = match paths(&view.graph, from, to) {
         Ok(found) => return Ok(Ok(found)),
         Err(why) => why,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clearway_bundle::{Bundle, BundleLimits, Preflight, PreflightFinding, PreflightSeverity, installed_bundles};
-use clearway_operator::carry_out::check_stored_objects;
+use clearway_operator::apply_update::check_stored_objects;
 
 pub(crate) use snapshot_objects::check_snapshot_objects;
 

@@ -21,7 +21,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()
     let status = stage.until("advice", is(Word::True)).await?;
     narrator.say(&line(&status, RISKY))?;
     narrator.say(&line(&status, PLAIN))?;
-    stage.starve()?;
+    stage.remove_metrics()?;
     narrator.say("the metrics are removed")?;
     let status = stage.until("advice without metrics", is(Word::Unknown)).await?;
     narrator.say(&line(&status, RISKY))?;

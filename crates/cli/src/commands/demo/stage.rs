@@ -11,16 +11,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::{Arch, Version};
-use clearway_operator::carry_out::{self, Pace};
+use clearway_operator::apply_update::{self, Pace};
 use clearway_operator::driver::{LatestReport, MemoryPermit, Tools};
-use clearway_operator::embedded::{self, Founding, Played};
+use clearway_operator::embedded::{self, InitialState, SimulatedStep};
 use clearway_operator::heartbeat::Heartbeat;
-use clearway_operator::install::carry_out::{Adoption, uuid_v4};
-use clearway_operator::lease::{Candidate, Terms};
+use clearway_operator::install::apply::{Adoption, uuid_v4};
+use clearway_operator::lease::{Candidate, LeaseTerms};
 use clearway_operator::metrics_store::MetricsStore;
-use clearway_operator::operator::{Watched, operate};
+use clearway_operator::operator::{LatestReports, operate};
 use clearway_release::{Payload, ReleaseLimits, Selection};
-use clearway_server::{Config, Feed, ListenOptions, Running, ServiceOptions};
+use clearway_server::{Config, Feed, ListenOptions, RunningService, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::files::write_atomically;
 use clearway_sources::http::HttpOptions;
@@ -28,7 +28,7 @@ use clearway_sources::oci::{Cache, Registry, RegistryOptions};
 use clearway_sources::release;
 use clearway_sources::store::StateDirectory;
 use clearway_update::api::Kind;
-use clearway_update::reconciler::{CarryOut, Settings};
+use clearway_update::reconciler::{Settings, UpdateMode};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -61,14 +61,14 @@ pub(super) struct Setting {
 pub(super) struct Stage {
     /// Where it is, as an absolute path.
     pub(super) directory: PathBuf,
-    pub(super) running: Running,
+    pub(super) running: RunningService,
     /// The address of the service.
     pub(super) base: String,
     pub(super) state: StateDirectory,
     /// What the operator says.
-    pub(super) watched: Watched,
+    pub(super) watched: LatestReports,
     /// What the controllers do.
-    pub(super) played: mpsc::UnboundedReceiver<Played>,
+    pub(super) played: mpsc::UnboundedReceiver<SimulatedStep>,
     pub(super) channel: &'static str,
     stop: Arc<Notify>,
     operator: JoinHandle<()>,
@@ -90,25 +90,25 @@ impl Stage {
         let graph_data = directory.join("graph-data");
         let socket = TcpListener::bind(USUAL).or_else(|_| TcpListener::bind("127.0.0.1:0"))?;
         let status_socket = TcpListener::bind("127.0.0.1:0")?;
-        let running = Running::start(config(&graph_data), socket, Some(status_socket))?;
-        running.looked(0).await;
+        let running = RunningService::start(config(&graph_data), socket, Some(status_socket))?;
+        running.wait_for_refresh(0).await;
         let base = format!("http://{}{}", running.address(), running.service().prefix());
 
         let state = StateDirectory::open(&place)?;
         set_metrics(&state, &metrics)?;
         let mut random = [0; 16];
         getrandom::fill(&mut random).context("cannot create an id for the cluster")?;
-        let founding = Founding {
+        let founding = InitialState {
             adoption: Adoption { version, id: uuid_v4(random), now: clock::now() },
             image: founded.image,
             channel: Some(channel.to_owned()),
             upstream: Some(base.clone()),
         };
-        embedded::found(&state, &founding, founded.payload.as_ref()).await?;
+        embedded::create_initial_state(&state, &founding, founded.payload.as_ref()).await?;
         let stop = Arc::new(Notify::new());
         let (shown, watched) = watch::channel(BTreeMap::new());
         let (told, played) = mpsc::unbounded_channel();
-        let controllers = tokio::spawn(embedded::play(state.clone(), STEP, clock::now, told));
+        let controllers = tokio::spawn(embedded::simulate_controllers(state.clone(), STEP, clock::now, told));
         let tools = tools(&state)?;
         let operator = tokio::spawn(lead(tools, shown, Arc::clone(&stop)));
         Ok(Stage { directory, running, base, state, watched, played, channel, stop, operator, controllers })
@@ -120,7 +120,7 @@ impl Stage {
     }
 
     /// Takes the metrics away.
-    pub(super) fn starve(&self) -> Result<()> {
+    pub(super) fn remove_metrics(&self) -> Result<()> {
         let path = self.state.root().join(METRICS);
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))
     }
@@ -210,7 +210,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
         updates: state.clone(),
         metrics: Some(MetricsStore::Directory(state.metrics())),
         http: HttpOptions::default(),
-        carry_out: carry_out::Settings { pace, ..carry_out::Settings::new(registry, Cache::none()) },
+        apply_update: apply_update::Settings { pace, ..apply_update::Settings::new(registry, Cache::none()) },
         namespace: NAMESPACE.to_owned(),
         clock: clock::now,
         heartbeat: Heartbeat::default(),
@@ -228,17 +228,18 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<ReportReceivers
         // Times are whole seconds, so this is a second and not none.
         jitter: 1.0,
         rounds: RoundSettings { between_rounds: second, between_answers: second, ..RoundSettings::default() },
-        carry_out: CarryOut::WhenAsked,
+        update_mode: UpdateMode::OnRequest,
         ..Settings::new(Arch::default())
     };
     let identity = format!("demo_{}", std::process::id());
-    let mut candidate = Candidate::new(tools.store.clone(), NAMESPACE, NAME, identity, Terms::default(), clock::now);
+    let mut candidate =
+        Candidate::new(tools.store.clone(), NAMESPACE, NAME, identity, LeaseTerms::default(), clock::now);
     let work = async {
         loop {
-            candidate.win().await;
+            candidate.acquire().await;
             tokio::select! {
                 () = operate(tools.clone(), settings.clone(), shown.clone()) => {}
-                () = candidate.hold() => {}
+                () = candidate.keep_renewing() => {}
             }
         }
     };
@@ -246,8 +247,8 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<ReportReceivers
         () = work => {}
         () = stop.notified() => {}
     }
-    candidate.give_back().await;
+    candidate.release().await;
 }
 
-/// What [`Watched`] sees.
+/// What [`LatestReports`] sees.
 type ReportReceivers = BTreeMap<(Kind, String), watch::Receiver<LatestReport>>;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use clearway_advice::fleet::{Member, Refused};
+use clearway_advice::fleet::{Member, UnusableEvidence};
 use clearway_core::{Arch, Version};
 use clearway_promql::Labels;
 use clearway_promql::eval::Value;
@@ -16,7 +16,7 @@ use crate::commands::promql::series;
 /// The clusters of a store, and those of which too little is known.
 pub(super) struct ClusterList {
     pub(super) clusters: Vec<Member>,
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<UnusableEvidence>,
 }
 
 /// A cluster as it is listed.
@@ -94,7 +94,7 @@ fn members(listed: Vec<ClusterEntry>, channel: Option<&str>, arch: Option<&Arch>
         };
         match member {
             Ok(member) => members.clusters.push(member),
-            Err(why) => members.refused.push(Refused { name: id, why }),
+            Err(why) => members.refused.push(UnusableEvidence { name: id, why }),
         }
     }
     members

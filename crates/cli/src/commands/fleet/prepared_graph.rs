@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Result;
 use clearway_advice::Settings;
-use clearway_advice::fleet::{Ground, Member, Stance};
+use clearway_advice::fleet::{FleetChannel, Member, VersionPlan};
 use clearway_core::{Arch, Version};
-use clearway_sources::prometheus::Needs;
+use clearway_sources::prometheus::QueryWindows;
 
 use crate::commands::graph::source::channels::Channels;
 
@@ -23,7 +23,7 @@ pub(super) struct PreparedGraph {
 
 #[derive(Default)]
 struct PreparedParts {
-    laid_out: HashMap<Place, Result<Ground, String>>,
+    laid_out: HashMap<Place, Result<FleetChannel, String>>,
     stances: HashMap<(Place, Version), AdviceResult>,
 }
 
@@ -32,9 +32,9 @@ pub(super) type AdviceResult = Result<Arc<PreparedAdvice>, String>;
 
 /// What is said to clusters of a version, and the samples that its questions need.
 pub(super) struct PreparedAdvice {
-    pub(super) stance: Arc<Stance>,
+    pub(super) stance: Arc<VersionPlan>,
     /// By the text of the question.
-    pub(super) needs: BTreeMap<String, Needs>,
+    pub(super) needs: BTreeMap<String, QueryWindows>,
 }
 
 impl PreparedGraph {
@@ -56,19 +56,20 @@ impl PreparedGraph {
         }
         if !made.laid_out.contains_key(&key.0) {
             let graph = self.channels.graph(key.0.0.as_deref(), key.0.1.as_ref())?;
-            made.laid_out.insert(key.0.clone(), graph.map(|graph| Ground::new(graph, self.settings.clone())));
+            made.laid_out.insert(key.0.clone(), graph.map(|graph| FleetChannel::new(graph, self.settings.clone())));
         }
         let known = match &made.laid_out[&key.0] {
             Err(why) => Err(why.clone()),
-            Ok(ground) => ground.stance(&key.1).map(prepared).map_err(|error| error.to_string()),
+            Ok(ground) => ground.version_plan(&key.1).map(prepared).map_err(|error| error.to_string()),
         };
         made.stances.insert(key, known.clone());
         Ok(known)
     }
 }
 
-fn prepared(stance: Stance) -> Arc<PreparedAdvice> {
+fn prepared(stance: VersionPlan) -> Arc<PreparedAdvice> {
     let questions = stance.plan().questions();
-    let needs = questions.iter().map(|question| (question.text().to_owned(), Needs::of(question.query()))).collect();
+    let needs =
+        questions.iter().map(|question| (question.text().to_owned(), QueryWindows::of(question.query()))).collect();
     Arc::new(PreparedAdvice { stance: Arc::new(stance), needs })
 }

@@ -14,7 +14,7 @@ use clearway_advice::evidence::{
 use clearway_advice::fleet::ClusterAssessment;
 use clearway_core::Timestamp;
 use clearway_promql::eval::{Sample, Value};
-use clearway_promql::{Grouped, Limits};
+use clearway_promql::{GroupedQuery, Limits};
 use clearway_sources::clock;
 use clearway_sources::prometheus::Prometheus;
 use futures::StreamExt as _;
@@ -63,7 +63,7 @@ pub(super) fn assess_clusters<const GRAPHS: usize>(
         let evidence = ClusterEvidence { answers: &answers, id };
         known.map(|known| match known {
             Err(why) => ClusterAssessment::Absent { why },
-            Ok(prepared) => prepared.stance.meet(&evidence, now),
+            Ok(prepared) => prepared.stance.assess(&evidence, now),
         })
     });
     let standings: Vec<[ClusterAssessment; GRAPHS]> = standings.collect();
@@ -131,7 +131,7 @@ impl Store<'_> {
     }
 
     /// Finds out for which clusters a question fails.
-    async fn ask_pieces(&self, grouped: &Grouped, ids: &[&str], asked: &mut QueryResult) {
+    async fn ask_pieces(&self, grouped: &GroupedQuery, ids: &[&str], asked: &mut QueryResult) {
         // The names of the clusters make it longer than any query of a publisher.
         let limits =
             Limits { bytes: 4 << 20, pattern_bytes: 16 << 20, pattern_positions: 4 << 20, ..Limits::default() };

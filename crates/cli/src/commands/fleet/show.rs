@@ -1,17 +1,17 @@
 //! Tables of a fleet and of its changes.
 
-use clearway_advice::fleet::{Applies, Change, Picture, StrandedVersion, UpdateChange};
-use clearway_graph::Missing;
+use clearway_advice::fleet::{Change, FleetReport, RiskMatchCounts, StrandedVersion, UpdateChange};
+use clearway_graph::MissingPath;
 
 use crate::output::table;
 
 /// Versions of one list that are shown.
 const SHOWN: usize = 3;
 
-/// The picture under one graph.
-pub(super) fn picture(picture: &Picture) -> String {
+/// The report under one graph.
+pub(super) fn report(report: &FleetReport) -> String {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let clusters = picture.clusters.iter().map(|row| {
+    let clusters = report.clusters.iter().map(|row| {
         let updates = row.updates;
         vec![
             row.member.name.clone(),
@@ -26,22 +26,22 @@ pub(super) fn picture(picture: &Picture) -> String {
     });
     let head = ["CLUSTER", "VERSION", "CHANNEL", "STATE", "TRUE", "FALSE", "UNKNOWN", "NEWEST RECOMMENDED"];
     let mut sections = vec![table(&head, clusters)];
-    if !picture.targets.is_empty() {
+    if !report.targets.is_empty() {
         let row = |target: &clearway_advice::fleet::TargetCounts| {
             let clusters = target.clusters;
             let counts = [clusters.recommended, clusters.not_recommended, clusters.unknown];
             std::iter::once(target.version.to_string()).chain(counts.map(|count| count.to_string())).collect()
         };
-        sections.push(table(&["TO", "TRUE", "FALSE", "UNKNOWN"], picture.targets.iter().map(row)));
+        sections.push(table(&["TO", "TRUE", "FALSE", "UNKNOWN"], report.targets.iter().map(row)));
     }
-    if !picture.risks.is_empty() {
+    if !report.risks.is_empty() {
         let row = |risk: &clearway_advice::fleet::RiskCounts| {
             let counts = [risk.matching, risk.no_match, risk.unknown];
             std::iter::once(risk.name.clone()).chain(counts.map(|count| count.to_string())).collect()
         };
-        sections.push(table(&["RISK", "MATCH", "NO MATCH", "UNKNOWN"], picture.risks.iter().map(row)));
+        sections.push(table(&["RISK", "MATCH", "NO MATCH", "UNKNOWN"], report.risks.iter().map(row)));
     }
-    sections.extend(stranded(&picture.stranded_versions));
+    sections.extend(stranded(&report.stranded_versions));
     sections.join("\n")
 }
 
@@ -76,8 +76,9 @@ pub(super) fn change(change: &Change) -> String {
         sections.push(table(&head, rows));
     }
     if !change.risks.is_empty() {
-        let counts = |applies: Option<Applies>| {
-            let shown = |Applies { matching, no_match, unknown }| format!("{matching} / {no_match} / {unknown}");
+        let counts = |applies: Option<RiskMatchCounts>| {
+            let shown =
+                |RiskMatchCounts { matching, no_match, unknown }| format!("{matching} / {no_match} / {unknown}");
             applies.map_or_else(|| "-".to_owned(), shown)
         };
         let row = |risk: &clearway_advice::fleet::RiskChange| {
@@ -94,9 +95,9 @@ pub(super) fn change(change: &Change) -> String {
 fn stranded(versions: &[StrandedVersion]) -> Option<String> {
     let row = |version: &StrandedVersion| {
         let missing = match version.missing {
-            Missing::ToNewestPatch => "the newest patch",
-            Missing::OutOfMinor => "a later minor version",
-            Missing::Both => "the newest patch, a later minor version",
+            MissingPath::ToNewestPatch => "the newest patch",
+            MissingPath::OutOfMinor => "a later minor version",
+            MissingPath::Both => "the newest patch, a later minor version",
         };
         let channel = version.channel.clone().unwrap_or_else(|| "-".to_owned());
         vec![version.version.to_string(), channel, version.clusters.to_string(), missing.to_owned()]

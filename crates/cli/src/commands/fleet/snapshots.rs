@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_advice::fleet::{ClusterAssessment, Member, Refused};
+use clearway_advice::fleet::{ClusterAssessment, Member, UnusableEvidence};
 use clearway_core::{Diagnostic, Timestamp, humanize};
 use clearway_sources::clock;
 use clearway_sources::snapshot::MANIFEST;
@@ -56,7 +56,7 @@ pub(super) fn assess_clusters<const GRAPHS: usize>(
         }
         match read.outcome {
             Ok(cluster) => assembled.clusters.push(cluster),
-            Err(why) => assembled.refused.push(Refused { name: read.name, why }),
+            Err(why) => assembled.refused.push(UnusableEvidence { name: read.name, why }),
         }
     }
     if let Some(oldest) = stale.iter().max() {
@@ -178,7 +178,7 @@ fn one<const GRAPHS: usize>(
     for ground in grounds {
         standings.push(match ground.prepared(&member)? {
             Err(why) => ClusterAssessment::Absent { why },
-            Ok(prepared) => prepared.stance.meet(&kept.with_needs(&prepared.needs), time),
+            Ok(prepared) => prepared.stance.assess(&kept.with_needs(&prepared.needs), time),
         });
     }
     let outcome = match <[ClusterAssessment; GRAPHS]>::try_from(standings) {

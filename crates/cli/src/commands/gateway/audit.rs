@@ -10,7 +10,7 @@ use clearway_gateway::model::Body;
 use clearway_gateway::settings::UnknownKinds;
 use clearway_sources::clock;
 
-use super::input::Gathered;
+use super::input::GatewayObjects;
 use super::settings::{evaluate_with, settings};
 use crate::arguments::GatewayAudit;
 use crate::exit::Exit;
@@ -18,8 +18,10 @@ use crate::findings::Findings;
 
 /// Runs the command.
 pub(super) async fn run(options: &GatewayAudit) -> Result<Exit> {
-    let mut gathered =
-        Gathered { policy: Some(Policy::new(options.time.now.unwrap_or_else(clock::now))), ..Gathered::default() };
+    let mut gathered = GatewayObjects {
+        policy: Some(Policy::new(options.time.now.unwrap_or_else(clock::now))),
+        ..GatewayObjects::default()
+    };
     if let Some(path) = &options.snapshot {
         gathered.read_snapshot(path)?;
     } else if options.input.files.is_empty() {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use clearway_gateway::difference::{Difference, Effect, differences};
 
-use super::input::Gathered;
+use super::input::GatewayObjects;
 use super::settings::{evaluate_with, settings};
 use crate::arguments::{DataFormat, GatewayDiff};
 use crate::exit::Exit;
@@ -13,18 +13,21 @@ use crate::output;
 
 /// Runs the command.
 pub(super) async fn run(options: &GatewayDiff) -> Result<Exit> {
-    let mut before = Gathered::default();
+    let mut before = GatewayObjects::default();
     if options.base.is_empty() {
         before.read_cluster(&options.connection).await?;
     } else {
         before.read_files(&options.base, options.max_file_size)?;
     }
-    let mut after =
-        Gathered { is_cluster: before.is_cluster, without_secrets: before.without_secrets, ..Gathered::default() };
+    let mut after = GatewayObjects {
+        is_cluster: before.is_cluster,
+        without_secrets: before.without_secrets,
+        ..GatewayObjects::default()
+    };
     if !options.whole {
         after.objects.clone_from(&before.objects);
     }
-    let mut change = Gathered::default();
+    let mut change = GatewayObjects::default();
     change.read_files(&options.files, options.max_file_size)?;
     after.objects.extend(std::mem::take(&mut change.objects));
     // Both are judged alike: what is assumed depends on where the objects as they are come from.

@@ -13,7 +13,7 @@ use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
 use crate::arguments::{ClusterConnection, GatewayInput};
-use crate::commands::status::live_objects::{Fetched, LiveObjects};
+use crate::commands::status::live_objects::{FetchResult, LiveObjects};
 use crate::commands::status::{Repeats, read_files};
 use crate::output;
 
@@ -44,7 +44,7 @@ const KINDS: [(&str, &str); 16] = [
 
 /// Objects, what is published of their status, and what could not be read.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GatewayObjects {
     pub(super) objects: BTreeMap<ObjectKey, Object>,
     pub(super) published: BTreeMap<ObjectKey, Value>,
     pub(super) problems: Vec<Diagnostic>,
@@ -58,7 +58,7 @@ pub(super) struct Gathered {
     pub(super) policy: Option<conditions::lint::Policy>,
 }
 
-impl Gathered {
+impl GatewayObjects {
     /// Whether something could not be read.
     pub(super) fn is_incomplete(&self) -> bool {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
@@ -125,11 +125,13 @@ impl Gathered {
             let Some(group) = live.whole_kind(group, kind) else { continue };
             live.fetch(&[group], None, |fetched| {
                 match fetched {
-                    Fetched::Object(object) => self.add_value(&object),
-                    Fetched::Missing { .. } => {}
+                    FetchResult::Object(object) => self.add_value(&object),
+                    FetchResult::Missing { .. } => {}
                     // Who may not read Secrets does without; then nothing is known of certificates.
-                    Fetched::Failed(ClusterError::Forbidden { .. }) if kind == "Secret" => self.without_secrets = true,
-                    Fetched::Failed(error) => {
+                    FetchResult::Failed(ClusterError::Forbidden { .. }) if kind == "Secret" => {
+                        self.without_secrets = true
+                    }
+                    FetchResult::Failed(error) => {
                         let problem = Diagnostic::new(NOT_SEEN, Severity::Error, error.to_string());
                         self.problems
                             .push(problem.with_help("what depends on these objects is judged as if there were none"));
@@ -150,7 +152,7 @@ impl Gathered {
             .with_context(|| format!("cannot read the snapshot in {}", path.display()))?;
         self.problems.extend(loaded.diagnostics);
         for (kind, part) in &loaded.snapshot.objects {
-            match part.known() {
+            match part.collected() {
                 Ok(objects) => objects.items.iter().for_each(|object| self.add_value(object)),
                 Err(why) if kind.group == clearway_gateway::model::GATEWAY_GROUP => {
                     let message = format!("{kind} is not in the snapshot: {why}");
@@ -164,8 +166,8 @@ impl Gathered {
 }
 
 /// Reads the objects of a command.
-pub(super) async fn gather(input: &GatewayInput) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) async fn read_objects(input: &GatewayInput) -> Result<GatewayObjects> {
+    let mut gathered = GatewayObjects::default();
     if input.files.is_empty() {
         gathered.read_cluster(&input.connection).await?;
     } else {

@@ -5,14 +5,14 @@ use clearway_gateway::model::{Address, Name};
 use clearway_gateway::settings::{Knowledge, Specification};
 use clearway_gateway::{Change, Engine, ObjectKind, Settings};
 
-use super::input::Gathered;
+use super::input::GatewayObjects;
 use crate::arguments::{Implementation, SpecificationChoice};
 
 /// The controller that is named for classes that are not among the objects.
 pub(super) const ASSUMED_CONTROLLER: &str = "clearway.dev/gateway-status";
 
 /// The settings that arguments ask for.
-pub(super) fn settings(implementation: &Implementation, gathered: &Gathered) -> Result<Settings> {
+pub(super) fn settings(implementation: &Implementation, gathered: &GatewayObjects) -> Result<Settings> {
     let mut settings = Settings {
         specification: match implementation.specification {
             SpecificationChoice::Current => Specification::Current,
@@ -58,12 +58,12 @@ fn address(value: &str) -> Address {
 }
 
 /// Computes the status of objects.
-pub(super) fn evaluate(implementation: &Implementation, gathered: &Gathered) -> Result<Engine> {
+pub(super) fn evaluate(implementation: &Implementation, gathered: &GatewayObjects) -> Result<Engine> {
     Ok(evaluate_with(settings(implementation, gathered)?, gathered))
 }
 
 /// Computes the status of objects under given settings.
-pub(super) fn evaluate_with(settings: Settings, gathered: &Gathered) -> Engine {
+pub(super) fn evaluate_with(settings: Settings, gathered: &GatewayObjects) -> Engine {
     let mut engine = Engine::new(settings);
     for object in gathered.objects.values() {
         engine.apply(Change::Put(Box::new(object.clone())));

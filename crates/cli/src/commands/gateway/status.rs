@@ -12,7 +12,7 @@ use clearway_gateway::{Engine, Object, ObjectKey, ObjectKind, RouteTraffic};
 use clearway_sources::clock;
 use serde_json::{Value, json};
 
-use super::input::{Gathered, gather};
+use super::input::{GatewayObjects, read_objects};
 use super::settings::{ASSUMED_CONTROLLER, evaluate};
 use crate::arguments::{DataFormat, GatewayStatus};
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ use crate::output;
 
 /// Runs the command.
 pub(super) async fn run(options: &GatewayStatus) -> Result<Exit> {
-    let gathered = gather(&options.input).await?;
+    let gathered = read_objects(&options.input).await?;
     let engine = evaluate(&options.implementation, &gathered)?;
     let report = Report::new(&engine, &gathered);
     let now = options.time.now.unwrap_or_else(clock::now);
@@ -101,7 +101,7 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(engine: &'a Engine, gathered: &Gathered) -> Self {
+    fn new(engine: &'a Engine, gathered: &GatewayObjects) -> Self {
         let shown = |key: &&ObjectKey| {
             engine.status(key).is_some()
                 || matches!(key.kind, ObjectKind::ReferenceGrant | ObjectKind::Route(_))
@@ -183,7 +183,7 @@ impl<'a> Report<'a> {
         out
     }
 
-    fn notes(&self, gathered: &Gathered) {
+    fn notes(&self, gathered: &GatewayObjects) {
         let assumed: std::collections::BTreeSet<&str> = gathered
             .objects
             .values()

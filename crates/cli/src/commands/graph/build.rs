@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::terminal_text::escape_json;
-use clearway_core::{Exceeded, GraphLimits};
+use clearway_core::{CapExceeded, GraphLimits};
 use clearway_graph::{Revision, wire};
 
 use super::source::{self, GraphInput};
@@ -64,7 +64,7 @@ fn all(revision: &Revision, directory: &Path) -> Result<Exit> {
                 .with_context(|| format!("cannot build the answer for {} on {arch}", channel.name))?;
             bytes += body.len() as u64;
             if bytes > limit {
-                bail!("{}", Exceeded { cap: "answers_bytes", limit, what: "bytes in all answers" });
+                bail!("{}", CapExceeded { cap: "answers_bytes", limit, what: "bytes in all answers" });
             }
             std::fs::write(&path, body).with_context(|| format!("cannot write {}", path.display()))?;
             written += 1;

@@ -5,7 +5,7 @@
 
 use anyhow::{Result, bail};
 use clearway_core::Arch;
-use clearway_graph::diff::{Diff, Says, What};
+use clearway_graph::diff::{Diff, FileChangeKind, UpdateChangeKind};
 use clearway_graph::{Graph, Inputs, Revision, diff};
 use clearway_sources::service::Service;
 use serde_json::{Value, json};
@@ -159,20 +159,20 @@ fn described(channel: &str, diff: &Diff) -> String {
         let risks = update.risks.join(", ");
         let unless = if risks.is_empty() { String::new() } else { format!(" unless {risks} applies") };
         let what = match update.what {
-            What::Gained => format!("offered now{unless}"),
-            What::Lost if risks.is_empty() => "no longer offered".to_owned(),
-            What::Lost => format!("no longer offered; it had {risks}"),
-            What::BecameConditional => format!("offered only{unless}"),
-            What::BecameUnconditional => format!("now offered to every cluster; it had {risks}"),
-            What::RisksGained => format!("now also has {risks}"),
-            What::RisksLost => format!("no longer has {risks}"),
+            UpdateChangeKind::Gained => format!("offered now{unless}"),
+            UpdateChangeKind::Lost if risks.is_empty() => "no longer offered".to_owned(),
+            UpdateChangeKind::Lost => format!("no longer offered; it had {risks}"),
+            UpdateChangeKind::BecameConditional => format!("offered only{unless}"),
+            UpdateChangeKind::BecameUnconditional => format!("now offered to every cluster; it had {risks}"),
+            UpdateChangeKind::RisksGained => format!("now also has {risks}"),
+            UpdateChangeKind::RisksLost => format!("no longer has {risks}"),
         };
         line(format!("{update}: {what}"));
         for file in &update.files {
             let now = match file.now {
-                Says::Gained => "now refers to it",
-                Says::Lost => "no longer refers to it",
-                Says::Changed => "changed",
+                FileChangeKind::Gained => "now refers to it",
+                FileChangeKind::Lost => "no longer refers to it",
+                FileChangeKind::Changed => "changed",
             };
             line(format!("  because {} {now}", file.file));
         }

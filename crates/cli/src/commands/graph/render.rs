@@ -1,7 +1,7 @@
 //! `clearway graph render`: a channel as a drawing.
 
 use anyhow::{Result, bail};
-use clearway_graph::render::{Format, Options, Show, render};
+use clearway_graph::render::{Format, Options, RenderDetail, render};
 
 use super::source;
 use crate::arguments::{DrawingFormat, DrawnUpdates, GraphRender};
@@ -32,9 +32,9 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
                 DrawingFormat::Mermaid => Format::Mermaid,
             },
             show: match options.show {
-                DrawnUpdates::Essential => Show::Essential,
-                DrawnUpdates::Risks => Show::Risks,
-                DrawnUpdates::All => Show::All,
+                DrawnUpdates::Essential => RenderDetail::Essential,
+                DrawnUpdates::Risks => RenderDetail::Risks,
+                DrawnUpdates::All => RenderDetail::All,
             },
             from: options.from.clone(),
             to: options.to.clone(),

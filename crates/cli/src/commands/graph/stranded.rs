@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clearway_core::Arch;
-use clearway_graph::{Graph, Inputs, Missing, Stranded, Supported, stranded};
+use clearway_graph::{Graph, Inputs, MissingPath, Stranded, SupportedVersions, stranded};
 use serde_json::{Value, json};
 
 use super::source::{self, GraphInput};
@@ -12,7 +12,7 @@ use crate::output;
 
 /// Runs the command. Exit code 0: no version is stranded; 1: some are.
 pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
-    let supported = Supported { oldest: options.oldest.clone(), newest: options.newest.clone() };
+    let supported = SupportedVersions { oldest: options.oldest.clone(), newest: options.newest.clone() };
     let found: Vec<(String, Stranded)> = graphs(options)?
         .into_iter()
         .flat_map(|(name, graph)| stranded(&graph, &supported).into_iter().map(move |version| (name.clone(), version)))
@@ -72,9 +72,9 @@ fn of_files(inputs: &Inputs, channels: &[String], arch: &Arch) -> Result<Vec<(St
 
 fn row((channel, version): &(String, Stranded)) -> Vec<String> {
     let missing = match version.missing {
-        Missing::ToNewestPatch => "the newest patch",
-        Missing::OutOfMinor => "a later minor version",
-        Missing::Both => "the newest patch or a later minor version",
+        MissingPath::ToNewestPatch => "the newest patch",
+        MissingPath::OutOfMinor => "a later minor version",
+        MissingPath::Both => "the newest patch or a later minor version",
     };
     let ways: Vec<String> = version
         .ways

@@ -4,15 +4,19 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_bundle::Channel;
-use clearway_operator::install::carry_out::Present;
+use clearway_operator::install::apply::CurrentInstallation;
 use clearway_operator::install::{MetricsExposure, ReleaseKeys, Settings, operator_arguments};
 use clearway_sources::release::Key;
 
 use crate::arguments::{self, Install, UNSET_ALL, is_operator_option, read_operator};
 
-/// The settings that are given, over those of the present installation, over the defaults. `given_keys` are those of the files
-/// that the options name.
-pub(super) fn settings(options: &Install, given_keys: ReleaseKeys, present: Option<&Present>) -> Result<Settings> {
+/// The settings that are given, over those of the present installation, over the defaults. `keys` are those of the
+/// files that the options name.
+pub(super) fn settings(
+    options: &Install,
+    keys: ReleaseKeys,
+    present: Option<&CurrentInstallation>,
+) -> Result<Settings> {
     let usual = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Standard) };
     let before = present.map_or(&usual, |present| &present.settings);
     let mut settings = if options.unset.iter().any(|name| name == UNSET_ALL) { usual.clone() } else { before.clone() };
@@ -39,7 +43,7 @@ pub(super) fn settings(options: &Install, given_keys: ReleaseKeys, present: Opti
     settings.more.extend(options.operator.0.clone());
     settings.apply_updates |= options.apply_updates;
     if replaces_keys(options) {
-        settings.release_keys = given_keys;
+        settings.release_keys = keys;
     }
     check_signatures(options, before, &settings)?;
     check_operator(&settings)?;
@@ -52,13 +56,13 @@ fn replaces_keys(options: &Install) -> bool {
 }
 
 /// Whether the keys of the present installation are needed.
-pub(super) fn keeps_keys(options: &Install) -> bool {
+pub(super) fn needs_current_keys(options: &Install) -> bool {
     let drops = |name: &String| [UNSET_ALL, "apply-updates", "release-key"].contains(&name.as_str());
     !replaces_keys(options) && !options.unset.iter().any(drops)
 }
 
 /// The keys in the files that are named; none if no file is.
-pub(super) fn given_keys(options: &Install) -> Result<ReleaseKeys> {
+pub(super) fn keys_from_files(options: &Install) -> Result<ReleaseKeys> {
     let mut release_keys = ReleaseKeys::default();
     for file in &options.release_key {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -91,7 +95,11 @@ fn check_operator(settings: &Settings) -> Result<()> {
 }
 
 /// The options that are not given, and whose values are those of the present installation.
-pub(super) fn kept_settings(options: &Install, present: Option<&Present>, settings: &Settings) -> Vec<String> {
+pub(super) fn reused_settings(
+    options: &Install,
+    present: Option<&CurrentInstallation>,
+    settings: &Settings,
+) -> Vec<String> {
     let Some(present) = present else { return Vec::new() };
     let given = [
         ("apply-updates", options.apply_updates),

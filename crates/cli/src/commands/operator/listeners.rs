@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_operator::metrics_access::{Access, MetricsAccess};
-use clearway_server::{Admission, ListenOptions, Listener, Metrics, MetricsGuard, Probed, Shows, Status};
+use clearway_server::{
+    Admission, HealthProbe, ListenOptions, Listener, Metrics, MetricsGuard, Status, StatusEndpoints,
+};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::Cluster;
 use futures::future::BoxFuture;
@@ -43,7 +45,11 @@ pub(super) struct Listeners(Vec<Listener>);
 
 impl Listeners {
     /// Binds the addresses and begins to answer.
-    pub(super) fn start<P: Probed>(options: &Operator, probed: &Arc<P>, guard: Option<ClusterGuard>) -> Result<Self> {
+    pub(super) fn start<P: HealthProbe>(
+        options: &Operator,
+        probed: &Arc<P>,
+        guard: Option<ClusterGuard>,
+    ) -> Result<Self> {
         let metrics = options.metrics_listen.unwrap_or(options.status_listen);
         if guard.is_none() && !metrics.ip().is_loopback() {
             tracing::warn!(
@@ -58,8 +64,8 @@ impl Listeners {
             tracing::info!("probes and metrics on http://{}/readyz and /metrics", listener.address());
             return Ok(Listeners(vec![listener]));
         };
-        let health = answer(options.status_listen, status().showing(Shows::Probes))?;
-        let metrics = answer(address, status().showing(Shows::Metrics).guarded(guard))?;
+        let health = answer(options.status_listen, status().showing(StatusEndpoints::Probes))?;
+        let metrics = answer(address, status().showing(StatusEndpoints::Metrics).guarded(guard))?;
         tracing::info!("probes on http://{}/readyz, metrics on http://{}/metrics", health.address(), metrics.address());
         Ok(Listeners(vec![health, metrics]))
     }
@@ -72,7 +78,7 @@ impl Listeners {
     }
 }
 
-fn answer<P: Probed>(address: SocketAddr, status: Status<P>) -> Result<Listener> {
+fn answer<P: HealthProbe>(address: SocketAddr, status: Status<P>) -> Result<Listener> {
     let socket = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     let bounds = ListenOptions { threads: NonZeroUsize::MIN, connections: 64, ..ListenOptions::default() };
     Listener::start(socket, &Arc::new(status), &bounds, &Metrics::default()).context("cannot answer probes")

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clearway_core::Timestamp;
-use clearway_promql::eval::{self, Answer, Explained, Level, Settings, Value};
+use clearway_promql::eval::{self, Answer, ExpressionValue, Level, Settings, Value};
 use clearway_promql::{Code, Error, Limits, Millis, Query};
 use serde_json::{Value as Json, json};
 
@@ -75,7 +75,7 @@ fn table(answer: &Answer, query: &Query) -> String {
 }
 
 /// A part of the query with its value; of many series the first.
-fn explained(part: &Explained, query: &Query) -> String {
+fn explained(part: &ExpressionValue, query: &Query) -> String {
     const SHOWN: usize = 5;
     let indent = "  ".repeat(part.level.saturating_sub(1));
     let source = query.text().get(part.span.start..part.span.end).unwrap_or_default();

@@ -10,7 +10,7 @@ use clearway_core::{Limits, Timestamp};
 use clearway_promql::read::{self, ApiError, ReadLimits};
 use clearway_promql::{Millis, Series};
 use clearway_sources::metrics_directory;
-use clearway_sources::snapshot::{self, Loaded, MANIFEST, Part};
+use clearway_sources::snapshot::{self, LoadedSnapshot, MANIFEST, Part};
 
 use crate::arguments::SeriesFormat;
 use crate::output;
@@ -60,7 +60,7 @@ fn is_archive(bytes: &[u8]) -> bool {
 }
 
 /// The series of what `clearway snapshot collect` wrote.
-fn of_snapshot(loaded: Loaded) -> Result<Series> {
+fn of_snapshot(loaded: LoadedSnapshot) -> Result<Series> {
     for diagnostic in &loaded.diagnostics {
         output::print_diagnostic(diagnostic);
     }

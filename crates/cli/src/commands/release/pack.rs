@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_core::{Diagnostic, Digest, Version};
-use clearway_release::{Metadata, Packed, ReleaseLimits};
+use clearway_release::{Metadata, PackedRelease, ReleaseLimits};
 use clearway_sources::files;
 use clearway_sources::oci::{Image, Repository};
 use clearway_sources::release::{self, SigningKey};
@@ -44,7 +44,7 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
 }
 
 /// Reads what is named and packs it; or what is wrong with it.
-fn packed(options: &ReleasePack) -> Result<Result<Packed, Vec<Diagnostic>>> {
+fn packed(options: &ReleasePack) -> Result<Result<PackedRelease, Vec<Diagnostic>>> {
     let mut inputs = Vec::new();
     for path in &options.paths {
         for input in files::inputs(path) {
@@ -99,7 +99,7 @@ fn target(name: &str, version: &Version) -> Result<(Repository, String)> {
 
 async fn push(
     options: &ReleasePack,
-    packed: &Packed,
+    packed: &PackedRelease,
     repository: &Repository,
     tag: &str,
     key: Option<&SigningKey>,
@@ -112,7 +112,7 @@ async fn push(
     Ok((format!("{repository}:{tag}"), pushed.digest))
 }
 
-fn write(options: &ReleasePack, packed: &Packed, key: Option<&SigningKey>) -> Result<(String, Digest)> {
+fn write(options: &ReleasePack, packed: &PackedRelease, key: Option<&SigningKey>) -> Result<(String, Digest)> {
     let Some(path) = &options.output_dir else { bail!("pass a directory with --output-dir, or an image with --push") };
     let digest = clearway_release::digest(&packed.files);
     let signatures = match key {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
 use clearway_core::{ObjectId, ObjectReference};
-use clearway_operator::carry_out::{Appliers, orphans, render, write_rendered};
+use clearway_operator::apply_update::{Appliers, orphans, render, write_rendered};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::{ClusterStore, StateDirectory, Store};

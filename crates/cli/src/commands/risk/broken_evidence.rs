@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::evidence::{
-    Evidence, Failure, FailureClass, ObjectRequest, Objects, Question, Record, Recorded, Snapshot,
+    Evidence, Failure, FailureClass, ObjectRequest, Objects, Question, Record, RecordedEvidence, Snapshot,
 };
 use clearway_advice::{RiskProof, Settings, Verdict};
 use clearway_core::Timestamp;
@@ -90,7 +90,8 @@ impl Tests<'_> {
     fn metrics(&self, questions: &[&Question]) -> Result<Vec<CaseResult>> {
         let away = Record::failed(FailureClass::Unreachable, "The source is unreachable.");
         let queries = questions.iter().map(|question| (question.text().to_owned(), away.clone()));
-        let store_away = Recorded { queries: queries.collect(), configured: true, ..Recorded::default() };
+        let store_away =
+            RecordedEvidence { queries: queries.collect(), configured: true, ..RecordedEvidence::default() };
         let mut tried = vec![self.never("the metrics store is unreachable", &store_away)?];
         for (case, series) in [
             ("the metrics are missing", self.made(questions, &[], 0.0)?),
@@ -183,7 +184,7 @@ impl Tests<'_> {
     fn objects_of(&self, requests: &[&ObjectRequest], status: Option<&Status<'_>>) -> Objects {
         let mut objects = Objects::new(self.now, "generated objects");
         for request in requests {
-            objects.looked_for(request.kind.clone());
+            objects.mark_read(request.kind.clone());
         }
         for rule in self.parameters() {
             let Some(status) = status.map(|status| status(rule)) else { continue };

@@ -83,7 +83,7 @@ fn found(options: &RiskExplain) -> Result<Vec<RiskMatch>> {
             }
             for ((own, _), risk) in occurrences::risks(&revision) {
                 if own == name {
-                    let carried = occurrences::carried(&revision, &risk, channel, &arch);
+                    let carried = occurrences::risk_updates(&revision, &risk, channel, &arch);
                     found.push(RiskMatch { declared: occurrences::declared(&revision, &risk), risk, carried });
                 }
                 names.insert(own);

@@ -118,7 +118,7 @@ pub(super) fn risks(revision: &Revision) -> BTreeMap<(String, String), Arc<Risk>
 }
 
 /// The updates of a risk in every channel of graph-data, or in one.
-pub(super) fn carried(revision: &Revision, risk: &Risk, channel: Option<&str>, arch: &Arch) -> RiskUpdates {
+pub(super) fn risk_updates(revision: &Revision, risk: &Risk, channel: Option<&str>, arch: &Arch) -> RiskUpdates {
     let mut carried = RiskUpdates::default();
     for known in revision.channels().filter(|known| channel.is_none_or(|channel| known.name == channel)) {
         carried.add(&known.name, &revision.graph(&known.name, arch), risk);

@@ -174,7 +174,7 @@ fn objects(
     let Some(all) = case.all_objects(graph_data)? else { return Ok(None) };
     let mut objects = Objects::new(now, "the case").showing_values();
     for request in super::plan_of(risk, settings)?.object_requests() {
-        objects.looked_for(request.kind.clone());
+        objects.mark_read(request.kind.clone());
     }
     for object in all {
         if !objects.insert(object) {

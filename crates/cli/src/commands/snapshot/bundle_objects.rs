@@ -64,7 +64,7 @@ pub(super) fn find(bundles: &[String], collected: BTreeMap<GroupKind, Part<Objec
 
 impl BundleObjects {
     /// Puts the CRDs into a snapshot, unless all CRDs are in it for rules, and the names of the bundles.
-    pub(super) fn keep(self, taken: &mut Snapshot) {
+    pub(super) fn add_to(self, taken: &mut Snapshot) {
         taken.bundles = self.bundles;
         let Some(definitions) = self.definitions else { return };
         let is_empty = matches!(&definitions, Part::Collected(objects) if objects.items.is_empty());

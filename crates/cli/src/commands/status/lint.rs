@@ -13,7 +13,7 @@ use clearway_yaml::{Source, Tape};
 use serde_json::Value;
 
 use super::Repeats;
-use super::live_objects::{Fetched, LiveObjects};
+use super::live_objects::{FetchResult, LiveObjects};
 use crate::arguments::Lint;
 use crate::exit::Exit;
 use crate::findings::Findings;
@@ -46,7 +46,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
             &selection.files,
             selection.max_file_size,
             if options.history { Repeats::EachTime } else { Repeats::Once },
-            lint::keeps,
+            lint::needs_field,
             |object| checker.check(object, &mut findings.borrow_mut()),
             |problem| findings.borrow_mut().add(&problem),
         )?;
@@ -61,12 +61,12 @@ async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Fin
     let Some(duration) = options.watch else {
         let labels = selection.selector.as_deref();
         let check = |fetched| match fetched {
-            Fetched::Object(object) => checker.check_value(&object, findings),
-            Fetched::Missing { resource, namespace, name } => {
+            FetchResult::Object(object) => checker.check_value(&object, findings),
+            FetchResult::Missing { resource, namespace, name } => {
                 findings.add(&not_seen(format!("{resource} {namespace}/{name} not found")))
             }
             // A list that is refused says nothing about the objects, and the others are still checked.
-            Fetched::Failed(error) => findings.add(&not_seen(error.to_string())),
+            FetchResult::Failed(error) => findings.add(&not_seen(error.to_string())),
         };
         return live.fetch(&groups, labels, check).await;
     };

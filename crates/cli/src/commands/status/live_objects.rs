@@ -27,7 +27,7 @@ pub(in crate::commands) struct Group {
 }
 
 /// What became of one wanted object.
-pub(in crate::commands) enum Fetched {
+pub(in crate::commands) enum FetchResult {
     Object(Value),
     /// A named object that does not exist.
     Missing {
@@ -125,9 +125,9 @@ impl LiveObjects {
         let mut candidates: Vec<Value> = Vec::new();
         self.fetch(&groups, None, |fetched| {
             match fetched {
-                Fetched::Object(object) => candidates.push(object),
-                Fetched::Failed(error) => return Err(error.into()),
-                Fetched::Missing { .. } => {}
+                FetchResult::Object(object) => candidates.push(object),
+                FetchResult::Failed(error) => return Err(error.into()),
+                FetchResult::Missing { .. } => {}
             }
             Ok(())
         })
@@ -155,7 +155,7 @@ impl LiveObjects {
         &self,
         groups: &[Group],
         labels: Option<&str>,
-        mut visit: impl FnMut(Fetched) -> Result<()>,
+        mut visit: impl FnMut(FetchResult) -> Result<()>,
     ) -> Result<()> {
         let mut line = LiveLine::new();
         for (index, group) in groups.iter().enumerate() {
@@ -163,23 +163,23 @@ impl LiveObjects {
             let namespace = group.namespace.as_deref().unwrap_or_default();
             for name in &group.names {
                 visit(match self.cluster.get(&group.resource, namespace, name).await {
-                    Ok(object) => Fetched::Object(object),
-                    Err(ClusterError::NotFound { .. }) => Fetched::Missing {
+                    Ok(object) => FetchResult::Object(object),
+                    Err(ClusterError::NotFound { .. }) => FetchResult::Missing {
                         resource: group.resource.clone(),
                         namespace: namespace.to_owned(),
                         name: name.clone(),
                     },
-                    Err(error) => Fetched::Failed(error),
+                    Err(error) => FetchResult::Failed(error),
                 })?;
             }
             let mut token = None;
             while group.names.is_empty() {
                 match self.cluster.list(&group.resource, group.namespace.as_deref(), labels, token.as_deref()).await {
                     Ok(page) => {
-                        page.items.into_iter().try_for_each(|object| visit(Fetched::Object(object)))?;
+                        page.items.into_iter().try_for_each(|object| visit(FetchResult::Object(object)))?;
                         token = page.next;
                     }
-                    Err(error) => visit(Fetched::Failed(error))?,
+                    Err(error) => visit(FetchResult::Failed(error))?,
                 }
                 if token.is_none() {
                     break;

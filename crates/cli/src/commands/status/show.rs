@@ -10,7 +10,7 @@ use clearway_sources::clock;
 use serde_json::{Value, json};
 
 use super::Repeats;
-use super::live_objects::{Fetched, LiveObjects};
+use super::live_objects::{FetchResult, LiveObjects};
 use super::related_objects::{RelatedObjects, Schemas};
 use crate::arguments::{DataFormat, Show};
 use crate::exit::Exit;
@@ -90,14 +90,14 @@ async fn from_cluster(options: &Show, now: Timestamp) -> Result<RelatedObjects> 
     let mut known = BTreeSet::new();
     live.fetch(&groups, selection.selector.as_deref(), |fetched| {
         match fetched {
-            Fetched::Object(object) => {
+            FetchResult::Object(object) => {
                 known.extend(object["metadata"]["uid"].as_str().map(str::to_owned));
                 family.add_value(&object);
             }
-            Fetched::Missing { resource, namespace, name } => {
+            FetchResult::Missing { resource, namespace, name } => {
                 family.add_missing(ObjectReference { kind: resource.kind, namespace, name }.id());
             }
-            Fetched::Failed(error) => return Err(error.into()),
+            FetchResult::Failed(error) => return Err(error.into()),
         }
         Ok(())
     })

@@ -16,7 +16,7 @@ use clearway_yaml::{Source, Tape};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::live_objects::{Fetched, Group, LiveObjects};
+use super::live_objects::{FetchResult, Group, LiveObjects};
 use super::related_objects::{RelatedObjects, Schemas};
 use super::show;
 use crate::arguments::{self, DataFormat};
@@ -96,12 +96,12 @@ async fn targets(live: &LiveObjects, options: &arguments::Wait) -> Result<Vec<Gr
             let mut names = Vec::new();
             let wanted = Group { names: Vec::new(), ..group.clone() };
             live.fetch(&[wanted], selection.selector.as_deref(), |fetched| match fetched {
-                Fetched::Object(object) => {
+                FetchResult::Object(object) => {
                     names.extend(object["metadata"]["name"].as_str().map(str::to_owned));
                     Ok(())
                 }
-                Fetched::Failed(error) => Err(error.into()),
-                Fetched::Missing { .. } => Ok(()),
+                FetchResult::Failed(error) => Err(error.into()),
+                FetchResult::Missing { .. } => Ok(()),
             })
             .await?;
             if group.namespace.is_none() && group.resource.namespaced {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::object::{FetchedObject, Subject};
 use super::status_summary::{State, StatusSummary, summarize};
-use crate::arguments::{DataFormat, Following};
+use crate::arguments::{DataFormat, WatchOptions};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine, printable};
 
@@ -25,7 +25,7 @@ const HEARTBEAT: Duration = Duration::from_mins(1);
 /// What is known so far.
 struct Watch<'a> {
     subject: &'a Subject,
-    options: &'a Following,
+    options: &'a WatchOptions,
     /// The request that is followed, as it is stored; nothing follows whatever is asked for.
     wanted: Option<&'a Value>,
     format: DataFormat,
@@ -53,7 +53,7 @@ pub(super) fn emit(name: &str, data: &Value) -> Result<()> {
 pub(super) async fn run<S: Store>(
     store: &S,
     subject: &Subject,
-    options: &Following,
+    options: &WatchOptions,
     wanted: Option<&Value>,
     format: DataFormat,
 ) -> Result<Exit> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clearway_core::{GroupVersionKind, ObjectReference};
 use clearway_sources::store::{Store, StoreError};
-use clearway_update::api::{self, Remark, SINGLETON, Status, VersionObject};
+use clearway_update::api::{self, ReadProblem, SINGLETON, Status, VersionObject};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl Subject {
 
 impl FetchedObject {
     /// Reads an object, and says what of it could not be read.
-    pub(super) fn read(raw: Value) -> Result<(Self, Vec<Remark>)> {
+    pub(super) fn read(raw: Value) -> Result<(Self, Vec<ReadProblem>)> {
         let (object, remarks) = VersionObject::read(&raw)?;
         let status = object.status.clone().unwrap_or_default();
         Ok((FetchedObject { raw, object, status }, remarks))

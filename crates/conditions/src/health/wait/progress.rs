@@ -10,7 +10,7 @@ use clearway_core::{ObjectId, Timestamp, humanize};
 use serde::Serialize;
 
 use super::Wait;
-use super::target::Standing;
+use super::target::TargetState;
 use crate::health::verdict::{State, Verdict};
 
 /// How many groups are told of.
@@ -109,15 +109,15 @@ impl Progress {
         };
         let mut groups: BTreeMap<Key, Vec<&ObjectId>> = BTreeMap::new();
         for (id, target) in &wait.targets {
-            let (count, concern) = match target.standing(&wait.clocks, now) {
-                Standing::Current => (&mut progress.current, None),
-                Standing::Settling { .. } => (&mut progress.settling, None),
-                Standing::Suspended => (&mut progress.suspended, None),
-                Standing::Failed { .. } => (&mut progress.failed, Some(Concern::Issue)),
-                Standing::Late { .. } => (&mut progress.late, Some(Concern::Issue)),
-                Standing::Failing { .. } => (&mut progress.waiting, Some(Concern::Issue)),
-                Standing::Waiting => (&mut progress.waiting, Some(Concern::Waiting)),
-                Standing::Unknown => (&mut progress.unknown, Some(Concern::Unknown)),
+            let (count, concern) = match target.state(&wait.clocks, now) {
+                TargetState::Current => (&mut progress.current, None),
+                TargetState::Settling { .. } => (&mut progress.settling, None),
+                TargetState::Suspended => (&mut progress.suspended, None),
+                TargetState::Failed { .. } => (&mut progress.failed, Some(Concern::Issue)),
+                TargetState::Late { .. } => (&mut progress.late, Some(Concern::Issue)),
+                TargetState::Failing { .. } => (&mut progress.waiting, Some(Concern::Issue)),
+                TargetState::Waiting => (&mut progress.waiting, Some(Concern::Waiting)),
+                TargetState::Unknown => (&mut progress.unknown, Some(Concern::Unknown)),
             };
             *count += 1;
             if let Some(concern) = concern {

@@ -49,7 +49,7 @@ struct Sight {
 
 /// How a target stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TargetState {
     /// Current for long enough.
     Current,
     /// Suspended, and not waited for.
@@ -141,30 +141,30 @@ impl Target {
     }
 
     /// How it stands now.
-    pub(super) fn standing(&self, clocks: &Clocks, now: Timestamp) -> Standing {
+    pub(super) fn state(&self, clocks: &Clocks, now: Timestamp) -> TargetState {
         let missed = self.deadline(clocks).filter(|deadline| now >= *deadline);
         let standing = match &self.phase {
-            Phase::Lost { last, failed: true, .. } => Standing::Failed { believed: last.failure_believed(clocks) },
-            Phase::Unseen { .. } | Phase::Lost { .. } => Standing::Unknown,
+            Phase::Lost { last, failed: true, .. } => TargetState::Failed { believed: last.failure_believed(clocks) },
+            Phase::Unseen { .. } | Phase::Lost { .. } => TargetState::Unknown,
             Phase::Seen(sight) => match sight.verdict.state {
                 // What became current in time is not late, though it still has to last.
-                State::Current if missed.is_some_and(|deadline| sight.steady > deadline) => Standing::Waiting,
+                State::Current if missed.is_some_and(|deadline| sight.steady > deadline) => TargetState::Waiting,
                 State::Current => match sight.believed(clocks.settle) {
-                    until if now < until => Standing::Settling { until },
-                    _ => Standing::Current,
+                    until if now < until => TargetState::Settling { until },
+                    _ => TargetState::Current,
                 },
                 State::Failed => match sight.failure_believed(clocks) {
-                    until if now < until => Standing::Failing { until },
-                    believed => Standing::Failed { believed },
+                    until if now < until => TargetState::Failing { until },
+                    believed => TargetState::Failed { believed },
                 },
-                State::Suspended if !clocks.wait_for_suspended => Standing::Suspended,
-                State::Unknown => Standing::Unknown,
-                State::Suspended | State::InProgress | State::Terminating | State::NotFound => Standing::Waiting,
+                State::Suspended if !clocks.wait_for_suspended => TargetState::Suspended,
+                State::Unknown => TargetState::Unknown,
+                State::Suspended | State::InProgress | State::Terminating | State::NotFound => TargetState::Waiting,
             },
         };
         match (standing, missed) {
-            (Standing::Waiting | Standing::Unknown | Standing::Failing { .. }, Some(deadline)) => {
-                Standing::Late { deadline }
+            (TargetState::Waiting | TargetState::Unknown | TargetState::Failing { .. }, Some(deadline)) => {
+                TargetState::Late { deadline }
             }
             (standing, _) => standing,
         }
@@ -189,7 +189,7 @@ impl Target {
             id: id.clone(),
             verdict: seen.map_or_else(|| self.verdict(), |sight| sight.verdict.clone()),
             age_seconds: seen.map(|sight| now.since(sight.at).as_secs()),
-            late: matches!(self.standing(clocks, now), Standing::Late { .. }),
+            late: matches!(self.state(clocks, now), TargetState::Late { .. }),
             unreachable,
         }
     }

@@ -7,7 +7,7 @@ use crate::{Polarity, Presence, Status};
 
 /// A condition type of Gateway API.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedCondition {
     pub(crate) name: &'static str,
     pub(crate) polarity: Polarity,
     pub(crate) presence: Presence,
@@ -16,7 +16,7 @@ pub(crate) struct Listed {
     on_unknown: &'static [&'static str],
 }
 
-impl Listed {
+impl ListedCondition {
     /// The reasons the API lists for a status (GW22).
     pub(crate) fn reasons(&self, status: Status) -> &'static [&'static str] {
         match status {
@@ -32,29 +32,33 @@ const fn positive(
     on_true: &'static [&'static str],
     on_false: &'static [&'static str],
     on_unknown: &'static [&'static str],
-) -> Listed {
-    Listed { name, polarity: Polarity::Positive, presence: Presence::Always, on_true, on_false, on_unknown }
+) -> ListedCondition {
+    ListedCondition { name, polarity: Polarity::Positive, presence: Presence::Always, on_true, on_false, on_unknown }
 }
 
-const fn negative(name: &'static str, on_true: &'static [&'static str], on_false: &'static [&'static str]) -> Listed {
+const fn negative(
+    name: &'static str,
+    on_true: &'static [&'static str],
+    on_false: &'static [&'static str],
+) -> ListedCondition {
     let (polarity, presence) = (Polarity::Negative, Presence::WhileAbnormal);
-    Listed { name, polarity, presence, on_true, on_false, on_unknown: &[] }
+    ListedCondition { name, polarity, presence, on_true, on_false, on_unknown: &[] }
 }
 
 /// Traffic flows now. Support for it is extended, so it is never missed (G4, G8).
-const READY: Listed = Listed {
+const READY: ListedCondition = ListedCondition {
     presence: Presence::WhileAbnormal,
     ..positive("Ready", &["Ready"], &["ListenersNotReady", "Invalid", "Pending"], &["Pending"])
 };
-const CLASS: &[Listed] = &[
+const CLASS: &[ListedCondition] = &[
     positive("Accepted", &["Accepted"], &["InvalidParameters", "Unsupported", "UnsupportedVersion"], &["Pending"]),
     // Part of the experimental channel only, so never missed.
-    Listed {
+    ListedCondition {
         presence: Presence::WhileAbnormal,
         ..positive("SupportedVersion", &["SupportedVersion"], &["UnsupportedVersion"], &[])
     },
 ];
-const GATEWAY: &[Listed] = &[
+const GATEWAY: &[ListedCondition] = &[
     positive(
         "Accepted",
         &["Accepted", "ListenersNotValid"],
@@ -68,7 +72,7 @@ const GATEWAY: &[Listed] = &[
         &["Pending"],
     ),
     // Recommended, not required.
-    Listed {
+    ListedCondition {
         presence: Presence::WhileAbnormal,
         ..positive(
             "ResolvedRefs",
@@ -80,7 +84,7 @@ const GATEWAY: &[Listed] = &[
     READY,
     negative("InsecureFrontendValidationMode", &["ConfigurationChanged"], &[]),
 ];
-const LISTENER: &[Listed] = &[
+const LISTENER: &[ListedCondition] = &[
     positive(
         "Accepted",
         &["Accepted"],
@@ -119,7 +123,7 @@ const LISTENER: &[Listed] = &[
     negative("Conflicted", &["HostnameConflict", "ProtocolConflict", "ListenerConflict"], &["NoConflicts"]),
     negative("OverlappingTLSConfig", &["OverlappingHostnames", "OverlappingCertificates"], &[]),
 ];
-const LISTENER_SET: &[Listed] = &[
+const LISTENER_SET: &[ListedCondition] = &[
     positive(
         "Accepted",
         &["Accepted", "ListenersNotValid"],
@@ -134,7 +138,7 @@ const LISTENER_SET: &[Listed] = &[
     ),
     READY,
 ];
-const ROUTE: &[Listed] = &[
+const ROUTE: &[ListedCondition] = &[
     positive(
         "Accepted",
         &["Accepted"],
@@ -155,7 +159,7 @@ const ROUTE: &[Listed] = &[
     ),
     negative("PartiallyInvalid", &["UnsupportedValue"], &[]),
 ];
-const POLICY: &[Listed] = &[
+const POLICY: &[ListedCondition] = &[
     positive(
         "Accepted",
         &["Accepted"],
@@ -164,10 +168,10 @@ const POLICY: &[Listed] = &[
     ),
     positive("ResolvedRefs", &["ResolvedRefs"], &["InvalidCACertificateRef", "InvalidKind"], &[]),
 ];
-const MESH: &[Listed] = &[positive("Accepted", &["Accepted"], &["InvalidParameters"], &["Pending"])];
+const MESH: &[ListedCondition] = &[positive("Accepted", &["Accepted"], &["InvalidParameters"], &["Pending"])];
 
 /// The types Gateway API lists for a list of conditions; nothing for a place it does not describe.
-pub(crate) fn gateway(kind: &str, site: Site) -> Option<&'static [Listed]> {
+pub(crate) fn gateway(kind: &str, site: Site) -> Option<&'static [ListedCondition]> {
     match (site, kind) {
         (Site::Top, "GatewayClass") => Some(CLASS),
         (Site::Top, "Gateway") => Some(GATEWAY),
@@ -181,7 +185,7 @@ pub(crate) fn gateway(kind: &str, site: Site) -> Option<&'static [Listed]> {
 }
 
 /// The listed type of that name.
-pub(crate) fn listed(kind: &str, site: Site, name: &str) -> Option<&'static Listed> {
+pub(crate) fn listed(kind: &str, site: Site, name: &str) -> Option<&'static ListedCondition> {
     gateway(kind, site)?.iter().find(|listed| listed.name == name)
 }
 

@@ -9,7 +9,7 @@ use crate::lint::out::{Finding, List, Out};
 use crate::lint::view::condition::Condition;
 
 /// SC014: what is only reported while True is not there otherwise.
-pub(crate) fn lingering(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
+pub(crate) fn only_while_true(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
     let Some(status) = condition.status.filter(|status| *status != Status::True) else { return };
     if !table::only_while_true(out.profile, out.object.kind(), list.site, condition.name) {
         return;

@@ -79,7 +79,7 @@ pub(crate) fn follows(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
 }
 
 /// SC015: work cannot both go on and be stuck.
-pub(crate) fn both_ways(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
+pub(crate) fn reconciling_and_stalled(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
     if matches!(out.profile, Profile::Native | Profile::Openshift) {
         return;
     }
@@ -95,7 +95,7 @@ pub(crate) fn both_ways(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
 }
 
 /// SC016: the summary is not True while a condition says that something is wrong.
-pub(crate) fn denies_trouble(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
+pub(crate) fn contradicted(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
     let summary = match out.profile {
         // A listener in conflict is not programmed.
         Profile::Gateway => list.find("Programmed"),

@@ -228,7 +228,7 @@ pub(crate) fn silence(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut 
         return;
     }
     let kind = out.object.kind();
-    let partial = out.profile == Profile::Gateway && condition.says("PartiallyInvalid", Status::True);
+    let partial = out.profile == Profile::Gateway && condition.has_status("PartiallyInvalid", Status::True);
     let (message, help) = if condition.message.is_empty() {
         let polarity = table::polarity(out.profile, kind, list.site, condition.name);
         if status != Status::Unknown && polarity.is_none_or(|polarity| polarity.abnormal() != status) {

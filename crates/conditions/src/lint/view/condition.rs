@@ -97,7 +97,7 @@ impl<'a> Condition<'a> {
     }
 
     /// Whether the condition has this type and status.
-    pub(crate) fn says(&self, name: &str, status: Status) -> bool {
+    pub(crate) fn has_status(&self, name: &str, status: Status) -> bool {
         self.status == Some(status) && self.name == name
     }
 

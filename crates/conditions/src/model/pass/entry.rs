@@ -8,10 +8,10 @@ use clearway_core::Timestamp;
 use serde_json::{Map, Value};
 
 use super::verdict::Finding;
-use crate::model::{Condition, ConditionSeverity, ConditionType, KeptFields};
+use crate::model::{Condition, ConditionSeverity, ConditionType, StoredFields};
 
 /// A condition of the set, and what is to become of it.
-pub(super) struct Own {
+pub(super) struct OwnCondition {
     pub(super) type_: ConditionType,
     pub(super) severity: ConditionSeverity,
     /// What it is to say; nothing if it is to be absent.
@@ -23,7 +23,7 @@ pub(super) struct Own {
 /// What all entries written by one pass have in common.
 pub(super) struct Writer<'a> {
     pub(super) now: Timestamp,
-    pub(super) kept: &'a KeptFields,
+    pub(super) kept: &'a StoredFields,
 }
 
 impl Writer<'_> {
@@ -31,7 +31,7 @@ impl Writer<'_> {
     ///
     /// Only fields the CRD keeps are written. Fields of the stored entry that are not ours are kept while the entry says
     /// the same, and dropped with it when it does not: they described what it said before.
-    pub(super) fn entry(&self, own: &Own, stored: Option<&Value>) -> Option<Value> {
+    pub(super) fn entry(&self, own: &OwnCondition, stored: Option<&Value>) -> Option<Value> {
         let finding = own.finding.as_ref()?;
         let before = stored.and_then(Condition::of).filter(|condition| condition.status == finding.status);
         let since = before.and_then(|condition| condition.last_transition_time);
@@ -47,7 +47,7 @@ impl Writer<'_> {
         if own.severity != ConditionSeverity::Error {
             fields.insert("severity".to_owned(), own.severity.as_str().into());
         }
-        fields.retain(|field, _| self.kept.keeps(field));
+        fields.retain(|field, _| self.kept.stores(field));
         Some(match stored {
             Some(Value::Object(old)) if self.says_the_same(&fields, old, since) => Value::Object(old.clone()),
             _ => Value::Object(fields),
@@ -55,9 +55,9 @@ impl Writer<'_> {
     }
 
     fn says_the_same(&self, new: &Map<String, Value>, old: &Map<String, Value>, since: Option<Timestamp>) -> bool {
-        let time_stands = since.is_some() || !self.kept.keeps("lastTransitionTime");
+        let time_stands = since.is_some() || !self.kept.stores("lastTransitionTime");
         let severity_stands = new.contains_key("severity")
-            || !self.kept.keeps("severity")
+            || !self.kept.stores("severity")
             || old.get("severity").is_none_or(|word| word == "");
         // The time is compared as a time: another spelling of the same second is no change.
         let rest = new.iter().filter(|(field, _)| *field != "lastTransitionTime");

@@ -12,7 +12,7 @@ use crate::reason;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     pub(super) class: Class,
-    pub(super) why: Why,
+    pub(super) why: ReasonMessage,
 }
 
 /// How good a verdict is, the best first; of several on one condition the worst counts.
@@ -25,7 +25,7 @@ pub(super) enum Class {
 
 /// A reason and what there is to say about it; sorts in the order in which several are shown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Why {
+pub(super) struct ReasonMessage {
     pub(super) reason: Reason,
     pub(super) message: Option<Message>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     pub(super) stage: Stage,
-    pub(super) why: Why,
+    pub(super) why: ReasonMessage,
 }
 
 /// The stages of [`Progress`], the best first.
@@ -58,12 +58,12 @@ impl Verdict {
     /// All is well. The reason is `AsExpected`, because the API wants one; the message is empty, unless the condition is
     /// negative and so becomes False (K5).
     pub fn ok() -> Self {
-        Verdict { class: Class::Healthy, why: Why { reason: reason!("AsExpected"), message: None } }
+        Verdict { class: Class::Healthy, why: ReasonMessage { reason: reason!("AsExpected"), message: None } }
     }
 
     /// All is well, and there is something to say about it.
     pub fn ok_because(reason: Reason, message: impl Into<Message>) -> Self {
-        Verdict { class: Class::Healthy, why: Why { reason, message: Some(message.into()) } }
+        Verdict { class: Class::Healthy, why: ReasonMessage { reason, message: Some(message.into()) } }
     }
 
     /// Something is wrong: False for a positive condition, True for a negative one.
@@ -73,29 +73,29 @@ impl Verdict {
     /// clearway_conditions::model::Verdict::bad("the database is down");
     /// ```
     pub fn bad(reason: Reason, message: impl Into<Message>) -> Self {
-        Verdict { class: Class::Bad, why: Why { reason, message: Some(message.into()) } }
+        Verdict { class: Class::Bad, why: ReasonMessage { reason, message: Some(message.into()) } }
     }
 
     /// It is not known yet, or cannot be found out now: Unknown.
     pub fn pending(reason: Reason, message: impl Into<Message>) -> Self {
-        Verdict { class: Class::Pending, why: Why { reason, message: Some(message.into()) } }
+        Verdict { class: Class::Pending, why: ReasonMessage { reason, message: Some(message.into()) } }
     }
 }
 
 impl Progress {
     /// Nothing is left to do: neither `Reconciling` nor `Stalled` is present.
     pub fn settled() -> Self {
-        Progress { stage: Stage::Settled, why: Why { reason: reason!("AsExpected"), message: None } }
+        Progress { stage: Stage::Settled, why: ReasonMessage { reason: reason!("AsExpected"), message: None } }
     }
 
     /// Work is going on: `Reconciling` is True.
     pub fn reconciling(reason: Reason, message: impl Into<Message>) -> Self {
-        Progress { stage: Stage::Reconciling, why: Why { reason, message: Some(message.into()) } }
+        Progress { stage: Stage::Reconciling, why: ReasonMessage { reason, message: Some(message.into()) } }
     }
 
     /// Work cannot go on without somebody's help: `Stalled` is True.
     pub fn stalled(reason: Reason, message: impl Into<Message>) -> Self {
-        Progress { stage: Stage::Stalled, why: Why { reason, message: Some(message.into()) } }
+        Progress { stage: Stage::Stalled, why: ReasonMessage { reason, message: Some(message.into()) } }
     }
 }
 
@@ -117,7 +117,7 @@ impl Finding {
     ) -> Option<Self> {
         let class = verdicts.clone().map(|verdict| verdict.class).max()?;
         let whys = verdicts.filter(|verdict| verdict.class == class).map(|verdict| &verdict.why);
-        let mut finding = Finding::of_whys(class.status(polarity), whys)?;
+        let mut finding = Finding::of_reasons(class.status(polarity), whys)?;
         if finding.status != Status::True && finding.message.is_empty() {
             "Nothing is wrong.".clone_into(&mut finding.message);
         }
@@ -126,8 +126,8 @@ impl Finding {
 
     /// What several reasons for one status come to: one is taken as it is; of several each is named in the message, and
     /// the reason is theirs if they share it.
-    pub(super) fn of_whys<'a>(status: Status, whys: impl Iterator<Item = &'a Why>) -> Option<Self> {
-        let whys: BTreeSet<&Why> = whys.collect();
+    pub(super) fn of_reasons<'a>(status: Status, whys: impl Iterator<Item = &'a ReasonMessage>) -> Option<Self> {
+        let whys: BTreeSet<&ReasonMessage> = whys.collect();
         let first = whys.first()?;
         if whys.len() == 1 {
             let message = first.message.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What a pass writes: exactly which fields, where in the list, and what becomes of what it does not mention.
 
-use super::super::{ConditionSeverity, KeptFields, Progress, Transition};
+use super::super::{ConditionSeverity, Progress, StoredFields, Transition};
 use super::*;
 
 #[test]
@@ -235,10 +235,10 @@ fn a_stored_entry_that_says_the_same_stays_as_it_is() {
 #[test]
 fn g2_a_crd_that_prunes_does_not_make_us_write_for_ever() {
     for kept in [
-        KeptFields::metav1(),
-        KeptFields::only(["type", "status", "reason", "message", "lastTransitionTime"]),
-        KeptFields::only(["type", "status", "reason", "message"]),
-        KeptFields::only(["type", "status"]),
+        StoredFields::metav1(),
+        StoredFields::only(["type", "status", "reason", "message", "lastTransitionTime"]),
+        StoredFields::only(["type", "status", "reason", "message"]),
+        StoredFields::only(["type", "status"]),
     ] {
         let run = |before: &Conditions, second| {
             let mut pass = Pass::<Machine>::begin(before, generation(4), at(second)).stored_in(kept.clone());
@@ -252,7 +252,7 @@ fn g2_a_crd_that_prunes_does_not_make_us_write_for_ever() {
             .entries()
             .iter()
             .map(|entry| {
-                let fields = entry.as_object().unwrap().iter().filter(|(field, _)| kept.keeps(field));
+                let fields = entry.as_object().unwrap().iter().filter(|(field, _)| kept.stores(field));
                 Value::Object(fields.map(|(field, value)| (field.clone(), value.clone())).collect())
             })
             .collect();
@@ -318,7 +318,7 @@ fn a_list_inside_a_status_needs_no_summary() {
         always RiskCondition { Recommended: info, }
     }
     let none = Conditions::default();
-    let mut pass = Pass::<Risk>::begin(&none, generation(1), at(0)).stored_in(KeptFields::metav1());
+    let mut pass = Pass::<Risk>::begin(&none, generation(1), at(0)).stored_in(StoredFields::metav1());
     pass.report(RiskCondition::Recommended, waiting());
     let types: Vec<String> = pass.finish().conditions.iter().map(|c| c.type_.to_owned()).collect();
     assert_eq!(types, ["Recommended"]);

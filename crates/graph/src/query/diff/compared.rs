@@ -7,7 +7,7 @@ use crate::model::risk::Risk;
 use crate::model::versions::id;
 
 /// By their JSON: a risk before and after, and on how many updates.
-pub(super) type Reworded<'g> = BTreeMap<(&'g str, &'g str), (&'g Arc<Risk>, &'g Arc<Risk>, usize)>;
+pub(super) type RewordedRisks<'g> = BTreeMap<(&'g str, &'g str), (&'g Arc<Risk>, &'g Arc<Risk>, usize)>;
 
 /// A list by where it stands: two updates of one group have the same.
 type Address = (*const Arc<Risk>, usize);
@@ -98,8 +98,8 @@ impl<'g> RiskLists<'g> {
     }
 
     /// The lists of names by their numbers, and the risks that say something else.
-    pub(super) fn finish(self) -> (Vec<Vec<&'g str>>, Reworded<'g>) {
-        let mut reworded: Reworded<'g> = BTreeMap::new();
+    pub(super) fn finish(self) -> (Vec<Vec<&'g str>>, RewordedRisks<'g>) {
+        let mut reworded: RewordedRisks<'g> = BTreeMap::new();
         for compared in self.compared.into_values() {
             for (old, new) in compared.reworded {
                 reworded.entry((old.json(), new.json())).or_insert((old, new, 0)).2 += compared.updates;

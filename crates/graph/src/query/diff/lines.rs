@@ -9,11 +9,11 @@ use std::collections::HashMap;
 
 use clearway_core::Version;
 
-use super::{Line, Span, What};
-use crate::query::places::Places;
+use super::{Line, Span, UpdateChangeKind};
+use crate::query::bit_set::BitSet;
 
 /// What happened, the place of the release that is the cause, and the number of the list of risks.
-pub(super) type Happening = (What, Option<u32>, u32);
+pub(super) type EdgeChange = (UpdateChangeKind, Option<u32>, u32);
 
 /// Comparisons of sets that are made to put targets together. Real channels take some thousand.
 const TRIALS: usize = 1_000_000;
@@ -25,19 +25,19 @@ pub(super) struct Cells<'v> {
     /// The versions of both answers, in order; places are of this list.
     versions: &'v [&'v Version],
     /// By target: every source that either answer has an update from.
-    existing: Vec<Places>,
+    existing: Vec<BitSet>,
     /// By what happened: target and source.
-    happened: HashMap<Happening, Vec<(u32, u32)>>,
+    happened: HashMap<EdgeChange, Vec<(u32, u32)>>,
     /// Comparisons that may still be made.
     left: usize,
 }
 
 /// A line, and the updates that it stands for: target and source.
-pub(super) type Drawn = (Line, Vec<(u32, u32)>);
+pub(super) type LineUpdates = (Line, Vec<(u32, u32)>);
 
 impl<'v> Cells<'v> {
     pub(super) fn new(versions: &'v [&'v Version]) -> Self {
-        let existing = vec![Places::none(versions.len()); versions.len()];
+        let existing = vec![BitSet::none(versions.len()); versions.len()];
         Cells { versions, existing, happened: HashMap::new(), left: TRIALS }
     }
 
@@ -49,14 +49,14 @@ impl<'v> Cells<'v> {
     }
 
     /// This happened to an update.
-    pub(super) fn put(&mut self, happening: Happening, from: u32, to: u32) {
+    pub(super) fn put(&mut self, happening: EdgeChange, from: u32, to: u32) {
         self.happened.entry(happening).or_default().push((to, from));
     }
 
     /// The lines in order; `lists` are the names of risks by the numbers of their lists.
-    pub(super) fn lines(mut self, lists: &[Vec<&str>]) -> Vec<Drawn> {
+    pub(super) fn lines(mut self, lists: &[Vec<&str>]) -> Vec<LineUpdates> {
         let named = |number: u32| lists.get(number as usize).map_or(&[][..], Vec::as_slice);
-        let mut happened: Vec<(Happening, Vec<(u32, u32)>)> = self.happened.drain().collect();
+        let mut happened: Vec<(EdgeChange, Vec<(u32, u32)>)> = self.happened.drain().collect();
         happened.sort_by(|((what, release, risks), _), ((other, cause, others), _)| {
             (what, release, named(*risks)).cmp(&(other, cause, named(*others)))
         });
@@ -67,7 +67,7 @@ impl<'v> Cells<'v> {
                 let from =
                     self.spans(&block.sources.iter().collect::<Vec<_>>(), |_, place| block.reached.contains(place));
                 // The ranges may have taken in versions without an update to these targets; others they may have.
-                let mut covered = Places::none(self.versions.len());
+                let mut covered = BitSet::none(self.versions.len());
                 for (first, last) in &from {
                     (*first..=*last).for_each(|place| covered.insert(place));
                 }
@@ -92,7 +92,7 @@ impl<'v> Cells<'v> {
         let mut blocks: Vec<Block> = Vec::new();
         for of_target in updates.chunk_by(|(one, _), (other, _)| one == other) {
             let Some((to, _)) = of_target.first() else { continue };
-            let mut sources = Places::none(self.versions.len());
+            let mut sources = BitSet::none(self.versions.len());
             for (_, from) in of_target {
                 sources.insert(*from);
             }
@@ -118,7 +118,7 @@ impl<'v> Cells<'v> {
 
     /// Whether a target may join a block: the rectangle then still holds nothing to which something else happened, and
     /// reads well.
-    fn joins(&self, block: &Block, to: u32, sources: &Places, existing: &Places) -> bool {
+    fn joins(&self, block: &Block, to: u32, sources: &BitSet, existing: &BitSet) -> bool {
         let mut all = block.sources.clone();
         all.unite(sources);
         // Of the targets that are there, none may have an update from a source that is new to them.
@@ -128,8 +128,8 @@ impl<'v> Cells<'v> {
 
     /// With the same sources a target always reads well. With others it does if it is of the same minor and the sources do
     /// not fall into more ranges, for a line that is a list is no longer read.
-    fn reads_well(&self, block: &Block, to: u32, sources: &Places, all: &Places) -> bool {
-        let ranges = |set: &Places| {
+    fn reads_well(&self, block: &Block, to: u32, sources: &BitSet, all: &BitSet) -> bool {
+        let ranges = |set: &BitSet| {
             let places: Vec<u32> = set.iter().collect();
             1 + places.windows(2).filter(|pair| !matches!(pair, [one, other] if self.follows(*one, *other))).count()
         };
@@ -147,7 +147,7 @@ impl<'v> Cells<'v> {
         self.versions.get(place as usize).map(|version| (version.major(), version.minor()))
     }
 
-    fn meets(&self, to: u32, sources: &Places) -> bool {
+    fn meets(&self, to: u32, sources: &BitSet) -> bool {
         self.existing.get(to as usize).is_some_and(|existing| existing.meets(sources))
     }
 
@@ -181,9 +181,9 @@ impl<'v> Cells<'v> {
 /// Sources times targets.
 struct Block {
     targets: Vec<u32>,
-    sources: Places,
+    sources: BitSet,
     /// Every source that any of the targets has an update from, whatever happened to that.
-    reached: Places,
+    reached: BitSet,
     /// The updates in it: target and source.
     updates: Vec<(u32, u32)>,
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use clearway_core::{Arch, Digest, Version};
 
-use super::{Diff, FileSays, Says, with_updates};
+use super::{Diff, FileChange, FileChangeKind, with_updates};
 use crate::files::block::{Block, Effect};
 use crate::model::revision::Revision;
 use crate::query::explain::Statement;
@@ -74,7 +74,7 @@ impl<'r> Side<'r> {
     fn said(&mut self, from: &Version, to: &Version) -> Words<'r> {
         let place = |version: &Version| self.revision.place(version, self.arch);
         let (Some(from), Some(to)) = (place(from), place(to)) else { return Words::new() };
-        let words = self.revision.said(from, to).into_iter().map(|said| match said {
+        let words = self.revision.statements(from, to).into_iter().map(|said| match said {
             Statement::Listed { key, file } | Statement::Metadata { key, file } => (file, Word::Key(key)),
             Statement::Blocked(block) => {
                 let digest = self.digests.entry(std::ptr::from_ref(block)).or_insert_with(|| digest(block));
@@ -116,12 +116,12 @@ impl<'r> Files<'r> {
         }
     }
 
-    fn list(self) -> Vec<FileSays> {
+    fn list(self) -> Vec<FileChange> {
         let now = |flags| match flags {
-            (true, true) => Says::Changed,
-            (true, false) => Says::Lost,
-            _ => Says::Gained,
+            (true, true) => FileChangeKind::Changed,
+            (true, false) => FileChangeKind::Lost,
+            _ => FileChangeKind::Gained,
         };
-        self.0.into_iter().map(|(file, flags)| FileSays { file: file.to_owned(), now: now(flags) }).collect()
+        self.0.into_iter().map(|(file, flags)| FileChange { file: file.to_owned(), now: now(flags) }).collect()
     }
 }

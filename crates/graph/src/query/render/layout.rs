@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::view::{Drawn, Kind, View, names};
+use super::view::{DrawnUpdate, Kind, View, names};
 
 pub(super) const ROW: i64 = 18;
 pub(super) const BOX: i64 = 15;
@@ -87,7 +87,7 @@ fn mono(letters: usize) -> i64 {
 struct Draft<'v, 'g> {
     column: usize,
     target_column: usize,
-    first: &'v Drawn<'g>,
+    first: &'v DrawnUpdate<'g>,
     sources: Vec<u32>,
     set: Option<usize>,
     lane: usize,

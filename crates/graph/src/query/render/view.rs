@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use clearway_core::Version;
 
-use super::{NotInGraph, Options, Show};
+use super::{NotInGraph, Options, RenderDetail};
 use crate::model::graph::Graph;
 use crate::model::risk::Risk;
 use crate::model::versions::id;
+use crate::query::bit_set::BitSet;
 use crate::query::outgoing::{Outgoing, place};
-use crate::query::places::Places;
 
 /// What is drawn.
 pub(super) struct View<'g> {
@@ -19,7 +19,7 @@ pub(super) struct View<'g> {
     /// The places of the versions, in order.
     pub(super) nodes: Vec<u32>,
     /// By source and then target.
-    pub(super) updates: Vec<Drawn<'g>>,
+    pub(super) updates: Vec<DrawnUpdate<'g>>,
     pub(super) focus: BTreeSet<u32>,
     /// Which updates are left out, in words.
     left_out: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct View<'g> {
 
 /// An update that is drawn.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Drawn<'g> {
+pub(super) struct DrawnUpdate<'g> {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) kind: Kind,
@@ -54,7 +54,7 @@ struct Counts {
 /// Neighbouring versions of one minor with the same updates, drawn as one.
 pub(super) struct Run<'v, 'g> {
     pub(super) nodes: Vec<u32>,
-    pub(super) updates: Vec<&'v Drawn<'g>>,
+    pub(super) updates: Vec<&'v DrawnUpdate<'g>>,
 }
 
 impl<'g> View<'g> {
@@ -65,10 +65,10 @@ impl<'g> View<'g> {
         };
         let (from, to) = (find(&options.from)?, find(&options.to)?);
         let mut counts = vec![Counts::default(); graph.nodes().len()];
-        let mut all: Vec<Drawn<'g>> = Vec::new();
+        let mut all: Vec<DrawnUpdate<'g>> = Vec::new();
         for (edge, risks) in graph.updates() {
             let kind = if risks.is_empty() { Kind::Plain } else { Kind::Conditional };
-            all.push(Drawn { from: edge.from, to: edge.to, kind, risks });
+            all.push(DrawnUpdate { from: edge.from, to: edge.to, kind, risks });
             let add = |counts: &mut (usize, usize)| match kind {
                 Kind::Plain => counts.0 += 1,
                 _ => counts.1 += 1,
@@ -78,12 +78,12 @@ impl<'g> View<'g> {
         }
         for (from, to) in &options.removed {
             if let (Some(from), Some(to)) = (place(graph, from), place(graph, to)) {
-                all.push(Drawn { from, to, kind: Kind::Removed, risks: &[] });
+                all.push(DrawnUpdate { from, to, kind: Kind::Removed, risks: &[] });
             }
         }
         all.sort_by_key(|update| (update.from, update.to, update.kind));
         let updates = match (from, to) {
-            (None, None) if options.show == Show::All => all,
+            (None, None) if options.show == RenderDetail::All => all,
             (None, None) => newest(graph, &Outgoing::new(graph).plain_reach(), options.show, &all),
             (Some(from), None) => all.into_iter().filter(|update| update.from == from).collect(),
             (None, Some(to)) => all.into_iter().filter(|update| update.to == to).collect(),
@@ -96,7 +96,7 @@ impl<'g> View<'g> {
             let ends = updates.iter().flat_map(|update| [update.from, update.to]);
             ends.chain(focus.iter().copied()).collect::<BTreeSet<u32>>().into_iter().collect()
         };
-        let left_out = if focus.is_empty() && options.show != Show::All {
+        let left_out = if focus.is_empty() && options.show != RenderDetail::All {
             "; updates that a newer or safer one replaces are left out"
         } else {
             ""
@@ -143,12 +143,12 @@ impl<'g> View<'g> {
     /// The drawn versions with neighbours put together, by minor.
     pub(super) fn runs(&self) -> Vec<(String, Vec<Run<'_, 'g>>)> {
         let targets: BTreeSet<u32> = self.updates.iter().map(|update| update.to).collect();
-        let mut of: BTreeMap<u32, Vec<&Drawn<'g>>> = BTreeMap::new();
+        let mut of: BTreeMap<u32, Vec<&DrawnUpdate<'g>>> = BTreeMap::new();
         for update in &self.updates {
             of.entry(update.from).or_default().push(update);
         }
-        let alike = |one: &[&Drawn<'g>], other: &[&Drawn<'g>]| {
-            let same = |(one, other): (&&Drawn<'g>, &&Drawn<'g>)| {
+        let alike = |one: &[&DrawnUpdate<'g>], other: &[&DrawnUpdate<'g>]| {
+            let same = |(one, other): (&&DrawnUpdate<'g>, &&DrawnUpdate<'g>)| {
                 (one.to, one.kind, names(one.risks)) == (other.to, other.kind, names(other.risks))
             };
             one.len() == other.len() && one.iter().zip(other).all(same)
@@ -187,17 +187,17 @@ pub(super) fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
 }
 
 /// The updates that decide where a cluster can go, of all of them by source and target.
-fn newest<'g>(graph: &Graph, reach: &[Places], show: Show, all: &[Drawn<'g>]) -> Vec<Drawn<'g>> {
+fn newest<'g>(graph: &Graph, reach: &[BitSet], show: RenderDetail, all: &[DrawnUpdate<'g>]) -> Vec<DrawnUpdate<'g>> {
     let minors = crate::query::stranded::minors(graph);
     let minor = |place: u32| minors.partition_point(|minor| minor.last < place);
-    let mut kept: Vec<Drawn<'g>> = Vec::new();
+    let mut kept: Vec<DrawnUpdate<'g>> = Vec::new();
     for of_one in all.chunk_by(|one, other| one.from == other.from && minor(one.to) == minor(other.to)) {
         let newest = |kind: Kind| of_one.iter().rev().find(|update| update.kind == kind);
         let Some(first) = of_one.first() else { continue };
-        let reached = || reach.get(first.from as usize).into_iter().flat_map(Places::iter);
-        let safe = |update: &&Drawn<'_>| {
+        let reached = || reach.get(first.from as usize).into_iter().flat_map(BitSet::iter);
+        let safe = |update: &&DrawnUpdate<'_>| {
             let mut in_minor = reached().filter(|place| minor(*place) == minor(first.to));
-            if show == Show::Risks {
+            if show == RenderDetail::Risks {
                 in_minor.any(|place| place == update.to)
             } else {
                 in_minor.any(|place| place >= update.to)
@@ -212,8 +212,8 @@ fn newest<'g>(graph: &Graph, reach: &[Places], show: Show, all: &[Drawn<'g>]) ->
 }
 
 /// The updates from one version and to another that are part of a way between them.
-fn between(count: usize, from: u32, to: u32, all: Vec<Drawn<'_>>) -> Vec<Drawn<'_>> {
-    let (mut ahead, mut behind) = (Places::none(count), Places::none(count));
+fn between(count: usize, from: u32, to: u32, all: Vec<DrawnUpdate<'_>>) -> Vec<DrawnUpdate<'_>> {
+    let (mut ahead, mut behind) = (BitSet::none(count), BitSet::none(count));
     ahead.insert(from);
     behind.insert(to);
     // By source, so what leads to a version comes before what leads on from it.
@@ -228,7 +228,7 @@ fn between(count: usize, from: u32, to: u32, all: Vec<Drawn<'_>>) -> Vec<Drawn<'
             behind.insert(update.from);
         }
     });
-    let wanted = |update: &Drawn<'_>| {
+    let wanted = |update: &DrawnUpdate<'_>| {
         (update.from == from && behind.contains(update.to)) || (update.to == to && ahead.contains(update.from))
     };
     all.into_iter().filter(wanted).collect()

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use clearway_core::{Exceeded, GraphLimits, Version};
+use clearway_core::{CapExceeded, GraphLimits, Version};
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
@@ -115,7 +115,7 @@ impl NodeParts<'_> {
             Pairs::NoObject => return Err(bad(format!("the metadata of the node {version} is not an object"))),
             Pairs::Texts(pairs, over) => (pairs, over),
         };
-        let above = Exceeded::first([
+        let above = CapExceeded::first([
             ("metadata_keys", pairs.len() + usize::from(over), caps.metadata_keys, "metadata keys of a node"),
             ("release_bytes", bytes, caps.release_bytes, "bytes in the payload and metadata of a node"),
         ]);

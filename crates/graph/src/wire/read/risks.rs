@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use clearway_core::{Exceeded, GraphLimits};
+use clearway_core::{CapExceeded, GraphLimits};
 use serde_json::Value;
 
 use super::{Reader, short};
@@ -76,7 +76,7 @@ impl<'t> Reader<'t> {
 fn read(text: &str, caps: &GraphLimits) -> (Risk, Wrong) {
     if text.len() > caps.risk_bytes.saturating_mul(LOOSE) {
         let above =
-            Exceeded { cap: "risk_bytes", limit: caps.risk_bytes as u64, what: "bytes in one risk" }.to_string();
+            CapExceeded { cap: "risk_bytes", limit: caps.risk_bytes as u64, what: "bytes in one risk" }.to_string();
         return (stand_in(&Value::Null, &above, caps), Some((&codes::WIRE_TOO_LARGE, above)));
     }
     // It was gone through as JSON already, so this can only fail where it nests too deep.

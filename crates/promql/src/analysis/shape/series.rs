@@ -10,7 +10,8 @@ use clearway_core::Severity;
 
 use crate::analysis::types::{ValueType, type_of};
 use crate::syntax::ast::{
-    Aggregate, AggregateOp, Binary, BinaryOp, Call, Expr, ExprKind, Grouping, Many, MatchOp, Matching, Selector, Span,
+    Aggregate, AggregateOp, Binary, BinaryOp, Call, Expr, ExprKind, Grouping, ManySide, MatchOp, Matching, Selector,
+    Span,
 };
 use crate::syntax::duration::Millis;
 use crate::syntax::walk::children;
@@ -198,7 +199,7 @@ impl Series {
     fn matched(matching: Option<&Matching>, left: Series, right: Series) -> Series {
         let many = matching.and_then(|matching| matching.many.as_ref());
         if let Some((side, include)) = many {
-            let (mut series, one) = if *side == Many::Left { (left, right) } else { (right, left) };
+            let (mut series, one) = if *side == ManySide::Left { (left, right) } else { (right, left) };
             for label in include {
                 series.labels.insert(label.text.clone(), one.get(&label.text));
             }

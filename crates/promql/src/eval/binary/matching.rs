@@ -10,7 +10,7 @@ use crate::eval::{Evaluator, Point, failed, no_room};
 use crate::series::hash::{IdMap, IdSet};
 use crate::series::sets::SetId;
 use crate::series::symbols::Symbol;
-use crate::syntax::ast::{Binary, BinaryOp, Expr, Grouping, Many, Name};
+use crate::syntax::ast::{Binary, BinaryOp, Expr, Grouping, ManySide, Name};
 
 impl Evaluator<'_> {
     /// The symbols of label names. A name no series has tells nothing apart, but the query may set it.
@@ -86,7 +86,7 @@ impl Evaluator<'_> {
         let matching = binary.matching.as_ref();
         let many = matching.and_then(|matching| matching.many.as_ref());
         // The side with one series per match group is on the right from here on.
-        let swapped = matches!(many, Some((Many::Right, _)));
+        let swapped = matches!(many, Some((ManySide::Right, _)));
         let (many_side, one_side) = if swapped { (right, left) } else { (left, right) };
         // What is filled in belongs to this order of the sides, too, as in Prometheus.
         let (fill_many, fill_one) = (binary.fill.left, binary.fill.right);
@@ -167,7 +167,7 @@ impl Evaluator<'_> {
         let full = |full| no_room(full, binary.op_span);
         let mut set = many;
         if changes_metric(binary.op) {
-            set = self.space.nameless(set).map_err(full)?;
+            set = self.space.without_metric_name(set).map_err(full)?;
         }
         if !pairing.grouped {
             set = match &pairing.key {

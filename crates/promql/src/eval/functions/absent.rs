@@ -2,14 +2,14 @@
 
 use super::super::invariant::unwrapped;
 use super::super::select::exact_labels;
-use super::super::{At, Evaluator, Point, no_room};
+use super::super::{EvalTime, Evaluator, Point, no_room};
 use crate::error::Error;
 use crate::syntax::ast::Expr;
 use crate::syntax::walk::selector_of;
 
 impl<'a> Evaluator<'a> {
     /// `absent`: one series if there is none, with the labels the selector names.
-    pub(super) fn absent(&mut self, vector: &'a Expr, at: At) -> Result<Vec<Point>, Error> {
+    pub(super) fn absent(&mut self, vector: &'a Expr, at: EvalTime) -> Result<Vec<Point>, Error> {
         let present = !self.vector(vector, at)?.is_empty();
         self.absence(vector, present)
     }

@@ -1,13 +1,13 @@
 //! Parts of dates, in UTC.
 
-use super::super::{At, Evaluator, Point};
+use super::super::{EvalTime, Evaluator, Point};
 use super::renamed;
 use crate::error::Error;
 use crate::syntax::ast::Expr;
 
 impl<'a> Evaluator<'a> {
     /// A part of the date of every value, or of the time of evaluation.
-    pub(super) fn date(&mut self, name: &str, vector: Option<&'a Expr>, at: At) -> Result<Vec<Point>, Error> {
+    pub(super) fn date(&mut self, name: &str, vector: Option<&'a Expr>, at: EvalTime) -> Result<Vec<Point>, Error> {
         let Some(vector) = vector else {
             let value = part(name, at.time.wrapping_div(1_000));
             return Ok(vec![Point { set: self.space.empty, drop_name: false, value }]);

@@ -1,6 +1,6 @@
 //! Classic histograms: series that count what is at most `le`.
 
-use super::super::{At, Evaluator, Level, Point, no_room, short_number};
+use super::super::{EvalTime, Evaluator, Level, Point, no_room, short_number};
 use crate::error::Error;
 use crate::series::hash::IdMap;
 use crate::series::sets::SetId;
@@ -24,7 +24,7 @@ impl<'a> Evaluator<'a> {
         &mut self,
         scalar: &'a Expr,
         vector: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let q = self.scalar(scalar, at)?;
         let points = self.vector(vector, at)?;
@@ -42,7 +42,7 @@ impl<'a> Evaluator<'a> {
         vector: &'a Expr,
         label: &'a Expr,
         scalars: &'a [Expr],
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let points = self.vector(vector, at)?;
         let label_text = self.text(label, at)?;
@@ -72,7 +72,7 @@ impl<'a> Evaluator<'a> {
         lower: &'a Expr,
         upper: &'a Expr,
         vector: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let (lower, upper) = (self.scalar(lower, at)?, self.scalar(upper, at)?);
         let points = self.vector(vector, at)?;

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::super::space::LONGEST_VALUE;
-use super::super::{At, Evaluator, Point, failed, no_duplicates, no_room};
+use super::super::{EvalTime, Evaluator, Point, failed, no_duplicates, no_room};
 use crate::error::{Code, Error};
 use crate::matching::{Pattern, PatternError, Replacement};
 use crate::series::hash::IdMap;
@@ -35,14 +35,14 @@ impl<'a> Evaluator<'a> {
         vector: &'a Expr,
         rest: &'a [Expr],
         expr: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let plan = self.replace_plan(rest, expr, at)?;
         let points = self.vector(vector, at)?;
         self.replaced(&plan, points, expr.span)
     }
 
-    fn replace_plan(&mut self, rest: &'a [Expr], expr: &'a Expr, at: At) -> Result<Box<Replace<'a>>, Error> {
+    fn replace_plan(&mut self, rest: &'a [Expr], expr: &'a Expr, at: EvalTime) -> Result<Box<Replace<'a>>, Error> {
         let [target_expr, with, source, pattern_expr] = rest else { return Err(super::misplaced(expr)) };
         let target = self.text(target_expr, at)?;
         let with = self.text(with, at)?;
@@ -99,14 +99,14 @@ impl<'a> Evaluator<'a> {
         vector: &'a Expr,
         rest: &'a [Expr],
         expr: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let plan = self.join_plan(rest, expr, at)?;
         let points = self.vector(vector, at)?;
         self.joined(&plan, points, expr.span)
     }
 
-    fn join_plan(&mut self, rest: &'a [Expr], expr: &'a Expr, at: At) -> Result<Box<Join<'a>>, Error> {
+    fn join_plan(&mut self, rest: &'a [Expr], expr: &'a Expr, at: EvalTime) -> Result<Box<Join<'a>>, Error> {
         let [target_expr, separator, source_exprs @ ..] = rest else { return Err(super::misplaced(expr)) };
         let target = self.text(target_expr, at)?;
         let separator = self.text(separator, at)?;

@@ -2,7 +2,7 @@
 
 use super::super::kahan::{Kahan, Mean, quantile};
 use super::super::windows::{Frame, Window};
-use super::super::{At, Evaluator, Level, Point, short_number};
+use super::super::{EvalTime, Evaluator, Level, Point, short_number};
 use super::{rate, seconds, trend};
 use crate::error::Error;
 use crate::syntax::ast::Expr;
@@ -13,7 +13,7 @@ impl<'a> Evaluator<'a> {
         &mut self,
         name: &str,
         arguments: &'a [Expr],
-        at: At,
+        at: EvalTime,
     ) -> Result<Option<Vec<Point>>, Error> {
         let mut keeps_name = false;
         let mut points =

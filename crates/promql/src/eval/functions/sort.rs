@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::super::kahan::nan_first;
-use super::super::{At, Evaluator, Level, Point, misplaced};
+use super::super::{EvalTime, Evaluator, Level, Point, misplaced};
 use crate::error::Error;
 use crate::syntax::ast::Expr;
 
@@ -13,7 +13,7 @@ impl<'a> Evaluator<'a> {
         name: &str,
         arguments: &'a [Expr],
         expr: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let [vector, labels @ ..] = arguments else { return Err(misplaced(expr)) };
         if at.ranged {

@@ -2,7 +2,7 @@
 
 use super::super::kahan::Kahan;
 use super::super::windows::Window;
-use super::super::{At, Evaluator, Point, failed};
+use super::super::{EvalTime, Evaluator, Point, failed};
 use super::seconds;
 use crate::error::Error;
 use crate::syntax::ast::Expr;
@@ -51,7 +51,7 @@ impl<'a> Evaluator<'a> {
         range: &'a Expr,
         smoothing_expr: &'a Expr,
         trend_expr: &'a Expr,
-        at: At,
+        at: EvalTime,
     ) -> Result<Vec<Point>, Error> {
         let smoothing = self.scalar(smoothing_expr, at)?;
         let trend = self.scalar(trend_expr, at)?;

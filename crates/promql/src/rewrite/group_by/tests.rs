@@ -9,7 +9,7 @@ fn parse(text: &str) -> Query {
     Query::parse(text, &Limits::default()).unwrap()
 }
 
-fn grouped(text: &str) -> Result<Grouped, NotGroupable> {
+fn grouped(text: &str) -> Result<GroupedQuery, GroupingError> {
     parse(text).grouped_by("_id", &Limits::default())
 }
 
@@ -59,7 +59,7 @@ fn what_cannot_be_kept_apart_is_refused_by_name() {
         assert!(why.starts_with(said), "{text}: {why}");
     }
     for label in ["", "__name__"] {
-        assert!(matches!(parse("x").grouped_by(label, &Limits::default()), Err(NotGroupable::Label(_))));
+        assert!(matches!(parse("x").grouped_by(label, &Limits::default()), Err(GroupingError::Label(_))));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Parser, Tree};
 use crate::error::{Code, Error};
-use crate::syntax::ast::{At, BinaryOp, ExprKind, Range, Shift, Span, Subquery};
+use crate::syntax::ast::{AtModifier, BinaryOp, ExprKind, Range, Shift, Span, Subquery};
 use crate::syntax::duration::Millis;
 use crate::syntax::lexer::experimental;
 use crate::syntax::token::{Keyword, Kind};
@@ -140,7 +140,7 @@ impl Parser<'_> {
             self.advance();
             let Some(open) = self.eat(&Kind::LeftParen) else { return Err(self.unexpected("`()`")) };
             let end = self.close(&Kind::RightParen, open, "`)`")?;
-            (if keyword == Keyword::Start { At::Start } else { At::End }, end)
+            (if keyword == Keyword::Start { AtModifier::Start } else { AtModifier::End }, end)
         } else {
             let sign = self.sign();
             let seconds = match self.kind() {
@@ -153,7 +153,7 @@ impl Parser<'_> {
                 let message = "The time is out of range.";
                 return Err(Error::new(Code::Number, span, message, "Write the seconds since 1970."));
             };
-            (At::Time(Millis(time.saturating_mul(sign))), span)
+            (AtModifier::Time(Millis(time.saturating_mul(sign))), span)
         };
         let shift = shift_of(&mut tree, start.to(end), "`@`")?;
         if shift.at.replace(at).is_some() {

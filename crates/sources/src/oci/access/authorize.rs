@@ -6,8 +6,8 @@ use reqwest::{Response, Url};
 use crate::oci::OciError;
 use crate::oci::access::challenge::{self, Challenge};
 use crate::oci::access::credentials::Login;
-use crate::oci::access::pace::Trouble;
-use crate::oci::access::registry::{Ask, Registry, bounded, may_ask, trouble};
+use crate::oci::access::pace::AttemptError;
+use crate::oci::access::registry::{Registry, RegistryRequest, bounded, classify_error, may_ask};
 
 /// What is read of an answer that is a token.
 const TOKEN_BYTES: u64 = 1 << 20;
@@ -24,10 +24,10 @@ impl Registry {
     /// another 401, and here a new one.
     pub(in crate::oci) async fn authorize(
         &self,
-        ask: &Ask<'_>,
+        ask: &RegistryRequest<'_>,
         response: &Response,
         turn: u64,
-    ) -> Result<HeaderValue, Trouble> {
+    ) -> Result<HeaderValue, AttemptError> {
         // Held until the token is there: the others that wait for it find it then.
         let mut granted = self.granted.lock().await;
         let known = granted.entry(ask.repository.clone()).or_default();
@@ -36,7 +36,7 @@ impl Registry {
         }
         let denied = |why: &str| {
             let (at, hint) = (ask.at.to_owned(), self.options.credentials.hint());
-            Trouble::Lasting(OciError::Denied { at, why: why.to_owned(), hint })
+            AttemptError::Lasting(OciError::Denied { at, why: why.to_owned(), hint })
         };
         let offers = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         let login = self.options.credentials.login(ask.repository)?;
@@ -60,11 +60,11 @@ impl Registry {
 
     async fn token(
         &self,
-        ask: &Ask<'_>,
+        ask: &RegistryRequest<'_>,
         realm: &str,
         service: Option<&str>,
         login: Option<&Login>,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, AttemptError> {
         #[derive(serde::Deserialize)]
         struct Answer {
             token: Option<String>,
@@ -85,8 +85,8 @@ impl Registry {
         if let Some(login) = login {
             request = request.basic_auth(&login.user, Some(&login.password));
         }
-        let response = request.send().await.map_err(|error| trouble(error, ask.at))?;
-        let token = Ask { what: "source of tokens", url: response.url().clone(), ..ask.again() };
+        let response = request.send().await.map_err(|error| classify_error(error, ask.at))?;
+        let token = RegistryRequest { what: "source of tokens", url: response.url().clone(), ..ask.again() };
         let answer = bounded(self.judge(&token, response).await?, TOKEN_BYTES, ask.at).await?;
         let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
         answer.and_then(|answer| answer.token.or(answer.access_token)).ok_or_else(|| {

@@ -40,7 +40,7 @@ impl Default for Pace {
 
 /// What went wrong with one attempt.
 #[derive(Debug)]
-pub(in crate::oci) enum Trouble {
+pub(in crate::oci) enum AttemptError {
     /// The next attempt may succeed.
     Passing {
         /// What happened.
@@ -52,15 +52,15 @@ pub(in crate::oci) enum Trouble {
     Lasting(OciError),
 }
 
-impl Trouble {
+impl AttemptError {
     pub(in crate::oci) fn passing(why: impl Into<String>) -> Self {
-        Trouble::Passing { why: why.into(), wait: None }
+        AttemptError::Passing { why: why.into(), wait: None }
     }
 }
 
-impl From<OciError> for Trouble {
+impl From<OciError> for AttemptError {
     fn from(error: OciError) -> Self {
-        Trouble::Lasting(error)
+        AttemptError::Lasting(error)
     }
 }
 
@@ -78,18 +78,18 @@ impl Pace {
     /// Tries until it succeeds, fails for good, or has been tried often enough.
     pub(in crate::oci) async fn persist<T, F>(&self, at: &str, mut attempt: impl FnMut() -> F) -> Result<T, OciError>
     where
-        F: Future<Output = Result<T, Trouble>>,
+        F: Future<Output = Result<T, AttemptError>>,
     {
         let mut tried = 0;
         loop {
             tried += 1;
             match attempt().await {
                 Ok(value) => return Ok(value),
-                Err(Trouble::Lasting(error)) => return Err(error),
-                Err(Trouble::Passing { why, .. }) if tried >= self.attempts => {
+                Err(AttemptError::Lasting(error)) => return Err(error),
+                Err(AttemptError::Passing { why, .. }) if tried >= self.attempts => {
                     return Err(OciError::Unreachable { at: at.to_owned(), attempts: tried, why });
                 }
-                Err(Trouble::Passing { wait, .. }) => tokio::time::sleep(self.delay(tried, at, wait)).await,
+                Err(AttemptError::Passing { wait, .. }) => tokio::time::sleep(self.delay(tried, at, wait)).await,
             }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
         let error = pace
             .persist("here", || {
                 tried += 1;
-                std::future::ready(Err::<(), _>(Trouble::passing("the registry answers 502")))
+                std::future::ready(Err::<(), _>(AttemptError::passing("the registry answers 502")))
             })
             .await
             .unwrap_err();

@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use crate::oci::OciError;
 use crate::oci::access::authorize::Grant;
 use crate::oci::access::credentials::Credentials;
-use crate::oci::access::pace::{Pace, Trouble, retry_after};
+use crate::oci::access::pace::{AttemptError, Pace, retry_after};
 use crate::oci::error::{chain, printable};
 use crate::oci::image::media;
 use crate::oci::reference::{Repository, is_loopback};
@@ -83,7 +83,7 @@ pub struct Registry {
 }
 
 /// One thing to ask a registry for.
-pub(in crate::oci) struct Ask<'a> {
+pub(in crate::oci) struct RegistryRequest<'a> {
     pub(in crate::oci) repository: &'a Repository,
     pub(in crate::oci) method: Method,
     pub(in crate::oci) url: Url,
@@ -95,11 +95,11 @@ pub(in crate::oci) struct Ask<'a> {
     /// The kind of thing, if there is none.
     pub(in crate::oci) what: &'static str,
     /// What is sent, where something is to be written.
-    pub(in crate::oci) sends: Option<&'a Sends>,
+    pub(in crate::oci) sends: Option<&'a RequestBody>,
 }
 
 /// What is sent to a registry.
-pub(in crate::oci) struct Sends {
+pub(in crate::oci) struct RequestBody {
     pub(in crate::oci) media_type: &'static str,
     pub(in crate::oci) bytes: Bytes,
 }
@@ -134,7 +134,7 @@ impl Registry {
     }
 
     /// One attempt: the answer, if it is a good one. The registry is told who asks when it wants to know.
-    pub(in crate::oci) async fn attempt(&self, ask: &Ask<'_>) -> Result<Response, Trouble> {
+    pub(in crate::oci) async fn attempt(&self, ask: &RegistryRequest<'_>) -> Result<Response, AttemptError> {
         let grant = self.granted.lock().await.get(ask.repository).cloned().unwrap_or_default();
         let mut response = self.send(ask, grant.header.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
@@ -144,7 +144,11 @@ impl Registry {
         self.judge(ask, response).await
     }
 
-    async fn send(&self, ask: &Ask<'_>, authorization: Option<&HeaderValue>) -> Result<Response, Trouble> {
+    async fn send(
+        &self,
+        ask: &RegistryRequest<'_>,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Response, AttemptError> {
         let mut request = self.client.request(ask.method.clone(), ask.url.clone());
         if let Some(accept) = ask.accept {
             request = request.header(ACCEPT, accept);
@@ -158,11 +162,15 @@ impl Registry {
         if let Some(sends) = ask.sends {
             request = request.header(CONTENT_TYPE, sends.media_type).body(sends.bytes.clone());
         }
-        request.send().await.map_err(|error| trouble(error, ask.at))
+        request.send().await.map_err(|error| classify_error(error, ask.at))
     }
 
     /// Sorts an answer into good, worth another attempt, and final.
-    pub(in crate::oci) async fn judge(&self, ask: &Ask<'_>, response: Response) -> Result<Response, Trouble> {
+    pub(in crate::oci) async fn judge(
+        &self,
+        ask: &RegistryRequest<'_>,
+        response: Response,
+    ) -> Result<Response, AttemptError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -176,17 +184,17 @@ impl Registry {
                 Err(OciError::Denied { at, why, hint }.into())
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
-                Err(Trouble::Passing { why: format!("the registry answers {status}"), wait })
+                Err(AttemptError::Passing { why: format!("the registry answers {status}"), wait })
             }
             _ if status.is_server_error() => {
-                Err(Trouble::Passing { why: format!("the registry answers {status}"), wait })
+                Err(AttemptError::Passing { why: format!("the registry answers {status}"), wait })
             }
             _ => Err(OciError::Protocol { at, why: complaint(response).await }.into()),
         }
     }
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RegistryRequest<'a> {
     /// A manifest by tag or digest.
     pub(in crate::oci) fn manifest(
         registry: &Registry,
@@ -197,11 +205,20 @@ impl<'a> Ask<'a> {
     ) -> Result<Self, OciError> {
         let url = registry.url(repository, &format!("manifests/{reference}"))?;
         let within = Some(registry.options.timeout);
-        Ok(Ask { repository, method, url, accept: Some(media::ACCEPT), within, at, what: "image", sends: None })
+        Ok(RegistryRequest {
+            repository,
+            method,
+            url,
+            accept: Some(media::ACCEPT),
+            within,
+            at,
+            what: "image",
+            sends: None,
+        })
     }
 
     pub(in crate::oci) fn again(&self) -> Self {
-        Ask { method: self.method.clone(), url: self.url.clone(), ..*self }
+        RegistryRequest { method: self.method.clone(), url: self.url.clone(), ..*self }
     }
 }
 
@@ -230,9 +247,9 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
 }
 
 /// Reads a body of at most so many bytes.
-pub(in crate::oci) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, Trouble> {
+pub(in crate::oci) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, AttemptError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| trouble(error, at))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(error, at))? {
         if (body.len() + chunk.len()) as u64 > limit {
             return Err(OciError::TooLarge { at: at.to_owned(), limit }.into());
         }
@@ -271,7 +288,7 @@ pub(in crate::oci) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
 }
 
 /// Sorts a failed request into worth another attempt and final.
-pub(in crate::oci) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
+pub(in crate::oci) fn classify_error(error: reqwest::Error, at: &str) -> AttemptError {
     // The URL may hold the signature of a storage behind the registry; the name in `at` says what was asked for.
     let error = error.without_url();
     let at = at.to_owned();
@@ -281,7 +298,7 @@ pub(in crate::oci) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
     if error.is_redirect() || error.is_builder() {
         return OciError::Protocol { at, why: chain(&error) }.into();
     }
-    Trouble::passing(if error.is_timeout() { "the registry timed out".to_owned() } else { chain(&error) })
+    AttemptError::passing(if error.is_timeout() { "the registry timed out".to_owned() } else { chain(&error) })
 }
 
 /// What is wrong with the registry's certificate, if that is the trouble: another attempt would meet the same one.

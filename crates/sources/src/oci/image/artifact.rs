@@ -10,12 +10,12 @@ use clearway_core::{Digest, Limits};
 use clearway_graph::Inputs;
 
 use crate::files::file_tree::printable;
-use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, Stored};
+use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, StoredEntry};
 use crate::oci::access::registry::Registry;
-use crate::oci::archive::{self, Spoiled, Then};
+use crate::oci::archive::{self, ArchiveDefect, WalkControl};
 use crate::oci::cache::Cache;
-use crate::oci::image::media::{Image as Layers, Manifest, Unread};
-use crate::oci::image::tree::{Changes, Tree, Wanted};
+use crate::oci::image::media::{Image as Layers, Manifest, UnreadableManifest};
+use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
 
@@ -33,7 +33,7 @@ pub async fn graph_data(
         return Ok((kept.into_iter().collect(), digest));
     }
     let at = format!("{repository}@{digest}");
-    let wanted = Wanted::graph_data(limits.file_bytes.min(GRAPH_DATA_BYTES));
+    let wanted = FileFilter::graph_data(limits.file_bytes.min(GRAPH_DATA_BYTES));
     let tree = read_layers(registry, repository, &digest, wanted).await?;
     let inputs = tree.graph_data(limits.file_bytes).map_err(|error| match error {
         ArchiveError::TooLarge { limit } => OciError::TooLarge { at, limit },
@@ -44,7 +44,7 @@ pub async fn graph_data(
     if inputs.unreadable().next().is_none()
         && let Some(archive) = pack(inputs.iter())
     {
-        cache.keep_graph_data(&name, &digest, archive).await;
+        cache.store_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
 }
@@ -57,10 +57,10 @@ pub async fn manifest_files(
 ) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
-    let tree = read_layers(registry, repository, &digest, Wanted::manifests(max_bytes)).await?;
+    let tree = read_layers(registry, repository, &digest, FileFilter::manifests(max_bytes)).await?;
     let mut files = Vec::new();
     for (path, stored) in tree.into_files() {
-        if let Stored::File(content) = stored {
+        if let StoredEntry::File(content) = stored {
             files.push((printable(&path), content));
         }
     }
@@ -72,7 +72,7 @@ async fn read_layers(
     registry: &Registry,
     repository: &Repository,
     digest: &Digest,
-    wanted: Wanted,
+    wanted: FileFilter,
 ) -> Result<Tree, OciError> {
     let layers = layers(registry, repository, digest).await?;
     let mut tree = Tree::default();
@@ -82,10 +82,10 @@ async fn read_layers(
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
             Ok(changes) => tree.apply(changes),
-            Err(Spoiled::NotAnArchive) => {}
-            Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
-            Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
-            Err(Spoiled::TooMany(what, limit)) => {
+            Err(ArchiveDefect::NotAnArchive) => {}
+            Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+            Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
+            Err(ArchiveDefect::TooMany(what, limit)) => {
                 return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
             }
         }
@@ -113,8 +113,8 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
                 Some(child) => digest = child.digest,
                 None => return Err(OciError::NotGraphData { at, why: "it is an index with no images".to_owned() }),
             },
-            Err(Unread::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
-            Err(Unread::Broken(why)) => return Err(OciError::Broken { at, why }),
+            Err(UnreadableManifest::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
+            Err(UnreadableManifest::Broken(why)) => return Err(OciError::Broken { at, why }),
         }
     }
     let at = format!("{repository}@{digest}");
@@ -137,9 +137,9 @@ pub(in crate::oci) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     let length = bytes.len() as u64;
     archive::walk(&mut &*bytes, length, &mut |entry| {
-        let content = entry.content(length)?.ok_or(Spoiled::TooLarge(length))?;
-        files.push((String::from_utf8(entry.path.to_vec()).map_err(|_| Spoiled::NotAnArchive)?, content));
-        Ok(Then::Continue)
+        let content = entry.content(length)?.ok_or(ArchiveDefect::TooLarge(length))?;
+        files.push((String::from_utf8(entry.path.to_vec()).map_err(|_| ArchiveDefect::NotAnArchive)?, content));
+        Ok(WalkControl::Continue)
     })
     .ok()?;
     Some(files)

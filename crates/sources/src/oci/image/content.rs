@@ -2,13 +2,13 @@
 //!
 //! Every answer is read within a limit, and what a digest names is checked against it.
 
-use clearway_core::{Digest, Exceeded};
+use clearway_core::{CapExceeded, Digest};
 use reqwest::header::{HeaderMap, LINK};
 use reqwest::{Method, Url};
 
 use crate::oci::OciError;
-use crate::oci::access::pace::Trouble;
-use crate::oci::access::registry::{Ask, Registry, bounded};
+use crate::oci::access::pace::AttemptError;
+use crate::oci::access::registry::{Registry, RegistryRequest, bounded};
 use crate::oci::image::media::Descriptor;
 use crate::oci::reference::{At, Repository};
 
@@ -33,7 +33,7 @@ impl Registry {
         let mut tags = Vec::new();
         let mut pages = 0;
         while let Some(url) = next {
-            let ask = &Ask {
+            let ask = &RegistryRequest {
                 repository,
                 method: Method::GET,
                 url: url.clone(),
@@ -47,7 +47,7 @@ impl Registry {
                 let response = self.attempt(ask).await?;
                 let link = next_page(response.headers(), &ask.url);
                 let body = bounded(response, self.options.limits.page_bytes, ask.at).await?;
-                Ok::<_, Trouble>((link, body))
+                Ok::<_, AttemptError>((link, body))
             };
             let (link, body) = self.options.pace.persist(&at, page).await?;
             let page: Page = serde_json::from_slice(&body).map_err(|_| protocol("it is not a list of tags"))?;
@@ -56,7 +56,8 @@ impl Registry {
             // A page without tags that names another one could go on for ever.
             pages += 1;
             let most = self.options.limits.tags;
-            if let Some(above) = Exceeded::first([("tags", tags.len() + page.len(), most, "tags in one repository")]) {
+            if let Some(above) = CapExceeded::first([("tags", tags.len() + page.len(), most, "tags in one repository")])
+            {
                 return Err(protocol(&format!("it has {above}")));
             }
             if next.is_some() && pages > most / LEAST_IN_PAGE {
@@ -75,7 +76,7 @@ impl Registry {
             return Ok(digest.clone());
         }
         let at = format!("{repository}{reference}");
-        let ask = &Ask::manifest(self, repository, Method::HEAD, &reference.in_path(), &at)?;
+        let ask = &RegistryRequest::manifest(self, repository, Method::HEAD, &reference.in_path(), &at)?;
         let head = || async move { Ok(self.attempt(ask).await?.headers().clone()) };
         match self.options.pace.persist(&at, head).await {
             Ok(headers) => {
@@ -115,7 +116,7 @@ impl Registry {
     ) -> Result<Vec<u8>, OciError> {
         let ask = &self.blob(repository, &blob.digest, at)?;
         let within = Some(self.options.timeout);
-        let ask = &Ask { within, method: Method::GET, url: ask.url.clone(), ..*ask };
+        let ask = &RegistryRequest { within, method: Method::GET, url: ask.url.clone(), ..*ask };
         let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
         let body = self.options.pace.persist(at, get).await?;
         if blob.digest.matches(&body) {
@@ -131,14 +132,14 @@ impl Registry {
         repository: &'a Repository,
         digest: &Digest,
         at: &'a str,
-    ) -> Result<Ask<'a>, OciError> {
+    ) -> Result<RegistryRequest<'a>, OciError> {
         let url = self.url(repository, &format!("blobs/{digest}"))?;
         let what = "layer or configuration";
-        Ok(Ask { repository, method: Method::GET, url, accept: None, within: None, at, what, sends: None })
+        Ok(RegistryRequest { repository, method: Method::GET, url, accept: None, within: None, at, what, sends: None })
     }
 
     async fn body(&self, repository: &Repository, reference: &At, at: &str) -> Result<Vec<u8>, OciError> {
-        let ask = &Ask::manifest(self, repository, Method::GET, &reference.in_path(), at)?;
+        let ask = &RegistryRequest::manifest(self, repository, Method::GET, &reference.in_path(), at)?;
         let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
         self.options.pace.persist(at, get).await
     }

@@ -12,9 +12,9 @@ use reqwest::Response;
 use tokio::sync::mpsc;
 
 use crate::oci::OciError;
-use crate::oci::access::pace::Trouble;
-use crate::oci::access::registry::{Registry, trouble};
-use crate::oci::archive::{Hasher, Spoiled};
+use crate::oci::access::pace::AttemptError;
+use crate::oci::access::registry::{Registry, classify_error};
+use crate::oci::archive::{ArchiveDefect, Hasher};
 use crate::oci::image::media::Descriptor;
 use crate::oci::reference::Repository;
 
@@ -26,7 +26,7 @@ const WAITING: usize = 2;
 const SLOWEST: u64 = 32 << 10;
 
 /// Looks at the content of a layer.
-pub(in crate::oci) type Look<T> = dyn Fn(&mut dyn Read) -> Result<T, Spoiled> + Send + Sync;
+pub(in crate::oci) type LayerReader<T> = dyn Fn(&mut dyn Read) -> Result<T, ArchiveDefect> + Send + Sync;
 
 enum Piece {
     Bytes(Bytes),
@@ -40,8 +40,8 @@ impl Registry {
         repository: &Repository,
         layer: &Descriptor,
         at: &str,
-        look: std::sync::Arc<Look<T>>,
-    ) -> Result<Result<T, Spoiled>, OciError> {
+        look: std::sync::Arc<LayerReader<T>>,
+    ) -> Result<Result<T, ArchiveDefect>, OciError> {
         if layer.size > self.options.limits.layer_bytes {
             return Err(OciError::TooLarge { at: at.to_owned(), limit: self.options.limits.layer_bytes });
         }
@@ -54,8 +54,8 @@ impl Registry {
                 let (sender, receiver) = mpsc::channel(WAITING);
                 let looked = tokio::task::spawn_blocking(move || look(&mut Feed { receiver, piece: Bytes::new() }));
                 let pumped = tokio::time::timeout(whole, pump(response, sender, layer, at)).await;
-                pumped.map_err(|_| Trouble::passing("the registry timed out"))??;
-                looked.await.map_err(|_| Trouble::passing("cannot read the layer"))
+                pumped.map_err(|_| AttemptError::passing("the registry timed out"))??;
+                looked.await.map_err(|_| AttemptError::passing("cannot read the layer"))
             }
         };
         self.options.pace.persist(at, attempt).await
@@ -68,12 +68,12 @@ async fn pump(
     sender: mpsc::Sender<Piece>,
     layer: &Descriptor,
     at: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), AttemptError> {
     let mismatch = || OciError::Mismatch { at: at.to_owned(), digest: layer.digest.clone() };
     let mut sender = Some(sender);
     let mut hasher = Hasher::new(&layer.digest);
     let mut size: u64 = 0;
-    while let Some(bytes) = response.chunk().await.map_err(|error| trouble(error, at))? {
+    while let Some(bytes) = response.chunk().await.map_err(|error| classify_error(error, at))? {
         size = size.saturating_add(bytes.len() as u64);
         if size > layer.size {
             return Err(mismatch().into());
@@ -87,7 +87,7 @@ async fn pump(
         }
     }
     if size < layer.size {
-        return Err(Trouble::passing("the layer is truncated"));
+        return Err(AttemptError::passing("the layer is truncated"));
     }
     if hasher.hex() != layer.digest.hex() {
         return Err(mismatch().into());

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use clearway_core::{Digest, Exceeded, RegistryLimits};
+use clearway_core::{CapExceeded, Digest, RegistryLimits};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::oci::image::signature::ANNOTATION as SIGNATURE;
@@ -94,7 +94,7 @@ struct Platform {
 
 /// Why bytes are no manifest that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::oci) enum Unread {
+pub(in crate::oci) enum UnreadableManifest {
     /// A known kind of manifest, by name.
     Unsupported(String),
     /// Nothing that is known.
@@ -119,33 +119,33 @@ struct Version {
 
 impl Manifest {
     /// Reads a manifest; one above a cap is broken.
-    pub(in crate::oci) fn read(bytes: &[u8], limits: &RegistryLimits) -> Result<Self, Unread> {
+    pub(in crate::oci) fn read(bytes: &[u8], limits: &RegistryLimits) -> Result<Self, UnreadableManifest> {
         let manifest = Manifest::parse(bytes)?;
         let (images, layers) = match &manifest {
             Manifest::Image(image) => (0, image.layers.as_slice()),
             Manifest::Index(images) => (images.len(), &[][..]),
         };
         let packed = layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
-        let above = Exceeded::first([
+        let above = CapExceeded::first([
             ("images", images, limits.images, "images in one index"),
             ("layers", layers.len(), limits.layers, "layers in one image"),
         ]);
         let limit = limits.layer_bytes;
         let what = "bytes in all layers of one image";
-        let above = above.or((packed > limit).then_some(Exceeded { cap: "layer_bytes", limit, what }));
-        above.map_or(Ok(manifest), |above| Err(Unread::Broken(format!("it has {above}"))))
+        let above = above.or((packed > limit).then_some(CapExceeded { cap: "layer_bytes", limit, what }));
+        above.map_or(Ok(manifest), |above| Err(UnreadableManifest::Broken(format!("it has {above}"))))
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, Unread> {
-        let broken = |why: String| Unread::Broken(format!("its manifest cannot be read: {why}"));
+    fn parse(bytes: &[u8]) -> Result<Self, UnreadableManifest> {
+        let broken = |why: String| UnreadableManifest::Broken(format!("its manifest cannot be read: {why}"));
         // Schema 1 has other fields, so its version is looked at before anything else.
         let version: Version = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
         if version.schema_version == 1 {
-            return Err(Unread::Unsupported("a Docker schema 1 manifest".to_owned()));
+            return Err(UnreadableManifest::Unsupported("a Docker schema 1 manifest".to_owned()));
         }
         let raw: Raw = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
         if raw.schema_version != 2 {
-            return Err(Unread::Unsupported(format!("a manifest of schema {}", raw.schema_version)));
+            return Err(UnreadableManifest::Unsupported(format!("a manifest of schema {}", raw.schema_version)));
         }
         let (manifest, types) = match (raw.layers, raw.manifests) {
             (Some(layers), None) => {
@@ -154,12 +154,13 @@ impl Manifest {
             (None, Some(manifests)) => (Manifest::Index(manifests), [DOCKER_LIST, OCI_INDEX]),
             // Two readers could take it for two different images.
             (Some(_), Some(_)) => return Err(broken("it is both an image and an index".to_owned())),
-            (None, None) => return Err(Unread::Unsupported("a manifest without layers".to_owned())),
+            (None, None) => return Err(UnreadableManifest::Unsupported("a manifest without layers".to_owned())),
         };
         match raw.media_type {
-            Some(named) if !types.contains(&named.as_str()) => {
-                Err(Unread::Unsupported(format!("a manifest of type `{}`", crate::oci::error::printable(&named))))
-            }
+            Some(named) if !types.contains(&named.as_str()) => Err(UnreadableManifest::Unsupported(format!(
+                "a manifest of type `{}`",
+                crate::oci::error::printable(&named)
+            ))),
             _ => Ok(manifest),
         }
     }
@@ -171,7 +172,7 @@ pub fn read_manifest(bytes: &[u8], limits: &RegistryLimits) -> Result<(usize, us
     match Manifest::read(bytes, limits) {
         Ok(Manifest::Image(image)) => Ok((0, image.layers.len())),
         Ok(Manifest::Index(images)) => Ok((images.len(), 0)),
-        Err(Unread::Unsupported(why) | Unread::Broken(why)) => Err(why),
+        Err(UnreadableManifest::Unsupported(why) | UnreadableManifest::Broken(why)) => Err(why),
     }
 }
 
@@ -212,7 +213,7 @@ mod tests {
 
     const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-    fn read(text: &str) -> Result<Manifest, Unread> {
+    fn read(text: &str) -> Result<Manifest, UnreadableManifest> {
         Manifest::read(text.replace("DIGEST", DIGEST).as_bytes(), &RegistryLimits::default())
     }
 
@@ -230,22 +231,27 @@ mod tests {
     #[test]
     fn everything_else_is_refused_by_name() {
         for (text, want) in [
-            (r#"{"schemaVersion": 1, "fsLayers": []}"#, Unread::Unsupported("a Docker schema 1 manifest".to_owned())),
-            (r#"{"schemaVersion": 3}"#, Unread::Unsupported("a manifest of schema 3".to_owned())),
-            (r#"{"schemaVersion": 2}"#, Unread::Unsupported("a manifest without layers".to_owned())),
+            (
+                r#"{"schemaVersion": 1, "fsLayers": []}"#,
+                UnreadableManifest::Unsupported("a Docker schema 1 manifest".to_owned()),
+            ),
+            (r#"{"schemaVersion": 3}"#, UnreadableManifest::Unsupported("a manifest of schema 3".to_owned())),
+            (r#"{"schemaVersion": 2}"#, UnreadableManifest::Unsupported("a manifest without layers".to_owned())),
             (
                 r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "layers": []}"#,
-                Unread::Unsupported("a manifest of type `application/vnd.oci.image.index.v1+json`".to_owned()),
+                UnreadableManifest::Unsupported(
+                    "a manifest of type `application/vnd.oci.image.index.v1+json`".to_owned(),
+                ),
             ),
             (
                 r#"{"schemaVersion": 2, "layers": [], "manifests": []}"#,
-                Unread::Broken("its manifest cannot be read: it is both an image and an index".to_owned()),
+                UnreadableManifest::Broken("its manifest cannot be read: it is both an image and an index".to_owned()),
             ),
         ] {
             assert_eq!(read(text), Err(want), "{text}");
         }
         for text in ["", "[]", "null", r#"{"schemaVersion": 2, "layers": [{"digest": "sha256:x", "size": 1}]}"#] {
-            assert!(matches!(read(text), Err(Unread::Broken(_))), "{text}");
+            assert!(matches!(read(text), Err(UnreadableManifest::Broken(_))), "{text}");
         }
     }
 
@@ -267,7 +273,7 @@ mod tests {
         ] {
             match read(key, sizes) {
                 Ok(_) => assert_eq!(cap, "", "{key} {sizes:?}"),
-                Err(Unread::Broken(why)) => assert!(why.contains(&format!("(the cap `{cap}`)")), "{why}"),
+                Err(UnreadableManifest::Broken(why)) => assert!(why.contains(&format!("(the cap `{cap}`)")), "{why}"),
                 Err(other) => panic!("{other:?}"),
             }
         }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use clearway_core::{Arch, Digest};
 
 use crate::files::file_tree::printable;
-use crate::graph_data::Stored;
+use crate::graph_data::StoredEntry;
 use crate::oci::access::registry::Registry;
-use crate::oci::archive::Spoiled;
+use crate::oci::archive::ArchiveDefect;
 use crate::oci::cache::Cache;
 use crate::oci::image::artifact::{pack, unpack};
-use crate::oci::image::media::{Descriptor, Image as Layers, Manifest, Unread};
-use crate::oci::image::tree::{Changes, Tree, Wanted};
+use crate::oci::image::media::{Descriptor, Image as Layers, Manifest, UnreadableManifest};
+use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
 
@@ -38,7 +38,7 @@ pub(crate) struct ReleaseFiles {
 
 /// How much of a release is kept.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Most {
+pub(crate) struct PayloadLimits {
     pub(crate) files: usize,
     pub(crate) bytes: u64,
 }
@@ -64,7 +64,7 @@ pub(crate) async fn release_files(
     image: &Image,
     arch: Option<&Arch>,
     cache: &Cache,
-    most: Most,
+    most: PayloadLimits,
 ) -> Result<ReleaseFiles, OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
@@ -93,7 +93,7 @@ pub(crate) async fn release_files(
     let files = plain(tree).map_err(|why| OciError::Broken { at, why })?;
     let found = ReleaseFiles { digest, chosen, files };
     if let Some(archive) = closed(&found, key) {
-        cache.keep_payload(&found.digest, key, archive).await;
+        cache.store_payload(&found.digest, key, archive).await;
     }
     Ok(found)
 }
@@ -104,13 +104,13 @@ async fn apply(
     repository: &Repository,
     layer: &Descriptor,
     diff_id: Option<Digest>,
-    most: Most,
+    most: PayloadLimits,
     tree: &mut Tree,
 ) -> Result<(), OciError> {
     let at = format!("{repository} (layer {})", layer.digest);
     let unpacked = registry.options.limits.unpacked_bytes;
     let is_named = diff_id.is_some();
-    let wanted = Wanted {
+    let wanted = FileFilter {
         file: is_below,
         other: is_below,
         gone: |path| path.is_empty() || is_below(path),
@@ -123,11 +123,13 @@ async fn apply(
     match registry.layer(repository, layer, &at, look).await? {
         Ok(changes) => tree.apply(changes),
         // Artifacts may hold anything beside the archive; the layers of an image are archives.
-        Err(Spoiled::NotAnArchive) if !is_named => {}
-        Err(Spoiled::NotAnArchive) => return Err(OciError::Broken { at, why: "it is not an archive".to_owned() }),
-        Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
-        Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
-        Err(Spoiled::TooMany(what, limit)) => {
+        Err(ArchiveDefect::NotAnArchive) if !is_named => {}
+        Err(ArchiveDefect::NotAnArchive) => {
+            return Err(OciError::Broken { at, why: "it is not an archive".to_owned() });
+        }
+        Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+        Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
+        Err(ArchiveDefect::TooMany(what, limit)) => {
             return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
         }
     }
@@ -155,9 +157,9 @@ fn plain(tree: Tree) -> Result<BTreeMap<String, Vec<u8>>, String> {
         };
         let name = path.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix('/'));
         match (name, stored) {
-            (Some(name), Stored::File(content)) => _ = files.insert(name.to_owned(), content),
-            (_, Stored::Directory) => {}
-            (Some(_), Stored::Other(what)) => return Err(format!("`/{shown}` in it is {what}, not a file")),
+            (Some(name), StoredEntry::File(content)) => _ = files.insert(name.to_owned(), content),
+            (_, StoredEntry::Directory) => {}
+            (Some(_), StoredEntry::Other(what)) => return Err(format!("`/{shown}` in it is {what}, not a file")),
             (None, _) => return Err(format!("`/{shown}` in it is not a directory")),
         }
     }
@@ -210,8 +212,8 @@ async fn manifest(
 ) -> Result<Manifest, OciError> {
     let bytes = registry.manifest(repository, digest, at).await?;
     Manifest::read(&bytes, &registry.options.limits).map_err(|unread| match unread {
-        Unread::Unsupported(what) => OciError::Unsupported { at: at.to_owned(), what },
-        Unread::Broken(why) => OciError::Broken { at: at.to_owned(), why },
+        UnreadableManifest::Unsupported(what) => OciError::Unsupported { at: at.to_owned(), what },
+        UnreadableManifest::Broken(why) => OciError::Broken { at: at.to_owned(), why },
     })
 }
 

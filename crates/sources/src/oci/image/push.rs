@@ -8,8 +8,8 @@ use reqwest::Method;
 use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 
-use crate::oci::access::pace::Trouble;
-use crate::oci::access::registry::{Ask, Registry, Sends};
+use crate::oci::access::pace::AttemptError;
+use crate::oci::access::registry::{Registry, RegistryRequest, RequestBody};
 use crate::oci::image::media::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
 use crate::oci::{OciError, Repository};
 
@@ -43,17 +43,17 @@ impl Registry {
         let at = format!("{repository} (blob {digest})");
         let within = Some(self.options.timeout + Duration::from_secs(bytes.len() as u64 / SLOWEST));
         let head = self.blob(repository, &digest, &at)?;
-        let head = &Ask { method: Method::HEAD, within, ..head };
+        let head = &RegistryRequest { method: Method::HEAD, within, ..head };
         match self.options.pace.persist(&at, || async move { self.attempt(head).await }).await {
             Ok(_) => return Ok(descriptor),
             Err(OciError::NotFound { .. }) => {}
             Err(error) => return Err(error),
         }
-        let nothing = &Sends { media_type: "application/octet-stream", bytes: Bytes::new() };
-        let sends = &Sends { media_type: "application/octet-stream", bytes: bytes.into() };
+        let nothing = &RequestBody { media_type: "application/octet-stream", bytes: Bytes::new() };
+        let sends = &RequestBody { media_type: "application/octet-stream", bytes: bytes.into() };
         let url = self.url(repository, "blobs/uploads/")?;
         let (at, digest) = (at.as_str(), &digest);
-        let begin = &Ask {
+        let begin = &RegistryRequest {
             repository,
             method: Method::POST,
             url,
@@ -66,7 +66,8 @@ impl Registry {
         let upload = || async move {
             let answer = self.attempt(begin).await?;
             let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok());
-            let protocol = |why: &str| Trouble::from(OciError::Protocol { at: at.to_owned(), why: why.to_owned() });
+            let protocol =
+                |why: &str| AttemptError::from(OciError::Protocol { at: at.to_owned(), why: why.to_owned() });
             let place = place.ok_or_else(|| protocol("it does not return an upload URL"))?;
             let mut url = begin.url.join(place).map_err(|_| protocol("its upload URL is invalid"))?;
             // What the registry was told about us is sent along.
@@ -74,7 +75,7 @@ impl Registry {
                 return Err(protocol("its upload URL is on another host"));
             }
             url.query_pairs_mut().append_pair("digest", &digest.to_string());
-            let send = &Ask { method: Method::PUT, url, sends: Some(sends), ..begin.again() };
+            let send = &RegistryRequest { method: Method::PUT, url, sends: Some(sends), ..begin.again() };
             self.attempt(send).await.map(drop)
         };
         self.options.pace.persist(at, upload).await?;
@@ -91,9 +92,9 @@ impl Registry {
         let at = format!("{repository}:{tag}");
         let bytes = manifest.to_string().into_bytes();
         let digest = Digest::sha256(&bytes);
-        let sends = &Sends { media_type: OCI_MANIFEST, bytes: bytes.into() };
-        let ask = Ask::manifest(self, repository, Method::PUT, tag, &at)?;
-        let ask = &Ask { sends: Some(sends), accept: None, ..ask };
+        let sends = &RequestBody { media_type: OCI_MANIFEST, bytes: bytes.into() };
+        let ask = RegistryRequest::manifest(self, repository, Method::PUT, tag, &at)?;
+        let ask = &RegistryRequest { sends: Some(sends), accept: None, ..ask };
         self.options.pace.persist(&at, || async move { self.attempt(ask).await.map(drop) }).await?;
         Ok(digest)
     }

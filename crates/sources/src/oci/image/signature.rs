@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::oci::access::registry::Registry;
 use crate::oci::cache::Cache;
-use crate::oci::image::media::{Manifest, OCI_CONFIG, OCI_MANIFEST, Unread};
+use crate::oci::image::media::{Manifest, OCI_CONFIG, OCI_MANIFEST, UnreadableManifest};
 use crate::oci::reference::At;
 use crate::oci::{OciError, Repository};
 
@@ -29,7 +29,7 @@ pub(crate) struct Attached {
 }
 
 /// The signatures of a digest that were found before.
-pub(crate) async fn attached_kept(cache: &Cache, digest: &Digest) -> Vec<Attached> {
+pub(crate) async fn cached_signatures(cache: &Cache, digest: &Digest) -> Vec<Attached> {
     let kept = cache.payload(digest, KEPT).await;
     kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
@@ -45,8 +45,8 @@ pub(crate) async fn attached(
     let image = match Manifest::read(&manifest, &registry.options.limits) {
         Ok(Manifest::Image(image)) => image,
         Ok(Manifest::Index(_)) => return Err(OciError::Unsupported { at, what: "an index of signatures".to_owned() }),
-        Err(Unread::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
-        Err(Unread::Broken(why)) => return Err(OciError::Broken { at, why }),
+        Err(UnreadableManifest::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
+        Err(UnreadableManifest::Broken(why)) => return Err(OciError::Broken { at, why }),
     };
     let mut found = Vec::new();
     for layer in image.layers.iter().take(MOST) {
@@ -57,7 +57,7 @@ pub(crate) async fn attached(
         found.push(Attached { payload, signature });
     }
     if let (false, Ok(bytes)) = (found.is_empty(), serde_json::to_vec(&found)) {
-        cache.keep_payload(digest, KEPT, bytes).await;
+        cache.store_payload(digest, KEPT, bytes).await;
     }
     Ok(found)
 }

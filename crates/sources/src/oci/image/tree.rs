@@ -1,4 +1,4 @@
-//! The files of an image as its layers leave them, as far as they are [`Wanted`].
+//! The files of an image as its layers leave them, as far as they are [`FileFilter`].
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,8 +8,10 @@ use clearway_graph::Inputs;
 
 use crate::bundle_files::is_manifest_name;
 use crate::files::file_tree::{join, split_last};
-use crate::graph_data::{ArchiveError, Interest, MemoryTree, Stored, directory_in_place_of_file, insert, interest};
-use crate::oci::archive::{self, Kind, Spoiled, Then};
+use crate::graph_data::{
+    ArchiveError, EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert,
+};
+use crate::oci::archive::{self, ArchiveDefect, Kind, WalkControl};
 
 /// What one layer may put and take away, of what is wanted.
 const CHANGES: usize = 100_000;
@@ -20,7 +22,7 @@ const NAMES_BYTES: usize = 8 << 20;
 
 /// Which files of an image are kept, and how many.
 #[derive(Clone, Copy)]
-pub(in crate::oci) struct Wanted {
+pub(in crate::oci) struct FileFilter {
     /// Whether a file is.
     pub(in crate::oci) file: fn(&[u8]) -> bool,
     /// Whether something that is no file could stand where one is wanted.
@@ -37,12 +39,12 @@ pub(in crate::oci) struct Wanted {
     pub(in crate::oci) noun: &'static str,
 }
 
-impl Wanted {
+impl FileFilter {
     /// What can be graph-data, wherever that is.
     pub(in crate::oci) fn graph_data(bytes: u64) -> Self {
-        Wanted {
-            file: |path| interest(path) == Interest::File,
-            other: |path| interest(path) != Interest::None,
+        FileFilter {
+            file: |path| classify_entry(path) == EntryClass::File,
+            other: |path| classify_entry(path) != EntryClass::None,
             gone: |_| true,
             in_place: directory_in_place_of_file,
             bytes,
@@ -53,7 +55,7 @@ impl Wanted {
 
     /// YAML and JSON files, wherever they are.
     pub(in crate::oci) fn manifests(bytes: u64) -> Self {
-        Wanted {
+        FileFilter {
             file: is_manifest_name,
             other: |_| false,
             gone: |_| true,
@@ -69,7 +71,7 @@ impl Wanted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Change {
     /// Puts something at a path.
-    Put(Vec<u8>, Stored),
+    Put(Vec<u8>, StoredEntry),
     /// Takes what lower layers have at a path.
     Remove(Vec<u8>),
     /// Takes what lower layers have in a directory.
@@ -83,7 +85,7 @@ pub(in crate::oci) struct Changes(Vec<Change>);
 /// The files of some layers.
 #[derive(Debug, Default)]
 pub(in crate::oci) struct Tree {
-    files: BTreeMap<Vec<u8>, Stored>,
+    files: BTreeMap<Vec<u8>, StoredEntry>,
 }
 
 impl Changes {
@@ -91,9 +93,9 @@ impl Changes {
     pub(in crate::oci) fn read(
         stream: &mut dyn Read,
         unpacked: u64,
-        wanted: &Wanted,
+        wanted: &FileFilter,
         diff_id: Option<&Digest>,
-    ) -> Result<Self, Spoiled> {
+    ) -> Result<Self, ArchiveDefect> {
         let mut changes = Vec::new();
         let (mut left, mut names) = (wanted.bytes, NAMES_BYTES);
         archive::walk_checked(stream, unpacked, diff_id, &mut |entry| {
@@ -106,28 +108,32 @@ impl Changes {
             } else {
                 match kind {
                     Kind::File if (wanted.file)(path) => {
-                        let content = entry.content(left)?.ok_or(Spoiled::TooLarge(wanted.bytes))?;
+                        let content = entry.content(left)?.ok_or(ArchiveDefect::TooLarge(wanted.bytes))?;
                         left = left.saturating_sub(content.len() as u64);
-                        Some(Change::Put(path.to_vec(), Stored::File(content)))
+                        Some(Change::Put(path.to_vec(), StoredEntry::File(content)))
                     }
                     // In place of a directory; what is in it does not matter.
-                    Kind::File if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::File(Vec::new()))),
-                    Kind::Directory if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::Directory)),
-                    Kind::Other(what) if (wanted.other)(path) => Some(Change::Put(path.to_vec(), Stored::Other(what))),
+                    Kind::File if (wanted.other)(path) => {
+                        Some(Change::Put(path.to_vec(), StoredEntry::File(Vec::new())))
+                    }
+                    Kind::Directory if (wanted.other)(path) => Some(Change::Put(path.to_vec(), StoredEntry::Directory)),
+                    Kind::Other(what) if (wanted.other)(path) => {
+                        Some(Change::Put(path.to_vec(), StoredEntry::Other(what)))
+                    }
                     _ => None,
                 }
             };
-            let above = (wanted.in_place)(path).map(|above| Change::Put(above.to_vec(), Stored::Directory));
+            let above = (wanted.in_place)(path).map(|above| Change::Put(above.to_vec(), StoredEntry::Directory));
             for change in above.into_iter().chain(change) {
                 names = names
                     .checked_sub(change.path().len())
-                    .ok_or(Spoiled::TooMany("bytes in names", NAMES_BYTES as u64))?;
+                    .ok_or(ArchiveDefect::TooMany("bytes in names", NAMES_BYTES as u64))?;
                 changes.push(change);
             }
             if changes.len() > wanted.entries {
-                return Err(Spoiled::TooMany(wanted.noun, wanted.entries as u64));
+                return Err(ArchiveDefect::TooMany(wanted.noun, wanted.entries as u64));
             }
-            Ok(Then::Continue)
+            Ok(WalkControl::Continue)
         })?;
         Ok(Changes(changes))
     }
@@ -153,7 +159,7 @@ impl Tree {
                 }
                 Change::Empty(directory) => self.remove_below(directory),
                 // A directory keeps what lower layers have in it.
-                Change::Put(_, Stored::Directory) => {}
+                Change::Put(_, StoredEntry::Directory) => {}
                 // A link or file in place of a directory.
                 Change::Put(path, _) => self.remove_below(path),
             }
@@ -169,7 +175,8 @@ impl Tree {
 
     /// Bytes of all files.
     pub(in crate::oci) fn bytes(&self) -> u64 {
-        let length = |stored: &Stored| if let Stored::File(content) = stored { content.len() as u64 } else { 0 };
+        let length =
+            |stored: &StoredEntry| if let StoredEntry::File(content) = stored { content.len() as u64 } else { 0 };
         self.files.values().map(length).sum()
     }
 
@@ -205,11 +212,11 @@ impl Tree {
 
     /// How many files there are.
     pub(in crate::oci) fn len(&self) -> usize {
-        self.files.values().filter(|stored| **stored != Stored::Directory).count()
+        self.files.values().filter(|stored| **stored != StoredEntry::Directory).count()
     }
 
     /// Every path with what is there.
-    pub(in crate::oci) fn into_files(self) -> BTreeMap<Vec<u8>, Stored> {
+    pub(in crate::oci) fn into_files(self) -> BTreeMap<Vec<u8>, StoredEntry> {
         self.files
     }
 
@@ -237,7 +244,7 @@ mod tests {
             header.set_size(content.len() as u64);
             builder.append_data(&mut header, name, content.as_bytes()).unwrap();
         }
-        let wanted = Wanted::graph_data(1 << 10);
+        let wanted = FileFilter::graph_data(1 << 10);
         Changes::read(&mut builder.into_inner().unwrap().as_slice(), 1 << 20, &wanted, None).unwrap()
     }
 
@@ -330,10 +337,10 @@ mod tests {
             builder.append_data(&mut header, name, &b"123456"[..]).unwrap();
         }
         let bytes = builder.into_inner().unwrap();
-        assert!(Changes::read(&mut bytes.as_slice(), 1 << 20, &Wanted::graph_data(12), None).is_ok());
+        assert!(Changes::read(&mut bytes.as_slice(), 1 << 20, &FileFilter::graph_data(12), None).is_ok());
         assert_eq!(
-            Changes::read(&mut bytes.as_slice(), 1 << 20, &Wanted::graph_data(11), None),
-            Err(Spoiled::TooLarge(11))
+            Changes::read(&mut bytes.as_slice(), 1 << 20, &FileFilter::graph_data(11), None),
+            Err(ArchiveDefect::TooLarge(11))
         );
     }
 
@@ -348,10 +355,10 @@ mod tests {
                 builder.append_data(&mut header, name, &b""[..]).unwrap();
             }
             let bytes = builder.into_inner().unwrap();
-            Changes::read(&mut bytes.as_slice(), 1 << 30, &Wanted::graph_data(12), None)
+            Changes::read(&mut bytes.as_slice(), 1 << 30, &FileFilter::graph_data(12), None)
         };
         assert!(names(2_000, 4_000).is_ok());
-        let excess = Spoiled::TooMany("bytes in names", NAMES_BYTES as u64);
+        let excess = ArchiveDefect::TooMany("bytes in names", NAMES_BYTES as u64);
         assert_eq!(names(2_200, 4_000), Err(excess));
     }
 }

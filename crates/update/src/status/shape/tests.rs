@@ -73,7 +73,7 @@ fn what_a_crd_refuses_is_left_out_whole_and_named() {
         (vec![], "risks"),
     ] {
         let mut status = status(&[good.clone(), risks.clone(), good.clone()]);
-        let left_out = shape(Channel::Standard).censor(&mut status);
+        let left_out = shape(Channel::Standard).remove_unstorable(&mut status);
         assert_eq!(versions(&status), (vec!["1.0.0", "1.0.2"], vec!["1.0.0", "1.0.2"]), "{risks:?}");
         assert_eq!(left_out.len(), 1, "{left_out:?}");
         assert!(left_out[0].starts_with("the update to 1.0.1: ") && left_out[0].contains(what), "{left_out:?}");
@@ -83,7 +83,7 @@ fn what_a_crd_refuses_is_left_out_whole_and_named() {
 #[test]
 fn a_rule_that_cannot_be_stored_goes_alone_while_another_remains() {
     let mut standard = status(&[vec![risk("A", "https://example.com", &["Resource", "PromQL", "Unheard", "Always"])]]);
-    assert_eq!(shape(Channel::Standard).censor(&mut standard), Vec::<String>::new());
+    assert_eq!(shape(Channel::Standard).remove_unstorable(&mut standard), Vec::<String>::new());
     let kinds = |status: &Status| -> Vec<String> {
         status.conditional_updates[0].risks[0].matching_rules.iter().map(|rule| rule.kind().to_owned()).collect()
     };
@@ -106,7 +106,7 @@ fn the_experimental_channel_keeps_every_rule() {
     let before = status(&[vec![odd], vec![none], vec![risk("C", "https://example.com", &["Unheard"])]]);
     let mut after = before.clone();
     let shape = shape(Channel::Experimental);
-    assert_eq!(shape.censor(&mut after), Vec::<String>::new());
+    assert_eq!(shape.remove_unstorable(&mut after), Vec::<String>::new());
     assert_eq!(after, before);
     let whole = json!({"status": &before});
     assert_eq!(shape.schema.unwrap().pruned(&whole), whole);
@@ -116,11 +116,11 @@ fn the_experimental_channel_keeps_every_rule() {
 fn what_is_too_much_is_cut_from_its_oldest_end() {
     let one = vec![risk("A", "https://example.com", &["Always"])];
     let mut many = status(&vec![one; 520]);
-    let left_out = shape(Channel::Standard).censor(&mut many);
+    let left_out = shape(Channel::Standard).remove_unstorable(&mut many);
     assert_eq!((many.conditional_updates.len(), left_out.len()), (500, 20));
     let long = json!({"name": "A", "url": "https://example.com", "message": "x".repeat(100_000), "matchingRules": [{"type": "Always"}]});
     let mut large = status(&vec![vec![long]; 20]);
-    let left_out = shape(Channel::Standard).censor(&mut large);
+    let left_out = shape(Channel::Standard).remove_unstorable(&mut large);
     assert_eq!((large.conditional_updates.len(), left_out.len()), (10, 10));
     assert_eq!(left_out[0], "the update to 1.0.10: the status would have more than 1048576 bytes");
 }
@@ -132,7 +132,7 @@ fn a_status_is_never_larger_than_a_store_takes() {
     available.available_updates = (0..2_000)
         .map(|at| Release { version: format!("1.0.{at}"), image: "x".repeat(6_000), ..Release::default() })
         .collect();
-    let left_out = Shape::default().censor(&mut available);
+    let left_out = Shape::default().remove_unstorable(&mut available);
     assert!(serde_json::to_vec(&available).unwrap().len() <= 1 << 20);
     assert!((100..200).contains(&available.available_updates.len()));
     assert_eq!(left_out.len(), 21, "twenty are named");

@@ -39,7 +39,7 @@ pub(crate) fn check_snapshot_objects(
     definitions: &[Value],
     installed: &Bundle,
 ) {
-    for (crd, kind) in preflight.wanted() {
+    for (crd, kind) in preflight.needed_kinds() {
         let definition = definitions.iter().find(|definition| definition["metadata"]["name"] == crd.as_str());
         if definition.is_some_and(has_removed_schema) {
             preflight.not_listed(&crd, "texts of the installed schema were removed from the snapshot");

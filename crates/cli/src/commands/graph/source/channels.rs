@@ -38,7 +38,7 @@ impl Channels {
 
     /// What a name beside `--graph` stands for: a service, an image, a file or directory if there is one, else a git
     /// revision of the directory that `--graph` names. Releases of `--registry` are added to both.
-    pub(crate) fn beside(graph: &GraphSource, name: &GraphName) -> Result<Self> {
+    pub(crate) fn from_name(graph: &GraphSource, name: &GraphName) -> Result<Self> {
         if let Some(address) = name.address() {
             let service = super::connect(&address, &graph.trust)?;
             return Ok(Channels { side: Side::Service(service), name: name.to_string() });

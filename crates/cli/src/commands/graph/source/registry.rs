@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 use clearway_sources::oci::{
-    self, Cache, Credentials, Image, LeftOut, PlainHttp, Progress, Registry, RegistryOptions, Repository, Why,
+    self, Cache, Credentials, Image, PlainHttp, Progress, Registry, RegistryOptions, Repository, SkipReason, SkippedTag,
 };
 
 use crate::arguments::{Registries, RegistryAccess, ServiceTrust};
@@ -65,9 +65,9 @@ fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
     Ok(Registry::new(options(trust.ca.file.clone(), &registries.access))?)
 }
 
-fn print_ignored(repository: &Repository, left: &LeftOut) {
+fn print_ignored(repository: &Repository, left: &SkippedTag) {
     // Meant to be there, but not to be releases.
-    if !matches!(left.why, Why::Companion | Why::NoRelease | Why::Shard { .. }) {
+    if !matches!(left.why, SkipReason::Companion | SkipReason::NoRelease | SkipReason::Shard { .. }) {
         crate::output::print_note!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_advice::evidence::Recorded;
+use clearway_advice::evidence::RecordedEvidence;
 use clearway_advice::recommend::reasons;
 use clearway_advice::{HopAssessment, Settings, Verdict, assess_path};
 use clearway_conditions::Status as Word;
@@ -135,7 +135,7 @@ struct ObjectVerdicts<'s> {
 impl ObjectVerdicts<'_> {
     fn plan_path(&self, name: &'static str, way: &Way, spec: &clearway_update::api::Spec) -> PlannedPath {
         let cluster_id = Some(spec.cluster_id.clone()).filter(|id| !id.is_empty());
-        let nobody = Recorded { cluster_id, ..Recorded::default() };
+        let nobody = RecordedEvidence { cluster_id, ..RecordedEvidence::default() };
         let assessed = assess_path(way, &nobody, clock::now(), &self.settings);
         let hops: Vec<Hop> =
             way.hops.iter().zip(assessed.hops).map(|(hop, assessed)| self.hop(&hop.risks, assessed)).collect();

@@ -1,0 +1,73 @@
+//! Taking away what `install` made, and nothing else.
+
+use clearway_bundle::Installed;
+use clearway_sources::kubernetes::ClusterError;
+use serde_json::Value;
+
+use super::{
+    Action, InstallError, InstallTarget, Manifests, ObjectAction, crd_resource, done, group_kind, installed, is_ours,
+    name,
+};
+
+/// How far it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removal {
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Also the CRDs, and with them every ClusterVersion and ComponentVersion.
+    pub delete_crds: bool,
+}
+
+/// Deletes what is ours, with whatever options it was installed; last made first.
+pub async fn uninstall(
+    place: &InstallTarget<'_>,
+    manifests: &Manifests,
+    removal: Removal,
+    log: &mut Vec<ObjectAction>,
+) -> Result<(), InstallError> {
+    for object in
+        manifests.superfluous.iter().rev().chain(manifests.monitoring.iter().rev()).chain(manifests.always().rev())
+    {
+        let kind = group_kind(object);
+        if place.catalog.of(&kind.group, &kind.kind).is_some() {
+            log.push(remove(place, object, removal).await?);
+        }
+    }
+    for (kind, crd) in installed(place).await? {
+        log.push(match (Installed::of(&crd), removal.delete_crds) {
+            (Installed::Foreign, _) => done(&crd, Action::LeftAlone, "it is not Clearway's"),
+            (_, false) => {
+                let why = format!("it and every {kind} stay; to delete them, pass --delete-crds");
+                done(&crd, Action::LeftAlone, &why)
+            }
+            (_, true) => {
+                if !removal.dry_run {
+                    let uid = crd["metadata"]["uid"].as_str().unwrap_or_default();
+                    place.cluster.delete(crd_resource(place)?, ("", kind.crd()), uid).await?;
+                }
+                done(&crd, Action::Deleted, &format!("and every {kind} with it"))
+            }
+        });
+    }
+    Ok(())
+}
+
+pub(super) async fn remove(
+    place: &InstallTarget<'_>,
+    object: &Value,
+    removal: Removal,
+) -> Result<ObjectAction, InstallError> {
+    let resource = place.resource(object)?;
+    let Some(stored) = place.stored(resource, object).await? else { return Ok(done(object, Action::Absent, "")) };
+    if !is_ours(&stored) {
+        return Ok(done(object, Action::LeftAlone, "install did not create it"));
+    }
+    if !removal.dry_run {
+        let uid = stored["metadata"]["uid"].as_str().unwrap_or_default();
+        match place.cluster.delete(resource, name(object), uid).await {
+            Ok(()) | Err(ClusterError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done(object, Action::Deleted, ""))
+}
