@@ -8,6 +8,7 @@ mod fleet;
 mod graph;
 mod install;
 mod operator;
+mod policy;
 mod promql;
 mod release;
 mod risk;
@@ -29,6 +30,7 @@ pub(crate) use fleet::*;
 pub(crate) use graph::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
+pub(crate) use policy::*;
 pub(crate) use promql::*;
 pub(crate) use release::*;
 pub(crate) use risk::*;
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Check, evaluate and test CEL expressions as Kubernetes does
     #[command(subcommand)]
     Cel(Cel),
+    /// Test, check and explain policies of Gatekeeper: templates and constraints
+    #[command(subcommand)]
+    Policy(Policy),
     /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),
