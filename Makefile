@@ -18,6 +18,10 @@ setup: ## Only install what the tests need
 bench: ## Run the benchmarks and print their ratios
 	@tools/bench
 
+.PHONY: scale
+scale: ## Check and migrate 10,000 stored objects on a real API server, and measure the memory that takes
+	@tools/scale
+
 .PHONY: corpora
 corpora: ## Run the product over public corpora: make corpora MANIFESTS=DIR GRAPH_DATA=DIR
 	@tools/corpora
@@ -30,6 +34,10 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 .PHONY: crds
 crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Rust types have them
 	@CLEARWAY_WRITE_GENERATED=1 cargo test --quiet --locked --workspace --test generated
+
+.PHONY: released-crds
+released-crds: ## Keep crds/ as the released bundle of its version, with its names in the ledger (crds/released)
+	@CLEARWAY_WRITE_RELEASED=1 cargo test --quiet --locked --package clearway-update --test released_crds
 
 .PHONY: gateway-releases
 gateway-releases: ## Download the releases of Gateway API (needs go), and compare them with what is known of their changes

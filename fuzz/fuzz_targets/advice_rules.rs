@@ -15,6 +15,7 @@ fuzz_target!(|text: &str| {
     let mut objects = Objects::new(now, "fuzz");
     let mut kind = json!({"apiVersion": "v1", "kind": "Node"});
     objects.looked_for(GroupKind::from_api_version("v1", "Node"));
+    objects.looked_for(GroupKind::from_api_version("apiextensions.k8s.io/v1", "CustomResourceDefinition"));
     for object in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let named = json!({"apiVersion": object["apiVersion"], "kind": object["kind"]});
         if objects.insert(object) {

@@ -1,12 +1,15 @@
-//! Any text as two bundles, separated by a line `===`, and as waivers and a name ledger: reading and judging end, findings
-//! are the same twice, and a bundle compared with itself has no change.
+//! Any text as two bundles, separated by a line `===`, as waivers and a name ledger, and behind another such line as a stored
+//! object: reading, judging and the preflight end, findings are the same twice, and a bundle compared with itself has no
+//! change.
 #![no_main]
 
 use clearway_bundle::{
-    Bundle, BundleLimits, BundleReader, Comparison, NameLedger, RULES, Waivers, codes, compare_channels, conversion_losses,
+    Bundle, BundleLimits, BundleReader, Comparison, NameLedger, Preflight, RULES, Waivers, codes, compare_channels,
+    conversion_losses, guard_policy,
 };
 use clearway_core::{Limits, Timestamp};
 use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
 
 fn read(text: &str) -> Bundle {
     let documents = Limits { nodes: 20_000, ..Limits::default() };
@@ -18,6 +21,7 @@ fn read(text: &str) -> Bundle {
 
 fuzz_target!(|text: &str| {
     let (old, new) = text.split_once("\n===\n").unwrap_or((text, text));
+    let (new, object) = new.split_once("\n===\n").unwrap_or((new, ""));
     let (old, new) = (read(old), read(new));
     for problem in old.problems.iter().chain(&new.problems) {
         assert!(problem.code.starts_with("IN") || codes::RULES.iter().any(|rule| rule.code == problem.code));
@@ -39,7 +43,18 @@ fuzz_target!(|text: &str| {
     for crd in new.crds.values() {
         _ = conversion_losses(crd, old.crds.get(&crd.name));
     }
+    let object = serde_json::from_str(object).unwrap_or_else(|_| json!({"metadata": {"name": "a"}, "spec": {"a": "b"}}));
+    assert_eq!(preflight(&old, &new, &object), preflight(&old, &new, &object));
+    _ = guard_policy(&new);
     let mut waivers = Waivers::read("waivers", text);
     _ = judgement.with_waivers(&mut waivers, Timestamp::EPOCH);
     _ = (waivers.problems(), NameLedger::read("ledger", text));
 });
+
+fn preflight(old: &Bundle, new: &Bundle, object: &Value) -> Vec<clearway_bundle::PreflightFinding> {
+    let mut preflight = Preflight::new(old, new);
+    for (crd, _) in preflight.wanted() {
+        preflight.check_object(&crd, object);
+    }
+    preflight.finish()
+}

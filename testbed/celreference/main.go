@@ -1,5 +1,5 @@
-// Command celreference evaluates CEL expressions with the API server's own packages, so that Clearway's engine can be
-// compared with them without a cluster.
+// Command celreference evaluates CEL expressions, and validates custom resources, with the API server's own packages, so that
+// Clearway can be compared with them without a cluster.
 //
 // It reads one JSON request from each line of its standard input and answers each with one JSON line:
 //
@@ -7,9 +7,11 @@
 //	{"env": "crd", "schema": "name", "expr": "…", "object": …, "old": …}
 //	{"env": "admission", "expr": "…", "object": …, "old": …, "params": …, "request": …, "namespace": …, "variables": […]}
 //	{"bench": "evaluate"|"compile", "seconds": 1.0, …}     measures such an expression; answers nanoseconds per run
+//	{"validate": true, "schema": "name", "object": …}      validates an object as it would be on being created
+//	{"validate": true, "bench": "validate", "seconds": 1.0, …}     measures that
 //
 // The answer has "refused" (why the expression is not accepted), or "value" and "type", or "error" and "class", and
-// "cost" and "estimate" where the API server has them.
+// "cost" and "estimate" where the API server has them; of a validation it has "violations".
 package main
 
 import (
@@ -35,9 +37,11 @@ type request struct {
 	// Optional makes oldSelf optional.
 	Optional bool `json:"optional"`
 	// Any accepts results of every type where a rule must be a bool.
-	Any     bool    `json:"any"`
-	Bench   string  `json:"bench"`
-	Seconds float64 `json:"seconds"`
+	Any bool `json:"any"`
+	// Validate checks an object against a whole schema, and needs no expression.
+	Validate bool    `json:"validate"`
+	Bench    string  `json:"bench"`
+	Seconds  float64 `json:"seconds"`
 }
 
 type variable struct {
@@ -55,6 +59,8 @@ type answer struct {
 	// Cardinality is how often the rule may run on one object if nothing above it is limited.
 	Cardinality *uint64 `json:"cardinality,omitempty"`
 	Nanoseconds float64 `json:"nanoseconds,omitempty"`
+	// Violations says why an object is refused; empty if it is not.
+	Violations *[]string `json:"violations,omitempty"`
 }
 
 func main() {

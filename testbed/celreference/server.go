@@ -25,13 +25,14 @@ import (
 )
 
 type server struct {
-	schemas map[string]*schema.Structural
-	base    *environment.EnvSet
+	schemas    map[string]*schema.Structural
+	validators map[string]*validator
+	base       *environment.EnvSet
 }
 
 func newServer() *server {
 	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	return &server{schemas: map[string]*schema.Structural{}, base: base}
+	return &server{schemas: map[string]*schema.Structural{}, validators: map[string]*validator{}, base: base}
 }
 
 // compiled is an expression that was accepted, with what it is evaluated on.
@@ -58,6 +59,9 @@ func (s *server) answer(line []byte) (reply answer) {
 			return answer{Refused: "schema: " + err.Error()}
 		}
 		return answer{}
+	}
+	if r.Validate {
+		return s.validate(r)
 	}
 	compile := s.compileAdmission
 	if r.Env == "crd" {
@@ -87,6 +91,10 @@ func (s *server) define(name string, raw json.RawMessage) error {
 	structural, err := schema.NewStructural(&internal)
 	if err != nil {
 		return err
+	}
+	// What is only compiled against need not be a whole schema.
+	if checker, err := newValidator(structural, &internal); err == nil {
+		s.validators[name] = checker
 	}
 	s.schemas[name] = structural
 	return nil

@@ -48,6 +48,54 @@ fn snapshots_for_commands() {
     }
 }
 
+/// A graph with a rule about a bundle that nobody may answer "no" to.
+const BUNDLE_GRAPH: &str = r#"{"nodes":[{"version":"1.0.0","payload":"a"},{"version":"1.1.0","payload":"b"}],"edges":[],"conditionalEdges":[
+{"edges":[{"from":"1.0.0","to":"1.1.0"}],"risks":[{"name":"Hostile","url":"https://example.com","message":"m","matchingRules":[
+  {"type":"Bundle","bundle":{"group":"a.io","version":"1.x","usedField":"Thing v1 spec","whenAbsent":"NoMatch"}}]}]}]}"#;
+
+/// The next version of the bundle.
+const NEXT_BUNDLE: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.a.io, annotations: {a.io/bundle-version: v1.1.0, a.io/channel: standard}}
+spec:
+  group: a.io
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}
+";
+
+/// Whatever the CRDs of a snapshot hold, a rule about them matches or is unknown, and a preflight ends.
+#[test]
+fn crds_for_commands() {
+    for (name, attack) in attack::all::<Attack>("crds") {
+        let what = format!("{name} ({})", attack.title);
+        let place = tempfile::tempdir().unwrap();
+        attack::write(&place.path().join("kept"), &attack.files);
+        std::fs::write(place.path().join("graph.json"), BUNDLE_GRAPH).unwrap();
+        std::fs::write(place.path().join("next.yaml"), NEXT_BUNDLE).unwrap();
+        let assess = [
+            "assess",
+            "--snapshot",
+            "kept",
+            "--as-of",
+            "snapshot",
+            "--graph",
+            "graph.json",
+            "--version",
+            "1.0.0",
+            "--why",
+        ];
+        let ended = run(place.path(), &assess);
+        let text = shortened(&ended.text);
+        assert!(matches!(ended.code, 1 | 2) && ended.text.contains(&attack.says), "{what}: {text}");
+        assert!(!ended.text.contains('\u{1b}'), "{what}: {text}");
+        let ended = run(place.path(), &["bundle", "preflight", "next.yaml", "--snapshot", "kept"]);
+        let text = shortened(&ended.text);
+        assert!((0..=2).contains(&ended.code) && !ended.text.contains('\u{1b}'), "{what}: {text}");
+    }
+}
+
 #[test]
 fn releases_for_commands() {
     for (name, attack) in attack::all::<Attack>("releases") {

@@ -92,7 +92,7 @@ pub struct Brief {
 
 /// The version is not in the graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the version {version} is not in the graph, so nothing is known about updates from it")]
+#[error("the version {version} is not in the graph, so its updates are unknown")]
 pub struct NotInGraph {
     /// The version.
     pub version: Version,
@@ -221,7 +221,7 @@ impl Plan {
 
     /// The distinct questions about objects, in order, each with the steps that its evaluation may take.
     pub fn object_questions(&self) -> Vec<(&ObjectQuestion, u64)> {
-        let mut questions: Vec<&ObjectQuestion> = self.checks().filter_map(Check::object_question).collect();
+        let mut questions: Vec<&ObjectQuestion> = self.checks().flat_map(Check::object_questions).collect();
         questions.sort_unstable_by(|one, other| one.text().cmp(other.text()));
         questions.dedup();
         questions.into_iter().map(|question| (question, self.shares.steps(question.text()))).collect()
@@ -229,7 +229,7 @@ impl Plan {
 
     /// The distinct objects that have to be read for the rules, by kind, in order.
     pub fn object_requests(&self) -> Vec<&ObjectRequest> {
-        let questions = self.checks().filter_map(Check::object_question);
+        let questions = self.checks().flat_map(Check::object_questions);
         let mut requests: Vec<&ObjectRequest> = questions.map(ObjectQuestion::request).collect();
         requests.sort_unstable();
         requests.dedup();
@@ -238,9 +238,11 @@ impl Plan {
 
     /// The words in the parameters of rules that look at objects: whoever replaces names has to keep these.
     pub fn words(&self) -> BTreeSet<&str> {
-        let looks = self.checks().filter(|check| check.object_question().is_some());
+        let looks = self.checks().filter(|check| !check.object_questions().is_empty());
         let apart = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.' | '_');
-        looks.flat_map(|check| check.parameters().split(apart)).filter(|word| !word.is_empty()).collect()
+        let words = looks.flat_map(|check| check.parameters().split(apart));
+        // The names of fields stand between the dots of a path.
+        words.flat_map(|word| word.split('.').chain([word])).filter(|word| !word.is_empty()).collect()
     }
 
     fn checks(&self) -> impl Iterator<Item = &dyn Check> {

@@ -48,8 +48,10 @@ pub(crate) struct Shares {
 
 impl Shares {
     pub(crate) fn new(budget: &EvaluationBudget, risks: &[Candidate]) -> Self {
-        let query = |check: &dyn Check| check.question().map(|question| question.text().to_owned());
-        let objects = |check: &dyn Check| check.object_question().map(|question| question.text().to_owned());
+        let query =
+            |check: &dyn Check| check.question().map(|question| question.text().to_owned()).into_iter().collect();
+        let objects =
+            |check: &dyn Check| check.object_questions().iter().map(|question| question.text().to_owned()).collect();
         Shares { samples: shares(&budget.samples, risks, query), steps: shares(&budget.steps, risks, objects) }
     }
 
@@ -64,10 +66,10 @@ impl Shares {
     }
 }
 
-fn shares(budget: &Budget, risks: &[Candidate], text: impl Fn(&dyn Check) -> Option<String>) -> BTreeMap<String, u64> {
+fn shares(budget: &Budget, risks: &[Candidate], texts: impl Fn(&dyn Check) -> Vec<String>) -> BTreeMap<String, u64> {
     let mut shares: BTreeMap<String, u64> = BTreeMap::new();
     for risk in risks {
-        let texts: Vec<String> = risk.reachable().filter_map(|entry| entry.check()).filter_map(&text).collect();
+        let texts: Vec<String> = risk.reachable().filter_map(|entry| entry.check()).flat_map(&texts).collect();
         let share = budget.rule.min(divided(budget.risk, texts.len()));
         for text in texts {
             // What several risks ask is asked once, within the largest of their shares.

@@ -4,6 +4,7 @@
 //! sentence, or that the answer is still to come. [`Snapshot`] answers queries from series in memory; [`Recorded`]
 //! repeats answers that somebody else got. Both also hold Kubernetes objects ([`Objects`]) and the cluster's id.
 
+mod bundle_answer;
 mod explanation;
 pub mod kept;
 mod object_answer;
@@ -15,6 +16,7 @@ mod recorded;
 mod selector;
 mod snapshot;
 
+pub use bundle_answer::{BundleAnswer, BundleFault, CrdVersions};
 pub use explanation::{ObjectExplanation, PartValue};
 pub use object_answer::{ObjectAnswer, ObjectError, ObjectFailure, ObjectOutcome, ObjectResult};
 pub(crate) use object_question::ObjectTest;
@@ -199,8 +201,8 @@ impl Failure {
     /// repeated.
     pub fn of_evaluation(class: FailureClass) -> Self {
         let message = match class {
-            FailureClass::Budget => "The evaluation of the query takes more than its budget.",
-            FailureClass::Timeout => "The evaluation of the query takes too long.",
+            FailureClass::Budget => "The query exceeds its evaluation budget.",
+            FailureClass::Timeout => "The evaluation of the query timed out.",
             _ => "The evaluation of the query failed.",
         };
         Failure::new(class, message)

@@ -19,14 +19,14 @@ const BUDGET: Budget = Budget { cost: Budget::PER_EXPRESSION, memory: 16 << 20, 
 
 /// The caps on one expression: what is counted, and the most of it. `docs/limits.md` lists them.
 pub const EXPRESSION_CAPS: [(&str, u64); 8] = [
-    ("Characters of an expression", LIMITS.code_points as u64),
-    ("Levels of nesting in it", LIMITS.nesting as u64),
-    ("Parts of it, after macros are expanded", LIMITS.nodes as u64),
-    ("Steps of comparing its types", LIMITS.type_steps as u64),
-    ("Bytes of one of its regular expressions when compiled", LIMITS.regex_bytes as u64),
-    ("Cost of evaluating it for one object, as Kubernetes counts it", BUDGET.cost),
-    ("Bytes that this may take", BUDGET.memory),
-    ("Elements and parts of texts that this may look at", BUDGET.work),
+    ("Characters of a CEL expression", LIMITS.code_points as u64),
+    ("Nesting depth of an expression", LIMITS.nesting as u64),
+    ("Nodes of an expression after macro expansion", LIMITS.nodes as u64),
+    ("Type-checking steps of an expression", LIMITS.type_steps as u64),
+    ("Bytes of one compiled regular expression", LIMITS.regex_bytes as u64),
+    ("CEL cost of an expression for one object, as Kubernetes counts it", BUDGET.cost),
+    ("Bytes of memory for one evaluation", BUDGET.memory),
+    ("Elements and text parts that one evaluation may read", BUDGET.work),
 ];
 
 /// Checks an expression as loading its rule does. The error has the position in the text.
@@ -132,7 +132,7 @@ fn bindings(object: &Value) -> Bindings<'_> {
 }
 
 /// Whether a value, or a part of a text, was removed from evidence.
-fn is_removed(value: &Value) -> bool {
+pub(crate) fn is_removed(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.contains(REMOVED))
 }
 

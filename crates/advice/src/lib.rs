@@ -46,6 +46,7 @@
 //! | `PromQL` | `promql.promql` | one series with 1; one with 0 is no match | everything else, also a query that the fence refuses |
 //! | `Condition` | `condition.{apiVersion, kind, namespace, name, labelSelector, type, status, quantifier, whenAbsent}` | a selected object's condition has the status | nothing selected, a condition of another generation |
 //! | `Resource` | `resource.{apiVersion, kind, namespace, name, labelSelector, expression, quantifier, whenAbsent}` | the CEL expression is true of a selected object | nothing selected, the expression fails, is refused, or is neither true nor false |
+//! | `Bundle` | `bundle.{group, version, channel, servedVersion, storedVersion, usedField, whenAbsent}` | the bundle of CRDs that is installed has all of them | not installed, mixed, partial or not annotated, objects that cannot be listed |
 //! | `Rollout` | `rollout.{start, duration or percentage}` | it is not the cluster's turn yet | the cluster's id is not known |
 //!
 //! When queries are asked of a metrics store, and when again, is decided by [`rounds`].
@@ -104,5 +105,6 @@ pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
+pub use rules::bundle::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
 pub use rules::recognised;
 pub use settings::Settings;

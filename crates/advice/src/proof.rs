@@ -36,7 +36,7 @@ pub enum Outcome {
     Failed,
     /// It will be evaluated.
     Pending,
-    /// Its type is not known here.
+    /// Its type is not supported by this version of Clearway.
     NotRecognised,
     /// A rule before it decided.
     NotReached,

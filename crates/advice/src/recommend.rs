@@ -153,7 +153,7 @@ fn paragraph(risk: &RiskProof) -> String {
         Verdict::Pending => {
             let due = risk.rules.iter().find(|rule| rule.outcome == Outcome::Pending).and_then(|rule| rule.due);
             let due = due.map_or_else(|| "soon".to_owned(), |due| format!("at {due}"));
-            with_url(&format!("Whether the cluster is impacted by {name} is evaluated {due}."))
+            with_url(&format!("The risk {name} will be evaluated {due}."))
         }
         Verdict::Unknown => {
             let tried: Vec<_> = risk.rules.iter().filter(|rule| rule.why.is_some()).collect();

@@ -108,7 +108,7 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
         Outcome::NoMatch => "no match",
         Outcome::Failed => "could not be evaluated",
         Outcome::Pending => "pending",
-        Outcome::NotRecognised => "not a type known here",
+        Outcome::NotRecognised => "unsupported rule type",
         Outcome::NotReached => "not reached",
     };
     let kind = if rule.kind.is_empty() { "(no type)" } else { rule.kind.as_str() };
@@ -157,7 +157,7 @@ fn push_rule(out: &mut String, indent: usize, number: usize, rule: &RuleProof) {
 fn parts(explanation: &ObjectExplanation) -> String {
     let mut text = format!("of {}", explanation.name);
     for PartValue { expression, level, value, times } in &explanation.parts {
-        let last = if *times > 1 { format!(" (the last of {times} times)") } else { String::new() };
+        let last = if *times > 1 { format!(" (last of {times} evaluations)") } else { String::new() };
         let indent = level.saturating_mul(2);
         // Writing into a text cannot fail.
         let _ = write!(text, "\n{:indent$}{expression} = {value}{last}", "");

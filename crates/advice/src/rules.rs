@@ -5,9 +5,10 @@
 //! recognised, and the walk goes on to the next entry. What a graph holds never panics here: parameters that make no
 //! sense are an evaluation failure with a sentence.
 //!
-//! `Bundle` and `Policy` come with the crates they rest on; until then they are not recognised.
+//! `Policy` comes with the crate it rests on; until then it is not recognised.
 
 mod always;
+pub(crate) mod bundle;
 mod condition;
 mod object_rule;
 mod parameters;
@@ -37,6 +38,7 @@ const REGISTRY: &[(&str, Read)] = &[
     (Rule::PROMQL, promql::read),
     ("Condition", condition::read),
     (Rule::RESOURCE, resource::read),
+    (Rule::BUNDLE, bundle::read),
     ("Rollout", rollout::read),
 ];
 
@@ -71,9 +73,9 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// What it asks about objects.
-    fn object_question(&self) -> Option<&ObjectQuestion> {
-        None
+    /// What it asks about objects, one question for each kind.
+    fn object_questions(&self) -> Vec<&ObjectQuestion> {
+        Vec::new()
     }
 
     /// Whether it never fails, so that entries behind it are never reached.

@@ -164,10 +164,10 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
                 "The expression could not be evaluated for Node n: no such field (line 1, column 1).",
             ],
         ),
-        (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; at most 2h is believed."; 2]),
+        (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; the maximum age is 2h."; 2]),
         (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
         (failed(FailureClass::Unauthorized, "Forbidden."), Verdict::Unknown, ["Forbidden."; 2]),
-        (Reply::Pending { due: None }, Verdict::Pending, ["It is evaluated soon."; 2]),
+        (Reply::Pending { due: None }, Verdict::Pending, ["It will be evaluated soon."; 2]),
         (Reply::NotConfigured, Verdict::Unknown, ["There is no cluster or snapshot with Node objects."; 2]),
     ];
     for (reply, verdict, whys) in table {

@@ -40,40 +40,44 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
         (said(answered(vector(&[1.0]), now())), Verdict::Match, ""),
         (said(answered(vector(&[0.0]), now())), Verdict::NoMatch, ""),
         (said(answered(vector(&[-0.0]), now())), Verdict::NoMatch, ""),
-        (said(answered(vector(&[]), now())), Verdict::Unknown, "The query gave no series."),
-        (said(answered(vector(&[2.0]), now())), Verdict::Unknown, "The query gave 2; only 0 and 1 are answers."),
-        (said(answered(vector(&[-1.0]), now())), Verdict::Unknown, "The query gave -1; only 0 and 1 are answers."),
-        (said(answered(vector(&[0.5]), now())), Verdict::Unknown, "The query gave 0.5; only 0 and 1 are answers."),
-        (said(answered(vector(&[f64::NAN]), now())), Verdict::Unknown, "The query gave NaN; only 0 and 1 are answers."),
+        (said(answered(vector(&[]), now())), Verdict::Unknown, "The query returned no series."),
+        (said(answered(vector(&[2.0]), now())), Verdict::Unknown, "The query returned 2; the value must be 0 or 1."),
+        (said(answered(vector(&[-1.0]), now())), Verdict::Unknown, "The query returned -1; the value must be 0 or 1."),
+        (said(answered(vector(&[0.5]), now())), Verdict::Unknown, "The query returned 0.5; the value must be 0 or 1."),
+        (
+            said(answered(vector(&[f64::NAN]), now())),
+            Verdict::Unknown,
+            "The query returned NaN; the value must be 0 or 1.",
+        ),
         (
             said(answered(vector(&[f64::INFINITY]), now())),
             Verdict::Unknown,
-            "The query gave +Inf; only 0 and 1 are answers.",
+            "The query returned +Inf; the value must be 0 or 1.",
         ),
         (
             said(answered(vector(&[1.0, 0.0]), now())),
             Verdict::Unknown,
-            "The query gave 2 series; an answer is exactly one.",
+            "The query returned 2 series; exactly one is required.",
         ),
         (
             said(answered(vector(&[1.0, 1.0]), now())),
             Verdict::Unknown,
-            "The query gave 2 series; an answer is exactly one.",
+            "The query returned 2 series; exactly one is required.",
         ),
         (
             said(answered(Seen::Scalar(1.0), now())),
             Verdict::Unknown,
-            "The query gave a scalar; an answer is an instant vector.",
+            "The query returned a scalar; an instant vector is required.",
         ),
         (
             said(answered(Seen::String("1".to_owned()), now())),
             Verdict::Unknown,
-            "The query gave a string; an answer is an instant vector.",
+            "The query returned a string; an instant vector is required.",
         ),
         (
             said(answered(Seen::Matrix(vec![Row { labels: Labels::default(), samples: vec![(0, 1.0)] }]), now())),
             Verdict::Unknown,
-            "The query gave a range vector; an answer is an instant vector.",
+            "The query returned a range vector; an instant vector is required.",
         ),
         (
             said(Record::failed(Unreachable, "The connection was refused.")),
@@ -81,13 +85,13 @@ fn promql_matches_on_one_does_not_on_zero_and_fails_on_everything_else() {
             "The connection was refused.",
         ),
         (said(Record::failed(Timeout, "No answer within 30s.")), Verdict::Unknown, "No answer within 30s."),
-        (said(answered(vector(&[0.0]), late)), Verdict::Unknown, "The answer is 2h1m old; at most 2h is believed."),
-        (said(answered(vector(&[1.0]), late)), Verdict::Unknown, "The answer is 2h1m old; at most 2h is believed."),
+        (said(answered(vector(&[0.0]), late)), Verdict::Unknown, "The answer is 2h1m old; the maximum age is 2h."),
+        (said(answered(vector(&[1.0]), late)), Verdict::Unknown, "The answer is 2h1m old; the maximum age is 2h."),
         (said(answered(vector(&[0.0]), early)), Verdict::Unknown, "The answer was observed 1h in the future."),
-        (said(Record::Pending { due: None }), Verdict::Pending, "It is evaluated soon."),
-        (said(Record::Pending { due: Some(early) }), Verdict::Pending, "It is evaluated at 2026-05-04T10:00:00Z."),
-        (Recorded { configured: true, ..Recorded::default() }, Verdict::Pending, "It is evaluated soon."),
-        (Recorded::default(), Verdict::Unknown, "There are no metrics to ask."),
+        (said(Record::Pending { due: None }), Verdict::Pending, "It will be evaluated soon."),
+        (said(Record::Pending { due: Some(early) }), Verdict::Pending, "It will be evaluated at 2026-05-04T10:00:00Z."),
+        (Recorded { configured: true, ..Recorded::default() }, Verdict::Pending, "It will be evaluated soon."),
+        (Recorded::default(), Verdict::Unknown, "No metrics source is configured."),
     ];
     for (evidence, verdict, why) in table {
         let proof = proof(json!([promql("max(a)")]), &evidence);
@@ -133,17 +137,20 @@ fn malformed_parameters_are_failures_with_a_sentence() {
         condition(parameters)
     };
     for (rule, why) in [
-        (json!({"type": "PromQL"}), "The rule has no query: `promql.promql` is missing or not a text."),
+        (json!({"type": "PromQL"}), "The rule has no query: `promql.promql` is missing or not a string."),
         (
             json!({"type": "PromQL", "promql": {"promql": 1}}),
-            "The rule has no query: `promql.promql` is missing or not a text.",
+            "The rule has no query: `promql.promql` is missing or not a string.",
         ),
-        (json!({"type": "PromQL", "promql": []}), "The rule has no query: `promql.promql` is missing or not a text."),
+        (json!({"type": "PromQL", "promql": []}), "The rule has no query: `promql.promql` is missing or not a string."),
         (json!({"type": "Rollout"}), "The rule has no parameters: `rollout` is missing."),
         (json!({"type": "Rollout", "rollout": 3}), "`rollout` is not an object."),
         (rollout(json!({"duration": "1h"})), "`rollout.start` is missing."),
-        (rollout(json!({"start": 7, "duration": "1h"})), "`rollout.start` is not a text, or empty."),
-        (rollout(json!({"start": "2026-05-04T09:00:00Z"})), "`rollout.duration` is missing, and so is `percentage`."),
+        (rollout(json!({"start": 7, "duration": "1h"})), "`rollout.start` is not a string, or is empty."),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z"})),
+            "`rollout.duration` is missing; set `duration` or `percentage`.",
+        ),
         (
             rollout(json!({"start": "2026-05-04T09:00:00Z", "duration": "soon"})),
             "`rollout.duration` is `soon`, not a duration such as 12h or 3d.",
@@ -158,12 +165,12 @@ fn malformed_parameters_are_failures_with_a_sentence() {
         ),
         (
             rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": 5, "duration": "1h"})),
-            "`rollout.percentage` stands beside `duration`; one of them counts.",
+            "`rollout.percentage` is set together with `duration`; set only one of them.",
         ),
         (condition(json!({})), "`condition.apiVersion` is missing."),
-        (with("kind", json!("")), "`condition.kind` is not a text, or empty."),
+        (with("kind", json!("")), "`condition.kind` is not a string, or is empty."),
         (with("status", json!("Maybe")), "`condition.status` is `Maybe`, not one of True, False, Unknown."),
-        (with("status", json!(true)), "`condition.status` is not a text, or empty."),
+        (with("status", json!(true)), "`condition.status` is not a string, or is empty."),
         (with("quantifier", json!("Some")), "`condition.quantifier` is `Some`, not one of Any, All."),
         (with("whenAbsent", json!("No")), "`condition.whenAbsent` is `No`, not one of Unknown, Match, NoMatch."),
         (with("labelSelector", json!("a=b")), "`condition.labelSelector` is not an object."),
@@ -174,7 +181,7 @@ fn malformed_parameters_are_failures_with_a_sentence() {
     }
     let start = rollout(json!({"start": "tomorrow", "duration": "1h"}));
     let proof = proof(json!([start]), &Recorded::default());
-    assert!(told(&proof).1.starts_with("`rollout.start` is no time: "), "{proof:?}");
+    assert!(told(&proof).1.starts_with("`rollout.start` is not a time: "), "{proof:?}");
 }
 
 #[test]
@@ -186,7 +193,7 @@ fn the_fence_refuses_by_name_and_the_walk_goes_on() {
     assert_eq!(proof.rules[0].failure, Some(FailureClass::Refused));
     assert_eq!(
         told(&proof).1,
-        "The fence refuses the query (limit `range`): The range reaches back 30d; at most 1d is let through."
+        "The fence refuses the query (limit `range`): The range reaches back 30d; the limit is 1d."
     );
     assert_eq!(proof.rules[0].parameters, "max_over_time(a[30d])");
 }
@@ -217,7 +224,7 @@ fn a_shared_store_is_asked_for_this_cluster_only() {
     let lacking = proof(json!([promql("max(a{_id=\"\"}) * max(b)")]), &evidence);
     assert_eq!(
         lacking.rules[0].warnings,
-        ["1 selector(s) of the query lack `_id=\"\"`, so the store answers them for all of its clusters."]
+        ["1 selector(s) of the query lack `_id=\"\"`, so the store returns series of all its clusters."]
     );
 }
 
@@ -249,7 +256,7 @@ fn a_rollout_comes_to_every_cluster_in_its_time() {
     }
     let without =
         proof(json!([{"type": "Rollout", "rollout": {"start": start, "percentage": 5}}]), &Recorded::default());
-    assert_eq!(told(&without), (Verdict::Unknown, "The cluster's id is not known.".to_owned()));
+    assert_eq!(told(&without), (Verdict::Unknown, "The cluster id is unknown.".to_owned()));
 }
 
 #[test]
@@ -278,7 +285,7 @@ fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
     assert_eq!(told(json!([])), "False NoMatchingRules, False Broken");
     assert_eq!(told(json!([{"type": "Phase"}])), "False UnrecognizedRules, Unknown EvaluationFailed");
     assert_eq!(
-        told(json!([{"type": "Bundle"}, {"type": "Policy"}])),
+        told(json!([{"type": "Phase"}, {"type": "Policy"}])),
         "False UnrecognizedRules, Unknown EvaluationFailed"
     );
     assert_eq!(told(json!([{}])), "False UnrecognizedRules, Unknown EvaluationFailed");
@@ -331,15 +338,15 @@ fn reasons_and_messages_follow_from_all_risks_together() {
             "False MultipleReasons",
             &[
                 "A happens. https://example.com/A",
-                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query gave no series.",
+                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query returned no series.",
             ],
         ),
         (
             vec![("B", &gone), ("A", &foreign)],
             "Unknown PromQLError",
             &[
-                "Unable to evaluate Phase to determine if the cluster is impacted by A. https://example.com/A The rule type Phase is not known here.",
-                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query gave no series.",
+                "Unable to evaluate Phase to determine if the cluster is impacted by A. https://example.com/A The rule type Phase is not supported by this version of Clearway.",
+                "Unable to evaluate PromQL to determine if the cluster is impacted by B. https://example.com/B The query returned no series.",
             ],
         ),
         (
@@ -360,6 +367,6 @@ fn reasons_and_messages_follow_from_all_risks_together() {
     assert_eq!(update.recommended.reason, "EvaluationPending");
     assert_eq!(
         update.recommended.message,
-        "Whether the cluster is impacted by Broken is evaluated at 2026-05-04T09:10:00Z. https://example.com/Broken"
+        "The risk Broken will be evaluated at 2026-05-04T09:10:00Z. https://example.com/Broken"
     );
 }

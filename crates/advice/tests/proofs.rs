@@ -100,7 +100,7 @@ fn a_target_that_is_both_recommended_and_conditional_is_conditional_and_named() 
 fn a_version_that_is_not_in_the_graph_is_said() {
     let graph = common::graph(&common::answer(&["1.0.1"], &[]));
     let error = Plan::new(&graph, &version("2.0.0"), &Settings::default()).unwrap_err();
-    assert_eq!(error.to_string(), "the version 2.0.0 is not in the graph, so nothing is known about updates from it");
+    assert_eq!(error.to_string(), "the version 2.0.0 is not in the graph, so its updates are unknown");
     // Build metadata tells versions apart only where the graph has both.
     assert!(Plan::new(&graph, &version("1.0.0+amd64"), &Settings::default()).is_ok());
 }

@@ -9,6 +9,7 @@ use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
 };
 use clearway_advice::{Verdict, recognised, render};
+use clearway_core::GroupKind;
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value as Seen};
 use common::{now, promql, proof};
@@ -29,7 +30,8 @@ impl Evidence for Cluster {
     fn objects(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
         self.objects.clone().map(|list| {
             let mut tally = question.tally(steps);
-            for object in &list {
+            let wanted = &question.request().kind;
+            for object in list.iter().filter(|object| GroupKind::of(object).as_ref() == Some(wanted)) {
                 tally.add(object);
             }
             tally.finish().unwrap()
@@ -80,19 +82,35 @@ fn node(name: &str, old: Value, status: Value) -> Value {
         "status": {"conditions": [{"type": "Ready", "status": status}]}})
 }
 
+/// A CRD of a bundle with a version.
+#[expect(clippy::needless_pass_by_value, reason = "`json!` at the place of use reads better without a reference")]
+fn crd(name: &str, version: Value) -> Value {
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{name}.a.io"), "annotations": {"a.io/bundle-version": version, "a.io/channel": "standard"}},
+        "spec": {"group": "a.io", "scope": "Cluster", "names": {"kind": name, "plural": name},
+            "versions": [{"name": "v1", "served": true, "storage": true}]}})
+}
+
 /// Everything that can come back. The first id has had its turn in the rollout below, the second has not.
 fn columns() -> Vec<(&'static str, Cluster)> {
     let (early, late) = ("cluster-3", "cluster-4");
     let (no, yes) = (node("a", json!(false), json!("False")), node("b", json!(true), json!("True")));
+    let (old, new) = (crd("one", json!("v1.0.0")), crd("two", json!("v2.0.0")));
     vec![
         ("absent", Cluster { id: None, ..says(series(&[]), &[], early) }),
         ("error", fails(FailureClass::Unreachable, " cannot be reached: Connection refused (os error 111)")),
         ("time-out", fails(FailureClass::Timeout, ": no complete answer within 30s")),
-        ("0", says(series(&[0.0]), std::slice::from_ref(&no), early)),
-        ("1", says(series(&[1.0]), std::slice::from_ref(&yes), late)),
-        ("2 series", says(series(&[0.0, 1.0]), &[no, yes], late)),
-        ("NaN", says(series(&[f64::NAN]), &[node("c", Value::Null, json!("Perhaps"))], early)),
-        ("wrong type", says(Seen::String("1".to_owned()), &[node("d", json!("yes"), json!(1))], " ")),
+        ("0", says(series(&[0.0]), &[no.clone(), new.clone()], early)),
+        ("1", says(series(&[1.0]), &[yes.clone(), old.clone()], late)),
+        ("2 series", says(series(&[0.0, 1.0]), &[no, yes, old, new], late)),
+        (
+            "NaN",
+            says(series(&[f64::NAN]), &[node("c", Value::Null, json!("Perhaps")), crd("one", json!("latest"))], early),
+        ),
+        (
+            "wrong type",
+            says(Seen::String("1".to_owned()), &[node("d", json!("yes"), json!(1)), crd("one", json!(1))], " "),
+        ),
     ]
 }
 
@@ -109,6 +127,10 @@ fn rows() -> Vec<(Value, &'static str)> {
             json!({"type": "Condition", "condition":
                 {"apiVersion": "v1", "kind": "Node", "type": "Ready", "status": "True"}}),
             "unknown unknown unknown noMatch match match unknown unknown",
+        ),
+        (
+            json!({"type": "Bundle", "bundle": {"group": "a.io", "version": "1.x"}}),
+            "unknown unknown unknown noMatch match unknown unknown unknown",
         ),
         (
             json!({"type": "Rollout", "rollout": {"start": "2026-05-01T00:00:00Z", "percentage": 50}}),

@@ -21,7 +21,7 @@ pub enum Channel {
 
 /// A word that names no channel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no channel; there are `standard` and `experimental`")]
+#[error("`{0}` is not a channel; use `standard` or `experimental`")]
 pub struct UnknownChannel(pub String);
 
 impl Channel {

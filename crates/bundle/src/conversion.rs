@@ -2,7 +2,10 @@
 //!
 //! For every pair of versions an object with all fields of the first is made, stored as the API server stores it in the
 //! second, and read back in the first. What is missing then, or cannot be decoded, is reported by its path. Fields that
-//! only the experimental channel has are left out, if the CRD of the standard channel is given.
+//! only the experimental channel has are left out, if the CRD of the standard channel is given. [`ObjectConverter`] converts one
+//! object of a user.
+
+mod object;
 
 use clearway_schema::Schema;
 use serde_json::{Map, Value, json};
@@ -12,12 +15,15 @@ use crate::judge::{Change, Collector, Site};
 use crate::model::{AdditionalFields, ApiVersion, Crd, FieldSchema, Level, Segment};
 use crate::rules::versions::readable_pairs;
 
+pub use object::{ConversionError, ConversionLoss, ConversionLossKind, ConvertedObject, ObjectConverter};
+
 const V5: RuleId = RuleId("V5");
 
 /// Losses that are reported for one CRD.
 const LOSSES: usize = 1_000;
 
-/// What conversion between the versions of a CRD loses; nothing if a webhook converts.
+/// What conversion between the versions of a CRD loses; nothing if a webhook converts. With the CRD of the standard channel,
+/// fields and versions that it does not have are experimental, and are left out.
 pub fn conversion_losses(crd: &Crd, standard: Option<&Crd>) -> Vec<Finding> {
     let mut out = Collector::new(false, Level::Minor);
     if crd.converts_without_webhook() {
@@ -36,8 +42,13 @@ fn round_trip(crd: &Crd, standard: Option<&Crd>, from: &ApiVersion, through: &Ap
     let (Ok(own_rules), Ok(other_rules)) = (Schema::read(&own.to_json()), Schema::read(&other.to_json())) else {
         return;
     };
-    let counted = standard.map(|crd| crd.versions.get(&from.name).and_then(|version| version.schema.as_ref()));
-    let object = sample(own, counted.map(|schema| schema.unwrap_or(own)));
+    let counted = match standard.map(|crd| crd.versions.get(&from.name)) {
+        None => None,
+        Some(Some(version)) => version.schema.as_ref(),
+        // The whole version is experimental.
+        Some(None) => return,
+    };
+    let object = sample(own, counted);
     // The sample itself as it is stored, so that only conversion is blamed.
     let before = own_rules.pruned(&object);
     let stored = other_rules.pruned(&before);
@@ -99,12 +110,14 @@ fn sample(schema: &FieldSchema, counted: Option<&FieldSchema>) -> Value {
 /// The topmost values of one object that another one does not have.
 fn compare<'v>(before: &'v Value, after: &Value, path: &mut Vec<Segment<'v>>, lost: &mut Vec<Vec<Segment<'v>>>) {
     match (before, after) {
+        // A null says nothing that could be lost.
+        (Value::Null, _) => {}
         (Value::Object(before), Value::Object(after)) => {
             for (name, value) in before {
                 path.push(Segment::Field(name));
                 match after.get(name) {
                     Some(after) => compare(value, after, path, lost),
-                    None if lost.len() < LOSSES => lost.push(path.clone()),
+                    None if lost.len() < LOSSES && !value.is_null() => lost.push(path.clone()),
                     None => {}
                 }
                 path.pop();

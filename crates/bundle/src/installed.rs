@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::judge::Comparison;
 use crate::model::Bundle;
@@ -12,6 +12,10 @@ use crate::read::{BundleLimits, BundleReader};
 
 /// The end of the annotation that names the version of a bundle.
 const VERSION_SUFFIX: &str = "/bundle-version";
+/// Bytes of a text that a record of a CRD keeps; the API server accepts no longer names.
+const RECORD_TEXT: usize = 253;
+/// Versions that a record keeps: one more than is read, so that a CRD with more is known to be incomplete.
+const RECORD_VERSIONS: usize = 51;
 
 /// A bundle as a cluster has it.
 #[derive(Debug, Clone)]
@@ -57,11 +61,62 @@ pub enum ProblemKind {
 pub fn installed_bundles(objects: &[Value], limits: &BundleLimits) -> Vec<InstalledBundle> {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for crd in objects.iter().filter(|object| is_crd(object)) {
-        for domain in domains(crd) {
+        for domain in annotation_domains(crd) {
             groups.entry(domain).or_default().insert(group(crd));
         }
     }
     groups.iter().map(|(domain, groups)| installed_bundle(domain, groups, objects, limits)).collect()
+}
+
+/// One bundle among the CRDs of a cluster, by the domain of its annotations: all CRDs of the API groups in which a CRD has
+/// one of its annotations, and of the group with the name of the domain. Nothing if there are none.
+pub fn installed_bundle_of(domain: &str, crds: &[Value], limits: &BundleLimits) -> Option<InstalledBundle> {
+    let keys = [format!("{domain}{VERSION_SUFFIX}"), format!("{domain}/channel")];
+    let is_annotated = |crd: &Value| {
+        let annotations = crd.pointer("/metadata/annotations");
+        keys.iter().any(|key| annotations.and_then(|all| all.get(key)).is_some())
+    };
+    let own = crds.iter().filter(|crd| is_crd(crd) && (group(crd) == domain || is_annotated(crd)));
+    let groups: BTreeSet<&str> = own.map(group).collect();
+    (!groups.is_empty()).then(|| installed_bundle(domain, &groups, crds, limits))
+}
+
+/// The part of a CRD that says to which bundle it belongs, and which versions it serves and stores: a small CRD without
+/// schemas, for whoever looks at all CRDs of a cluster.
+pub fn installation_record(crd: &Value, domain: &str) -> Value {
+    let text = |path: &str| short(crd.pointer(path));
+    let annotations = [format!("{domain}{VERSION_SUFFIX}"), format!("{domain}/channel")].into_iter();
+    let annotations = annotations.filter_map(|key| {
+        let value = short(crd.get("metadata")?.get("annotations")?.get(&key));
+        (!value.is_null()).then_some((key, value))
+    });
+    let version = |version: &Value| {
+        json!({
+            "name": short(version.get("name")), "served": version.get("served"), "storage": version.get("storage"),
+            "schema": {"openAPIV3Schema": {"type": "object"}},
+        })
+    };
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    // A list with something else than names in it is not known.
+    let stored = crd.pointer("/status/storedVersions").and_then(Value::as_array).map(|stored| {
+        let names: Vec<Value> = stored.iter().take(RECORD_VERSIONS).map(|version| short(Some(version))).collect();
+        if names.contains(&Value::Null) { Value::Null } else { names.into() }
+    });
+    json!({
+        "apiVersion": text("/apiVersion"), "kind": text("/kind"),
+        "metadata": {"name": text("/metadata/name"), "annotations": annotations.collect::<Map<_, _>>()},
+        "spec": {
+            "group": text("/spec/group"), "scope": text("/spec/scope"),
+            "names": {"kind": text("/spec/names/kind"), "plural": text("/spec/names/plural")},
+            "versions": versions.take(RECORD_VERSIONS).map(version).collect::<Vec<_>>(),
+        },
+        "status": {"storedVersions": stored},
+    })
+}
+
+/// A text as a record keeps it; null for everything else, and for what is longer than any name.
+fn short(value: Option<&Value>) -> Value {
+    value.and_then(Value::as_str).filter(|text| text.len() <= RECORD_TEXT).into()
 }
 
 /// What differs from the bundle that should be installed, besides what [`installed_bundles`] finds.
@@ -152,11 +207,12 @@ fn is_crd(object: &Value) -> bool {
     object.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition")
 }
 
-fn group(crd: &Value) -> &str {
+pub(crate) fn group(crd: &Value) -> &str {
     crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn domains(crd: &Value) -> impl Iterator<Item = &str> {
+/// The domains of the annotations that name the version of a bundle.
+pub fn annotation_domains(crd: &Value) -> impl Iterator<Item = &str> {
     let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
     annotations.into_iter().flatten().filter_map(|(key, _)| key.strip_suffix(VERSION_SUFFIX))
 }
@@ -205,6 +261,43 @@ mod tests {
                 (ProblemKind::MixedChannels, "new.x.a.io (experimental)"),
             ]
         );
+    }
+
+    #[test]
+    fn one_bundle_is_found_by_its_domain_and_its_group() {
+        let objects = [
+            crd("one", "a.io", &of("v1.1.0", "standard")),
+            crd("two", "x.a.io", &of("v1.1.0", "standard")),
+            crd("bare", "x.a.io", &json!({})),
+            crd("lone", "b.io", &json!({})),
+            crd("half", "c.io", &json!({"d.io/channel": "standard"})),
+        ];
+        let records: Vec<Value> = objects.iter().map(|crd| installation_record(crd, "a.io")).collect();
+        let limits = BundleLimits::default();
+        let names = |domain: &str, objects: &[Value]| {
+            let found = installed_bundle_of(domain, objects, &limits)?;
+            assert!(found.bundle.problems.is_empty(), "{:?}", found.bundle.problems);
+            Some(found.bundle.crds.into_keys().collect::<Vec<_>>().join(" "))
+        };
+        for objects in [&objects[..], &records] {
+            assert_eq!(names("a.io", objects).as_deref(), Some("bare.x.a.io one.a.io two.x.a.io"));
+        }
+        assert_eq!(names("b.io", &objects).as_deref(), Some("lone.b.io"), "its version is not known, but it is there");
+        assert_eq!(names("d.io", &objects).as_deref(), Some("half.c.io"));
+        assert_eq!(names("e.io", &objects), None);
+        let whole = installed_bundle_of("a.io", &objects, &limits).unwrap();
+        assert_eq!(installed_bundle_of("a.io", &records, &limits).unwrap().problems, whole.problems);
+    }
+
+    #[test]
+    fn a_record_keeps_no_schema_and_no_long_text() {
+        let mut large = crd("one", "a.io", &json!({"a.io/bundle-version": "v".repeat(300), "other": "x"}));
+        large["spec"]["versions"] = json!(vec![large["spec"]["versions"][0].clone(); 1_000]);
+        large["status"] = json!({"storedVersions": ["v1", 7, "x".repeat(1_000)]});
+        let record = installation_record(&large, "a.io");
+        assert_eq!(record["metadata"]["annotations"], json!({}));
+        assert_eq!(record["status"]["storedVersions"], Value::Null);
+        assert!(record.to_string().len() < 10_000 && !record.to_string().contains("spec\":{\"type"), "{record}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) use walk::{FieldPair, missing_fields};
 /// Two bundles to compare, with what else is known.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'b> {
-    /// The bundle before.
+    /// The previous bundle.
     pub old: &'b Bundle,
     /// The bundle after.
     pub new: &'b Bundle,

@@ -37,17 +37,22 @@ mod waivers;
 
 pub use channel::{BUNDLE_VERSION, CHANNEL, Channel, Installed, UnknownChannel};
 pub use channels::{ChannelDifference, compare_channels};
-pub use conversion::conversion_losses;
+pub use conversion::{
+    ConversionError, ConversionLoss, ConversionLossKind, ConvertedObject, ObjectConverter, conversion_losses,
+};
 pub use crd_schema::{CrdSchema, Report};
 pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
 pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
 pub use guard::guard_policy;
-pub use installed::{InstallationProblem, InstalledBundle, ProblemKind, compare_installed, installed_bundles};
+pub use installed::{
+    InstallationProblem, InstalledBundle, ProblemKind, annotation_domains, compare_installed, installation_record,
+    installed_bundle_of, installed_bundles,
+};
 pub use judge::{Comparison, Judgement, Outcome, Step};
 pub use ledger::NameLedger;
 pub use model::{
-    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldSchema, Keywords, Level,
-    WebhookConfiguration, Workload,
+    AdditionalFields, AdmissionPolicy, ApiVersion, Bundle, BundleVersion, CelRule, Crd, FieldPath, FieldPathError,
+    FieldSchema, FieldUse, Keywords, Level, WebhookConfiguration, Workload,
 };
 pub use patterns::{Inclusion, PatternComparer, Texts};
 pub use preflight::{AffectedObject, Preflight, PreflightFinding, PreflightProblem, PreflightSeverity};

@@ -15,6 +15,7 @@ use crate::channel::Channel;
 
 pub use bundle_version::BundleVersion;
 pub use crd::{ApiVersion, Crd};
+pub use field_path::{FieldPath, FieldPathError, FieldUse};
 pub(crate) use field_path::{Segment, render_path};
 pub use field_schema::{AdditionalFields, CelRule, FieldSchema, Keywords};
 pub use level::Level;

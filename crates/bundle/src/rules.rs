@@ -50,7 +50,7 @@ pub struct Rule {
 /// Two bundles as YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExamplePair {
-    /// The bundle before.
+    /// The previous bundle.
     pub old: &'static str,
     /// The bundle after.
     pub new: &'static str,

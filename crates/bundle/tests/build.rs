@@ -83,7 +83,7 @@ fn what_no_crd_can_say_is_an_error_with_its_place() {
         value: Value,
     }
     for (schema, want) in [
-        (described::<Tree>(), "spec.below[]: the type contains itself, which no structural schema can say"),
+        (described::<Tree>(), "spec.below[]: the type contains itself, which a structural schema cannot express"),
         (described::<Either>(), "spec.value: `oneOf` cannot be written in a structural schema"),
         (described::<Anything>(), "spec.value: the field has no type, or several"),
         (

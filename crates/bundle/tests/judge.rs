@@ -141,6 +141,24 @@ fn v5_what_conversion_loses_is_named_and_experimental_fields_are_left_out() {
 }
 
 #[test]
+fn a_violation_is_kept_however_many_allowed_changes_come_before_it() {
+    let fields = |names: &str, last: &str| format!("{{type: object, properties: {{{names}{last}: {{type: string}}}}}}");
+    let mut names = String::new();
+    for number in 0..20_100 {
+        write!(names, "f{number}: {{type: string}}, ").unwrap();
+    }
+    let (old, new) =
+        (simple("v1.0.0", "standard", &fields("", "z")), simple("v1.1.0", "standard", &fields(&names, "y")));
+    let judgement = judge(&old, &new);
+    assert_eq!(judgement.findings.len(), 20_000);
+    assert!(judgement.left_out > 0);
+    let violations: Vec<_> =
+        judgement.findings.iter().filter(|finding| finding.verdict == Verdict::Violation).collect();
+    assert_eq!(violations.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), ["things v1 spec.z"]);
+    assert_eq!(judgement.outcome(), Outcome::Violation);
+}
+
+#[test]
 fn r37_a_version_that_objects_are_stored_in_is_never_removed() {
     let unserved = "served: false, storage: false";
     let old = crd("v1.0.0", "standard", &[("v1", STORED, FIELDS), ("v1beta1", unserved, FIELDS)]);

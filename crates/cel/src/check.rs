@@ -57,7 +57,7 @@ pub(crate) fn check_mode(
     for id in 0..tree.nodes.len() {
         typing.node(u32::try_from(id).unwrap_or(u32::MAX))?;
         if typing.unifier.is_exhausted() || typing.unifier.table.is_too_deep() {
-            let detail = "the types of the expression are too large to be compared";
+            let detail = "the types of the expression are too large to check";
             return Err(CelError::with(ErrorClass::TooLarge, tree.span(tree.root()), detail));
         }
     }
@@ -111,7 +111,7 @@ impl Checked {
         if fits {
             return Ok(());
         }
-        let detail = format!("the expression must give a {wanted}, not {}", self.result_type());
+        let detail = format!("the expression must return a {wanted}, not {}", self.result_type());
         Err(CelError::with(ErrorClass::Type, self.tree.span(self.tree.root()), detail))
     }
 }
@@ -240,7 +240,7 @@ impl Checker<'_> {
     }
 
     fn undefined(&self, field: &str, span: Span) -> Result<Type, CelError> {
-        self.refuse(span, |_| format!("the object has no field `{field}` that expressions may use"))?;
+        self.refuse(span, |_| format!("the object has no field `{field}` that expressions can use"))?;
         Ok(Type::DYN)
     }
 
@@ -328,7 +328,7 @@ impl Checker<'_> {
             _ => {
                 self.refuse(self.tree.span(entry.range), |checker| {
                     let table = &checker.unifier.table;
-                    format!("a macro goes over a list or map, not over {}", table.show(range))
+                    format!("a macro needs a list or map, not {}", table.show(range))
                 })?;
                 (Type::DYN, Type::DYN)
             }

@@ -134,7 +134,7 @@ impl ErrorClass {
             ErrorClass::Syntax => "the expression is not valid CEL",
             ErrorClass::TooLarge => "the expression is too large",
             ErrorClass::Undeclared => "the name is not declared",
-            ErrorClass::Type => "the types do not fit",
+            ErrorClass::Type => "the types do not match",
             ErrorClass::InvalidConstant => "the constant is not valid",
             ErrorClass::Unsupported => "this is not supported",
             ErrorClass::EstimatedCost => "the estimated cost exceeds the limit",
@@ -150,11 +150,11 @@ impl ErrorClass {
             ErrorClass::InvalidKey => "the map key is not valid or occurs twice",
             ErrorClass::NotOrdered => "NaN values cannot be ordered",
             ErrorClass::NoValue => "the optional has no value",
-            ErrorClass::InvalidData => "the data does not fit its schema",
+            ErrorClass::InvalidData => "the data does not match its schema",
             ErrorClass::NotBound => "the variable has no value",
             ErrorClass::CostLimit => "the cost limit is exceeded",
             ErrorClass::MemoryLimit => "the memory limit is exceeded",
-            ErrorClass::WorkLimit => "the limit of looked-at data is exceeded",
+            ErrorClass::WorkLimit => "the limit on processed data is exceeded",
         }
     }
 }

@@ -5,6 +5,7 @@ mod bundle;
 mod cel;
 mod demo;
 mod fleet;
+mod gateway;
 mod graph;
 mod install;
 mod operator;
@@ -27,6 +28,7 @@ pub(crate) use bundle::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
+pub(crate) use gateway::*;
 pub(crate) use graph::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),
+    /// Compute, audit and compare the status of Gateway API objects
+    #[command(subcommand)]
+    Gateway(Box<Gateway>),
     /// Build, lint, show and compare update graphs
     #[command(subcommand)]
     Graph(Graph),

@@ -5,6 +5,7 @@ pub(crate) mod bundle;
 pub(crate) mod cel;
 pub(crate) mod demo;
 pub(crate) mod fleet;
+pub(crate) mod gateway;
 pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod manual;

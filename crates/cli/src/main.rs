@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Bundle(command) => commands::bundle::run(&command),
         Command::Demo(options) => commands::demo::run(&options),
         Command::Fleet(command) => commands::fleet::run(&command),
+        Command::Gateway(command) => commands::gateway::run(&command),
         Command::Graph(command) => commands::graph::run(&command),
         Command::Install(options) => commands::install::run(&options),
         Command::Operator(options) => commands::operator::run(&options),

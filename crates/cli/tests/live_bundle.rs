@@ -1,6 +1,13 @@
 //! `clearway bundle` on a real API server (V7, V8): `guard` refuses rollbacks and experimental CRDs over standard ones,
 //! `installed` names what does not fit together, and `preflight` names the objects that a new bundle would change.
 
+#[path = "live_bundle/killed_migration.rs"]
+mod killed_migration;
+#[path = "live_bundle/many_objects.rs"]
+mod many_objects;
+#[path = "live_bundle/stored_things.rs"]
+mod stored_things;
+
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -139,6 +146,31 @@ fn bundle(kubeconfig: &std::path::Path, arguments: &[&str], input: &Value) -> (i
     (output.status.code().unwrap_or(-1), data)
 }
 
+/// Runs `clearway snapshot collect` for a bundle.
+fn collect(kubeconfig: &std::path::Path, domain: &str, directory: &str, more: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        .args(["snapshot", "collect", "--no-graph", "--bundle", domain, "--output-dir", directory, "--kubeconfig"])
+        .arg(kubeconfig)
+        .args(more)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// Runs `clearway bundle preflight` on a snapshot.
+fn preflight_of(snapshot: &str, new: &Value) -> (i32, Value) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        .args(["bundle", "preflight", "-", "--snapshot", snapshot, "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(new.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code().unwrap_or(-1), serde_json::from_slice(&output.stdout).unwrap_or_default())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
     const GROUP: &str = "preflight.example.com";
@@ -191,6 +223,32 @@ async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
     let (code, data) =
         bundle(kubeconfig, &["preflight", "-"], &thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &strict));
     assert_eq!((code, problems(&data)), (1, vec!["refused-objects".to_owned()]), "{data}");
+
+    // A snapshot gives the same findings as the cluster that it was taken from.
+    let place = tempfile::tempdir().unwrap();
+    let kept = place.path().join("kept").display().to_string();
+    collect(kubeconfig, GROUP, &kept, &[]);
+    for new in [
+        thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &both),
+        next.clone(),
+        older.clone(),
+        thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &strict),
+        thing_crd(GROUP, "v1.4.0", &["v1beta1", "v1"], &strict),
+        thing_crd(GROUP, "v1.2.0", &["v1beta1"], &strict),
+        thing_crd(GROUP, "v1.2.0", &["v2"], &both),
+    ] {
+        let live = bundle(kubeconfig, &["preflight", "-"], &new);
+        assert_eq!(preflight_of(&kept, &new), live, "{new}");
+    }
+    // Names were replaced, so nothing is known about the values; another bundle is not in the snapshot.
+    let redacted = place.path().join("redacted").display().to_string();
+    collect(kubeconfig, GROUP, &redacted, &["--redact"]);
+    let (code, data) = preflight_of(&redacted, &thing_crd(GROUP, "v1.2.0", &["v1", "v1beta1"], &strict));
+    assert_eq!((code, problems(&data)), (2, vec!["not-checked".to_owned()]), "{data}");
+    assert_eq!(preflight_of(&kept, &thing_crd("other.example.com", "v1.2.0", &["v1"], &both)).0, 3);
+    let none = place.path().join("none").display().to_string();
+    collect(kubeconfig, "other.example.com", &none, &[]);
+    assert_eq!(preflight_of(&none, &thing_crd("other.example.com", "v1.2.0", &["v1"], &both)), (0, json!([])));
 
     let installed = ["installed", "--annotation-domain", GROUP];
     let (code, data) = bundle(kubeconfig, &installed, &Value::Null);

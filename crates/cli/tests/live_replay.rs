@@ -19,7 +19,7 @@ requests_total 7
 ";
 
 /// The risks by name, each with its rules, and what becomes of it on the cluster of the test.
-const RISKS: [(&str, &str, &str); 16] = [
+const RISKS: [(&str, &str, &str); 19] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -61,6 +61,14 @@ const RISKS: [(&str, &str, &str); 16] = [
         "- {type: Condition, condition: {apiVersion: v1, kind: Node, name: NODE, type: Ready, status: 'True'}}",
         "match",
     ),
+    (
+        "BundleOld",
+        "- {type: Bundle, bundle: {group: GROUP, version: <1.3.0, channel: standard, storedVersion: Widget v1, usedField: \
+         'Widget v1 spec.parts[].glue'}}",
+        "match",
+    ),
+    ("BundleField", "- {type: Bundle, bundle: {group: GROUP, usedField: 'Widget v1 spec.parts[].screw'}}", "noMatch"),
+    ("BundleAbsent", "- {type: Bundle, bundle: {group: absent.example.com}}", "unknown"),
     ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
 ];
 
@@ -68,7 +76,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap()
 }
 
-fn graph_data(data: &Path, namespace: &str, node: &str) {
+fn graph_data(data: &Path, namespace: &str, node: &str, group: &str) {
     let write = |path: &str, text: &str| {
         let path = data.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -85,7 +93,7 @@ fn graph_data(data: &Path, namespace: &str, node: &str) {
     let head = "to: 1.3.0\nfrom: .*\nurl: https://example.com/Later\nname: Later\nmessage: Later is bad.\n";
     write("blocked-edges/1.3.0-Later.yaml", &format!("{head}matchingRules:\n{later}\n"));
     for (name, rules, _) in RISKS {
-        let rules = rules.replace("NAMESPACE", namespace).replace("NODE", node);
+        let rules = rules.replace("NAMESPACE", namespace).replace("NODE", node).replace("GROUP", group);
         let head =
             format!("to: 1.2.0\nfrom: .*\nurl: https://example.com/{name}\nname: {name}\nmessage: {name} is bad.\n");
         write(&format!("blocked-edges/1.2.0-{name}.yaml"), &format!("{head}matchingRules:\n{rules}\n"));
@@ -104,13 +112,52 @@ async fn furnish(cluster: &SharedCluster, client: &Client, namespace: &str, node
     cluster.add_node(node).await.unwrap();
 }
 
+/// A bundle of one CRD, and two objects of it, one of which has glue.
+async fn install_bundle(client: &Client, namespace: &str, group: &str) {
+    let crds = ApiResource::from_gvk(&GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition"));
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &crds);
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("widgets.{group}"),
+            "annotations": {format!("{group}/bundle-version"): "v1.2.3", format!("{group}/channel"): "standard"},
+        },
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    crds.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
+    let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", "Widget"));
+    let widgets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &widgets);
+    for (name, part) in [("glued", json!({"glue": "hunter2"})), ("plain", json!({}))] {
+        let widget = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": name}, "spec": {"parts": [part]},
+        });
+        let widget: DynamicObject = serde_json::from_value(widget).unwrap();
+        wait_until(clearway_testbed::IN_TIME, "widgets are served", async || {
+            widgets.create(&PostParams::default(), &widget).await.is_ok()
+        })
+        .await
+        .unwrap();
+    }
+    // Discovery follows a little later.
+    wait_until(clearway_testbed::IN_TIME, "widgets are discovered", async || {
+        client.list_api_groups().await.unwrap().groups.iter().any(|known| known.name == group)
+    })
+    .await
+    .unwrap();
+}
+
 /// What is about who was asked, and not about the cluster: the place of every observation, the command that shows it
 /// again, and when the API server was asked, which cannot be asked about another time.
 fn without_places(mut assessment: Value) -> Value {
     for update in assessment["updates"].as_array_mut().unwrap() {
         for risk in update["risks"].as_array_mut().into_iter().flatten() {
             for rule in risk["rules"].as_array_mut().unwrap() {
-                let about_objects = matches!(rule["type"].as_str(), Some("Resource" | "Condition"));
+                let about_objects = matches!(rule["type"].as_str(), Some("Resource" | "Condition" | "Bundle"));
                 let rule = rule.as_object_mut().unwrap();
                 for field in ["source", "reproduce"] {
                     rule.remove(field);
@@ -155,11 +202,14 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     let (Some(prometheus), Some(cluster)) = (prometheus(METRICS).await, cluster().await) else { return };
     let namespace = cluster.namespace().await.unwrap();
     let node = unique_name("replay");
-    furnish(&cluster, &cluster.client().await.unwrap(), namespace.name(), &node).await;
+    let client = cluster.client().await.unwrap();
+    furnish(&cluster, &client, namespace.name(), &node).await;
+    let group = format!("{}.example.com", unique_name("parts"));
+    install_bundle(&client, namespace.name(), &group).await;
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name).display().to_string();
     let (data, kept, redacted) = (path("data"), path("kept"), path("redacted"));
-    graph_data(Path::new(&data), namespace.name(), &node);
+    graph_data(Path::new(&data), namespace.name(), &node, &group);
     let (url, kubeconfig) = (prometheus.base_url(), cluster.kubeconfig().display().to_string());
     let graph = ["--graph", &data];
     let access = [
@@ -223,7 +273,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
         verdicts(&read(&hidden)),
         want.iter()
             .map(|(name, verdict)| match *name {
-                "MapAbsent" => (*name, "unknown"),
+                "MapAbsent" | "BundleField" => (*name, "unknown"),
                 _ => (*name, *verdict),
             })
             .collect::<Vec<_>>()

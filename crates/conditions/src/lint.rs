@@ -77,7 +77,7 @@ pub fn unreadable_status(object: &Object<'_>) -> Option<Diagnostic> {
     };
     let diagnostic = Diagnostic::new(ABOUT_THE_CHECK, Severity::Warning, message)
         .at(object.place(node, path))
-        .with_help("it is judged as if this were absent; the controller that wrote it must be mended");
+        .with_help("it is checked as if this were absent; fix the controller that wrote it");
     Some(diagnostic.with_excerpt(object.source.excerpt(node)))
 }
 

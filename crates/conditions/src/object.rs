@@ -25,7 +25,7 @@ impl<'a> Object<'a> {
                 Diagnostic::new(NOT_AN_OBJECT, Severity::Error, message)
                     .at(source.place(node))
                     .with_excerpt(source.excerpt(node))
-                    .with_help("a Kubernetes object has apiVersion, kind and metadata.name; it is passed over"),
+                    .with_help("a Kubernetes object has apiVersion, kind and metadata.name; it is skipped"),
             ))
         };
         let refuse = |message: String| refuse_at(root, message);
@@ -37,7 +37,7 @@ impl<'a> Object<'a> {
         let own = |key: &str| root.get(key).and_then(Node::as_text).filter(|text| !text.is_empty());
         for key in ["apiVersion", "kind"] {
             if let Some(value) = root.get(key).filter(|value| !value.is_null() && value.as_text().is_none()) {
-                return refuse_at(value, format!("{key} is {}, not a text", value.describe()));
+                return refuse_at(value, format!("{key} is {}, not a string", value.describe()));
             }
         }
         let kind = own("kind").or_else(|| from_list("kind")?.strip_suffix("List")).filter(|kind| !kind.is_empty());
@@ -154,8 +154,8 @@ mod tests {
             (json!({"apiVersion": "v1", "kind": "Pod"}), "a Pod without metadata"),
             (json!({"apiVersion": "v1", "kind": "Pod", "metadata": 3}), "metadata is a number, not an object"),
             (json!({"apiVersion": "v1", "kind": "Pod", "metadata": []}), "metadata is a list, not an object"),
-            (json!({"apiVersion": "v1", "kind": 3, "metadata": {}}), "kind is a number, not a text"),
-            (json!({"apiVersion": 1, "kind": "Pod", "metadata": {}}), "apiVersion is a number, not a text"),
+            (json!({"apiVersion": "v1", "kind": 3, "metadata": {}}), "kind is a number, not a string"),
+            (json!({"apiVersion": 1, "kind": "Pod", "metadata": {}}), "apiVersion is a number, not a string"),
         ] {
             assert_eq!(id(&value), Err(want.to_owned()));
         }

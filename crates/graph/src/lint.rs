@@ -8,6 +8,7 @@
 
 mod alternatives;
 mod answer;
+mod bundles;
 mod channels;
 mod drafts;
 mod expressions;
@@ -29,7 +30,7 @@ use clearway_core::{Diagnostic, Severity, Version};
 use crate::files::block::{Block, Effect};
 use crate::files::inputs::{Inputs, Role, role};
 use crate::model::revision::Revision;
-use crate::model::risk::Risk;
+use crate::model::risk::{Risk, Rule};
 use drafts::{At, Draft, Drafts};
 
 /// What is known about the texts of rules.
@@ -40,6 +41,21 @@ pub trait RuleTexts {
     fn metrics(&self, query: &str) -> Vec<String>;
     /// Why the expression of a `Resource` rule is refused, if it is.
     fn check_expression(&self, expression: &str) -> Option<ExpressionFinding>;
+    /// What is wrong with the parameters of a `Bundle` rule.
+    fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding>;
+}
+
+/// Something about a parameter of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterFinding {
+    /// The key of the parameter; empty if it is not one of the type's.
+    pub key: &'static str,
+    /// What is wrong, as the rest of a sentence about the rule.
+    pub message: String,
+    /// The bytes of its text that it is about.
+    pub span: Range<usize>,
+    /// Whether the type has such a parameter.
+    pub known: bool,
 }
 
 /// Something about a query.
@@ -95,6 +111,7 @@ pub fn lint(revision: &Revision, inputs: &Inputs, texts: &dyn RuleTexts) -> Vec<
     sources::check(&index, &mut drafts);
     queries::check(index.risks(), texts, &mut drafts);
     expressions::check(index.risks(), texts, &mut drafts);
+    bundles::check(index.risks(), texts, &mut drafts);
     targets::check(&index, &mut drafts);
     runs::check(&index, &mut drafts);
     names::check(&index, &mut drafts);

@@ -199,7 +199,7 @@ fn an_unknown_rule_type_is_a_warning_that_names_the_known_ones() {
     let outcome = loaded(&[("blocked-edges/0.yaml", &text)]);
     let [finding] = outcome.diagnostics.as_slice() else { panic!("{:?}", outcome.diagnostics) };
     assert_eq!((&*finding.code, finding.severity), ("GD025", Severity::Warning));
-    assert_eq!(finding.message, "unknown rule type `promql`; it is carried through unchanged");
+    assert_eq!(finding.message, "unknown rule type `promql`; it is served unchanged");
     assert!(finding.help.as_deref().is_some_and(|help| help.contains("Always, PromQL")), "{finding:?}");
 }
 

@@ -217,6 +217,6 @@ fn an_answer_that_says_something_twice_is_refused() {
         r#"{"nodes":[],"conditionalEdges":[{"edges":[],"edges":[],"risks":[]}]}"#,
     ] {
         let reading = wire::read(twice.as_bytes(), &Limits::default());
-        assert!(reading.graph.is_none() && reading.diagnostics[0].message.contains("stands twice"), "{twice}");
+        assert!(reading.graph.is_none() && reading.diagnostics[0].message.contains("occurs twice"), "{twice}");
     }
 }

@@ -3,11 +3,13 @@
 mod common;
 
 use clearway_core::{Limits, Severity};
-use clearway_graph::lint::{ExpressionFault, ExpressionFinding, QueryFault, QueryFinding, RuleTexts, answer, lint};
-use clearway_graph::{Inputs, codes, load, wire};
+use clearway_graph::lint::{
+    ExpressionFault, ExpressionFinding, ParameterFinding, QueryFault, QueryFinding, RuleTexts, answer, lint,
+};
+use clearway_graph::{Inputs, Rule, codes, load, wire};
 
 /// Knows three words of queries: `broken`, `refused` and `odd`; any other text is the metric it asks for. Of expressions it
-/// knows `broken` and `costly`.
+/// knows `broken` and `costly`, and of parameters `version: broken` and `odd`.
 struct Words;
 
 impl RuleTexts for Words {
@@ -37,6 +39,24 @@ impl RuleTexts for Words {
             let start = expression.find(word)?;
             Some(ExpressionFinding { fault, message: format!("it is {word}"), span: start..start + word.len() })
         })
+    }
+
+    fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding> {
+        let own = rule.parameters["bundle"].as_object().unwrap();
+        let version = own.get("version").and_then(|version| version.as_str()).unwrap_or_default();
+        let broken = version.find("broken").map(|start| ParameterFinding {
+            key: "version",
+            message: "that is broken".to_owned(),
+            span: start..start + 6,
+            known: true,
+        });
+        let odd = own.contains_key("odd").then(|| ParameterFinding {
+            key: "",
+            message: "that is odd".to_owned(),
+            span: 0..0,
+            known: false,
+        });
+        broken.into_iter().chain(odd).collect()
     }
 }
 
@@ -181,7 +201,7 @@ fn what_an_expression_matches_by_chance_is_a_warning_where_an_update_is_touched(
         let path = format!("blocked-edges/{to}-Slow.yaml");
         found(code, &[(&path, &block(to, from, "Slow", "")), ("releases/more.json", &more(next))])
     };
-    let dot = "a dot of `1.3[+]` matches any character, so that it also matches 1.0.113";
+    let dot = "a dot of `1.3[+]` matches any character, so it also matches 1.0.113";
     let at = "blocked-edges/1.1.0-Slow.yaml:2:7";
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", "\"1.1.0\""), [format!("warning {at} {dot}")]);
     assert_eq!(check("GD103", "1.1.0", "1.3[+]", ""), [format!("info {at} {dot}")]);
@@ -249,9 +269,32 @@ fn expressions_of_rules() {
 }
 
 #[test]
+fn parameters_of_bundle_rules() {
+    let bundle = |more: &str| format!("matchingRules:\n- type: Bundle\n  bundle:\n    group: a.io\n    {more}\n");
+    for (code, more, want) in [
+        (
+            "GD118",
+            "version: '>=1 broken'",
+            Some("error blocked-edges/1.1.0-Slow.yaml:10:19 the risk `Slow` has a Bundle rule that is broken"),
+        ),
+        ("GD118", "Version: broken", None),
+        ("GD118", "channel: standard", None),
+        (
+            "GD119",
+            "odd: 1",
+            Some("warning blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a Bundle rule that is odd"),
+        ),
+        ("GD119", "channel: standard", None),
+    ] {
+        let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
+        assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &bundle(more))]), want, "{code} {more}");
+    }
+}
+
+#[test]
 fn a_metric_that_stands_alone() {
     let (both, alone) = (promql("up"), promql("up down"));
-    let want = ["info blocked-edges/1.1.0-Slow.yaml:10:10 no other risk asks for the metric `down`"];
+    let want = ["info blocked-edges/1.1.0-Slow.yaml:10:10 no other risk uses the metric `down`"];
     assert_eq!(in_blocks("GD114", &[("1.1.1", ".*", "Loud", &both), ("1.1.0", ".*", "Slow", &alone)]), want);
     assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Loud", &both), ("1.1.1", ".*", "Slow", &both)]), [""; 0]);
     assert_eq!(in_blocks("GD114", &[("1.1.0", ".*", "Slow", &alone), ("1.1.1", ".*", "Slow", &alone)]), [""; 0]);
@@ -313,12 +356,12 @@ fn runs() {
         ["warning blocked-edges/1.0.6-Slow.yaml:1:5 the risk `Slow` is on 1.0.3 and 1.0.6, but not on 1.0.4, 1.0.5"];
     assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.0.6", "1.0.7"]), want);
     assert_eq!(run("GD121", &["1.0.2", "1.0.3", "1.1.1"]), [""; 0]);
-    let want = ["warning blocked-edges/1.0.2-Slow.yaml:1:5 the risk `Slow` is declared for 1.0.2 in \
-                 blocked-edges/1.0.2-Slow-again.yaml too"];
+    let want = ["warning blocked-edges/1.0.2-Slow.yaml:1:5 the risk `Slow` is also declared for 1.0.2 in \
+                 blocked-edges/1.0.2-Slow-again.yaml"];
     assert_eq!(run("GD122", &["1.0.2", "1.0.2"]), want);
     assert_eq!(run("GD122", &["1.0.2", "1.0.3"]), [""; 0]);
     let want = ["info blocked-edges/1.1.1-Slow.yaml:1:5 the risk `Slow` ends with 1.1.1, and no `fixedIn` says why \
-                 1.1.2 is free of it"];
+                 1.1.2 does not have it"];
     assert_eq!(run("GD124", &["1.1.0", "1.1.1"]), want);
     assert_eq!(run("GD124", &["1.1.1", "1.1.2"]), [""; 0]);
     assert_eq!(in_blocks("GD124", &[("1.1.0", ".*", "Slow", "fixedIn: 1.1.1\n")]), [""; 0]);
@@ -340,7 +383,7 @@ fn names() {
         ("GD130", "Slow", Some("1:5 the file name does not begin with `1.1.0`, the target")),
         ("GD130", "1.1.0-Slow", None),
         ("GD130", "1.1.0", None),
-        ("GD131", "1.1.0-slow", Some("3:7 the file name does not hold `Slow`, the name of the risk")),
+        ("GD131", "1.1.0-slow", Some("3:7 the file name does not contain `Slow`, the name of the risk")),
         ("GD131", "1.1.0-Slow", None),
         ("GD131", "1.1.0-very-Slow-1", None),
     ] {
@@ -353,7 +396,7 @@ fn names() {
 
 #[test]
 fn texts_of_risks() {
-    let want = ["warning blocked-edges/1.1.0-slow.yaml:3:7 `slow` is not the name of a risk"];
+    let want = ["warning blocked-edges/1.1.0-slow.yaml:3:7 `slow` is not a valid name of a risk"];
     assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "slow", "")]), want);
     assert_eq!(in_blocks("GD132", &[("1.1.0", ".*", "Slow_1", "")]), [""; 0]);
     let plain = block("1.1.0", ".*", "Slow", "").replace("https:", "http:");
@@ -368,10 +411,15 @@ fn channels() {
             "GD140",
             "eus-1",
             "[1.0.0, 1.0.1, 1.0.0]",
-            Some("warning channels/eus-1.yaml:2:26 1.0.0 is listed in eus-1 already"),
+            Some("warning channels/eus-1.yaml:2:26 1.0.0 is already listed in eus-1"),
         ),
         ("GD140", "eus-1", "[1.0.0, 1.0.1]", None),
-        ("GD141", "eus-1", "[1.0.0, 1.0.10, 1.0.9]", Some("info channels/eus-1.yaml:2:27 1.0.9 stands behind 1.0.10")),
+        (
+            "GD141",
+            "eus-1",
+            "[1.0.0, 1.0.10, 1.0.9]",
+            Some("info channels/eus-1.yaml:2:27 1.0.9 is listed after 1.0.10"),
+        ),
         ("GD141", "eus-1", "[1.0.0, 1.0.0-rc.1, 1.0.9, 1.0.10]", None),
         (
             "GD142",
@@ -395,7 +443,7 @@ fn channels() {
 
 #[test]
 fn stranded_versions() {
-    let want = "info channels/candidate-1.yaml:7:3 in candidate-1, no way without a risk leads from 1.0.4 to ";
+    let want = "info channels/candidate-1.yaml:7:3 in candidate-1, there is no path without a risk from 1.0.4 to ";
     let blocks: Vec<String> = (5..=12).map(|patch| format!("1.0.{patch}")).collect();
     let all: Vec<(&str, &str, &str, &str)> = blocks
         .iter()

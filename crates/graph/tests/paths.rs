@@ -63,7 +63,7 @@ fn where_there_is_no_way_it_is_said_why() {
     let none = why("1.0.0", "1.0.5");
     assert_eq!(
         none.to_string(),
-        "no sequence of updates leads from 1.0.0 to 1.0.5; the newest version on the way that can be reached is 1.0.2; \
+        "no sequence of updates leads from 1.0.0 to 1.0.5; the newest version in between that can be reached is 1.0.2; \
          1.0.5 can be reached from 1.0.3"
     );
     assert_eq!(

@@ -38,6 +38,7 @@ mod prune;
 mod render;
 mod retrieve;
 mod settings;
+mod stored_objects;
 mod view;
 mod worker;
 
@@ -47,6 +48,7 @@ pub use prepare::prepare;
 pub use prune::{Appliers, orphans};
 pub use render::{PRUNE, RENDERED, RenderError, Rendered, render, write_rendered};
 pub use settings::{Clock, Settings};
+pub use stored_objects::check_stored_objects;
 pub use view::collect_view;
 pub use worker::Worker;
 

@@ -5,6 +5,7 @@
 mod attempts;
 mod crash_guard;
 mod effects;
+mod memory_permit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
+
+pub use memory_permit::MemoryPermit;
 
 use crate::carry_out::{self, Worker};
 use crate::heartbeat::Heartbeat;
@@ -54,6 +57,8 @@ pub struct Tools<S> {
     pub clock: fn() -> Timestamp,
     /// Notices computations that do not end.
     pub heartbeat: Heartbeat,
+    /// Limits the memory of all objects of the operator together.
+    pub memory: MemoryPermit,
 }
 
 /// What a driver tells others.
@@ -176,7 +181,7 @@ impl<S: Store> Driver<S> {
             StoreEvent::Object(object) => Some(Input::Object(object)),
             StoreEvent::Gone { .. } => Some(Input::Gone),
             StoreEvent::Trouble { error } => {
-                tracing::warn!(%error, "the object cannot be seen at the moment");
+                tracing::warn!(%error, "cannot read the object");
                 None
             }
         }));
@@ -186,7 +191,7 @@ impl<S: Store> Driver<S> {
             StoreEvent::Object(crd) => match Shape::of_crd(&crd, kind) {
                 Ok(shape) => Some(Input::Shape(Box::new(shape))),
                 Err(error) => {
-                    tracing::warn!(%error, crd = kind.crd(), "the CRD cannot be read");
+                    tracing::warn!(%error, crd = kind.crd(), "cannot read the CRD");
                     None
                 }
             },
@@ -251,7 +256,7 @@ impl<S: Store> Driver<S> {
                         }
                     }
                     Err(StoreError::NoSuchKind { kind }) => tracing::debug!(%kind, "the kind is not served yet"),
-                    Err(error) => tracing::warn!(%error, %kind, "objects cannot be followed"),
+                    Err(error) => tracing::warn!(%error, %kind, "cannot watch objects"),
                 }
                 tokio::time::sleep(AGAIN).await;
             }

@@ -107,7 +107,7 @@ async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
         let objects = match state.readable(&GroupVersionKind::new(api_version, kind)) {
             Ok((objects, _)) => objects,
             Err(error) => {
-                tracing::debug!(%error, kind, "objects cannot be seen at the moment");
+                tracing::debug!(%error, kind, "cannot read the objects");
                 continue;
             }
         };
@@ -119,7 +119,7 @@ async fn round(state: &StateDirectory, now: Timestamp) -> Vec<Played> {
                     played.extend(ObjectReference::of(&stored).ok().map(|key| Played { key, said: step.said }));
                 }
                 // Somebody changed it meanwhile: the next round sees it as it is then.
-                Err(error) => tracing::debug!(%error, "a status was not stored"),
+                Err(error) => tracing::debug!(%error, "failed to store a status"),
             }
         }
     }

@@ -82,7 +82,7 @@ impl<S: Store> Candidate<S> {
             match self.attempt().await {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "the lease cannot be had"),
+                Err(error) => tracing::warn!(%error, "cannot acquire the lease"),
             }
             tokio::time::sleep(self.terms.retry()).await;
         }
@@ -98,11 +98,11 @@ impl<S: Store> Candidate<S> {
             match tokio::time::timeout(self.terms.retry(), self.attempt()).await {
                 Ok(Ok(true)) => (renewed, pause) = (Instant::now(), self.terms.renew),
                 Ok(Ok(false)) => return tracing::warn!("another leads"),
-                Ok(Err(error)) => tracing::warn!(%error, "the lease could not be renewed"),
-                Err(_) => tracing::warn!("the lease could not be renewed in time"),
+                Ok(Err(error)) => tracing::warn!(%error, "failed to renew the lease"),
+                Err(_) => tracing::warn!("failed to renew the lease in time"),
             }
             if renewed.elapsed() + pause + self.terms.retry() >= self.terms.duration {
-                return tracing::warn!("the lease was not renewed for too long, so another may lead");
+                return tracing::warn!("the lease expired, so another replica may lead");
             }
         }
     }

@@ -38,7 +38,7 @@ pub fn text(shown: &[ObjectReport], leads: bool) -> String {
         .collect();
     let mut families = vec![Family {
         name: "clearway_operator_leads",
-        help: "Whether this replica leads",
+        help: "Whether this replica is the leader",
         series: vec![(Vec::new(), i64::from(leads))],
     }];
     families.extend(gauges(&objects));
@@ -53,21 +53,22 @@ pub fn text(shown: &[ObjectReport], leads: bool) -> String {
 }
 
 fn gauges(objects: &[(VersionObject, &ObjectReport)]) -> Vec<Family> {
-    let mut version = Family::new("cluster_version", "When a version became what its type says, in seconds since 1970");
+    let mut version =
+        Family::new("cluster_version", "When a version reached the state of its type, in seconds since 1970");
     let mut available = Family::new("cluster_version_available_updates", "Updates that are recommended");
     let mut conditional = Family::new(
         "cluster_version_conditional_update_condition_seconds",
-        "Since when a conditional update's condition has its status, in seconds since 1970",
+        "When a condition of a conditional update last changed its status, in seconds since 1970",
     );
     let mut retrieved = Family::new(
         "cluster_version_operator_update_retrieval_timestamp_seconds",
-        "When the update service answered last, in seconds since 1970",
+        "When updates were last retrieved from the update service, in seconds since 1970",
     );
     let mut up = Family::new("cluster_operator_up", "Whether a version is available");
     let mut conditions = Family::new("cluster_operator_conditions", "The conditions of a version: 1 True, 0 False");
     let mut transitions = Family::new(
         "cluster_operator_condition_transitions",
-        "How often a condition changed its status since this replica leads",
+        "Status changes of a condition since this replica became leader",
     );
     let mut payload = Family::new("cluster_version_payload", "Objects of the release, pending and applied");
     let mut errors = Family::new("cluster_operator_payload_errors", "Objects of the release that cannot be applied");
@@ -200,7 +201,7 @@ impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         type Value = fn(&Counts) -> u64;
         let families: [(&str, &str, Value); 3] = [
-            ("clearway_operator_queries_answered", "Queries that gave an answer", |counts| counts.answered),
+            ("clearway_operator_queries_answered", "Queries that were answered", |counts| counts.answered),
             ("clearway_operator_queries_failed", "Queries that failed", |counts| counts.failed),
             ("clearway_operator_status_writes", "Statuses that were stored", |counts| counts.stored),
         ];

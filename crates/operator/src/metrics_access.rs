@@ -87,7 +87,7 @@ impl<R: TokenReviewer> MetricsAccess<R> {
         let access = self.reviewer.review(token).await;
         if let Access::Unknown(why) = &access {
             // Not an answer: the next one asks again.
-            tracing::warn!(why, "cannot find out who may read the metrics");
+            tracing::warn!(why, "cannot check who is allowed to read the metrics");
         } else {
             self.memory().remember(key, access.clone(), now);
         }

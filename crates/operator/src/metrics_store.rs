@@ -63,7 +63,7 @@ fn evaluate(
         Reply::Answered(observation) => Ok(observation.map(numbers_only)),
         Reply::Failed(failure) => Err(failure),
         Reply::Pending { .. } | Reply::NotConfigured => {
-            Err(failed(FailureClass::NotConfigured, "There is no metrics feed.".to_owned()))
+            Err(failed(FailureClass::NotConfigured, "No metrics feed is configured.".to_owned()))
         }
     }
 }

@@ -45,7 +45,7 @@ pub async fn operate<S: Store>(
                 if let Some(evidence) = other_operator::find(&tools.store, kind, &object, (tools.clock)()).await {
                     if left_alone.insert(id.clone()) {
                         tracing::warn!(
-                            "OpenShift's own operator looks after the ClusterVersion ({evidence}); its status is left alone"
+                            "OpenShift's own operator manages the ClusterVersion ({evidence}); Clearway does not write its status"
                         );
                     }
                     if let Some(driver) = drivers.remove(&id) {
@@ -95,7 +95,7 @@ async fn find<S: Store>(store: &S, kind: Kind, names: &mpsc::Sender<(Kind, Found
                         StoreEvent::Object(object) => Found::There(object),
                         StoreEvent::Gone { name } => Found::Gone(name),
                         StoreEvent::Trouble { error } => {
-                            tracing::warn!(%error, %kind, "objects cannot be seen at the moment");
+                            tracing::warn!(%error, %kind, "cannot read the objects");
                             continue;
                         }
                     };
@@ -105,7 +105,7 @@ async fn find<S: Store>(store: &S, kind: Kind, names: &mpsc::Sender<(Kind, Found
                 }
             }
             Err(StoreError::NoSuchKind { .. }) => tracing::debug!(%kind, "the kind is not served"),
-            Err(error) => tracing::warn!(%error, %kind, "objects cannot be found"),
+            Err(error) => tracing::warn!(%error, %kind, "cannot list objects"),
         }
         tokio::time::sleep(AGAIN).await;
     }

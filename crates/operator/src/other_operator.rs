@@ -47,7 +47,7 @@ pub(crate) async fn find<S: Store>(store: &S, kind: Kind, object: &Value, now: T
         return None;
     }
     let deployment = store.get(&there(GroupVersionKind::new("apps/v1", "Deployment"), NAME)).await;
-    (!matches!(deployment, Ok(None))).then_some("the CRD is not Clearway's, and its Deployment is there")
+    (!matches!(deployment, Ok(None))).then_some("the CRD is not Clearway's, and its Deployment exists")
 }
 
 /// Whether it manages fields of an object's status.

@@ -48,6 +48,24 @@ fn kinds() -> Vec<Value> {
         object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         object
     };
+    let crd = |group: &str| {
+        let mut crd = object(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            json!({
+                "spec": {
+                    "group": group, "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things", "shortNames": ["t"]},
+                    "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"description": "d"}}}],
+                },
+                "status": {"storedVersions": ["v1", "v1alpha1"], "conditions": [{"type": "Established", "status": "True"}]},
+            }),
+        );
+        crd["metadata"]["name"] = json!(format!("things.{group}"));
+        crd["metadata"]["annotations"] = json!({
+            format!("{group}/bundle-version"): "v1.2.0", format!("{group}/channel"): "standard", "note": "n",
+        });
+        crd
+    };
     vec![
         object("v1", "Pod", json!({"spec": pod_spec})),
         object("v1", "Node", json!({"spec": {"providerID": "p", "taints": [{"key": "k", "value": "v"}]}})),
@@ -60,6 +78,10 @@ fn kinds() -> Vec<Value> {
             "Widget",
             json!({"spec": {"deep": [[{"a": [1.5, true, null, "x"]}]]}, "data": {"a": 1}}),
         ),
+        // The bundle of the first one has no version that could be shown.
+        crd("a.io"),
+        crd("b.io"),
+        object("b.io/v1", "Thing", json!({"spec": {"deep": [{"a": "x", "b.c": {"d": 1}}]}, "data": {"a": 1}})),
     ]
 }
 
@@ -75,7 +97,8 @@ fn marked(value: &Value, path: &str) -> Value {
         Value::Object(fields) => {
             let open = [".labels", ".annotations", ".data", ".binaryData"].iter().any(|end| path.ends_with(end));
             let field = |(key, value): (&String, &Value)| {
-                let name = if open { format!("{key}-{TEXT}") } else { key.clone() };
+                let bundle = key.ends_with("/bundle-version") || key.ends_with("/channel");
+                let name = if open && !bundle { format!("{key}-{TEXT}") } else { key.clone() };
                 (name, marked(value, &format!("{path}.{key}")))
             };
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
@@ -87,7 +110,19 @@ fn marked(value: &Value, path: &str) -> Value {
 /// What a proof may show.
 fn shown(path: &str) -> bool {
     let condition = path.strip_prefix(".status.conditions[].");
+    // Of CRDs: their names and versions, and the version and channel of a bundle, if they are that.
+    let of_crd = [
+        ".spec.group",
+        ".spec.scope",
+        ".spec.names.kind",
+        ".spec.names.plural",
+        ".spec.versions[].name",
+        ".status.storedVersions[]",
+        ".metadata.annotations.b.io/bundle-version",
+        ".metadata.annotations.b.io/channel",
+    ];
     matches!(path, ".apiVersion" | ".kind" | ".metadata.name" | ".metadata.namespace")
+        || of_crd.contains(&path)
         || condition.is_some_and(|field| matches!(field, "type" | "status" | "reason"))
 }
 
@@ -148,13 +183,31 @@ const EXPRESSIONS: &[&str] = &[
     "P == P",
 ];
 
+/// What rules ask about bundles.
+const BUNDLES: &[&str] = &[
+    "version: 1.x",
+    "version: '>=9.0.0'",
+    "channel: standard",
+    "servedVersion: Thing v1",
+    "storedVersion: v1alpha1",
+    "storedVersion: Thing v9",
+    "usedField: Thing v1 spec.deep[].a",
+    "usedField: 'Thing v1 spec.deep[][\"b.c\"]{}'",
+    "usedField: Thing v1 spec.deep[].a.b.c",
+    "usedField: Thing v1 data.a",
+    "usedField: Thing v1 metadata.labels{}",
+    "usedField: Thing v9 spec",
+    "usedField: Nothing v1 spec",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_of_an_object_but_its_name_and_conditions_is_repeated(
-        picks in prop::collection::vec((0..7_usize, any::<prop::sample::Index>(), 0..EXPRESSIONS.len()), 1..12),
+        picks in prop::collection::vec((0..10_usize, any::<prop::sample::Index>(), 0..EXPRESSIONS.len()), 1..12),
         types in prop::collection::vec(prop::sample::select(vec!["Ready", "Degraded", "Nothing"]), 0..3),
+        bundles in prop::collection::vec((prop::sample::select(vec!["a.io", "b.io", "c.io"]), 0..BUNDLES.len()), 0..4),
     ) {
         let objects: Vec<Value> = kinds().iter().map(|object| marked(object, "")).collect();
         let mut rules = Vec::new();
@@ -169,6 +222,10 @@ proptest! {
         // One that is never refused when it is loaded, so that objects are looked at in every case.
         for type_ in types.into_iter().chain(["Available"]) {
             rules.push(json!({"type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "type": type_, "status": "False"}}));
+        }
+        for (group, asked) in bundles {
+            let (key, value) = BUNDLES[asked].split_once(": ").unwrap();
+            rules.push(json!({"type": "Bundle", "bundle": {"group": group, key: value.trim_matches('\'')}}));
         }
         // Each rule in a risk of its own, so that each is evaluated and says what it has to say.
         let risks: Vec<Value> = rules.iter().enumerate().map(|(number, rule)| json!({

@@ -126,7 +126,7 @@ fn match_schema() -> Value {
             "kinds": {
                 "type": "array",
                 "items": {
-                    "description": "Groups and kinds of objects; * stands for all.",
+                    "description": "Groups and kinds of objects; * means all.",
                     "type": "object",
                     "properties": {
                         "apiGroups": {"type": "array", "items": {"type": "string"}},
@@ -138,7 +138,7 @@ fn match_schema() -> Value {
             "name": {"type": "string", "pattern": GLOB, "description": "Names of objects that match."},
             "namespaceSelector": selector("Labels of namespaces whose objects match."),
             "namespaces": globs("Namespaces whose objects match."),
-            "scope": {"type": "string", "description": "Cluster or Namespaced; anything else stands for both."},
+            "scope": {"type": "string", "description": "Cluster or Namespaced; anything else means both."},
             "source": {
                 "type": "string",
                 "enum": ["All", "Generated", "Original"],

@@ -14,7 +14,7 @@
 //!   [`lint`] reports what loading alone does not refuse.
 //!
 //! Templates come from strangers. [`rego`] says what it refuses when a template is loaded, and how evaluations are
-//! bounded; `docs/policies.md` says which bounds a process around it has to provide.
+//! bounded, and what the process around it has to bound.
 
 #![cfg_attr(
     not(test),

@@ -102,15 +102,10 @@ pub fn range(
         return Err(Error::new(Code::Type, expr.span, message, "Leave the range out, or use a function over it."));
     }
     if step.0 <= 0 {
-        return Err(Error::new(
-            Code::Number,
-            expr.span,
-            "The step must be longer than nothing.",
-            "Give a longer step.",
-        ));
+        return Err(Error::new(Code::Number, expr.span, "The step must be greater than zero.", "Give a longer step."));
     }
     if !query.fits(start.0, end.0, step.0) {
-        let message = "A duration of the query depends on the range, and was computed for another one.";
+        let message = "A duration of the query depends on the range, but was computed for another range.";
         return Err(Error::new(Code::Unsupported, expr.span, message, "Read the query for this range."));
     }
     let bounds = Bounds { start: start.0, end: end.0, step: step.0 };
@@ -325,12 +320,12 @@ fn failed(span: Span, message: impl Into<String>, help: &str) -> Error {
 }
 
 fn same_labels(span: Span) -> Error {
-    let help = "Keep a label that tells the series apart, or aggregate them.";
+    let help = "Keep a label that distinguishes the series, or aggregate them.";
     failed(span, "vector cannot contain metrics with the same labelset", help)
 }
 
 fn no_room(_: Full, span: Span) -> Error {
-    Error::new(Code::Budget, span, "The evaluation makes more labels than it may.", "Select fewer series.")
+    Error::new(Code::Budget, span, "The evaluation creates too many labels.", "Select fewer series.")
 }
 
 #[cfg(test)]

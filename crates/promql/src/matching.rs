@@ -32,7 +32,7 @@ pub enum PatternError {
     #[error("The regular expression needs more than {0} bytes when compiled.")]
     TooLarge(usize),
     /// With its repetitions written out it is longer than allowed.
-    #[error("The regular expressions of the query have more than {0} positions, with their repetitions written out.")]
+    #[error("The regular expressions of the query have more than {0} positions, with their repetitions expanded.")]
     TooLong(usize),
 }
 

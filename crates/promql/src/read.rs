@@ -70,7 +70,7 @@ impl ReadError {
 /// The input as text, if it is not too long.
 fn checked<'b>(bytes: &'b [u8], limits: &ReadLimits) -> Result<&'b str, ReadError> {
     if bytes.len() > limits.bytes {
-        let message = format!("The input has {} bytes; at most {} are read.", bytes.len(), limits.bytes);
+        let message = format!("The input has {} bytes; the limit is {}.", bytes.len(), limits.bytes);
         return Err(ReadError::whole(message));
     }
     std::str::from_utf8(bytes).map_err(|error| {

@@ -12,14 +12,14 @@ use super::stages::{Hoisted, hoisted};
 pub(super) fn lint(manifests: &[Manifest], findings: &mut FindingList) {
     for manifest in manifests {
         if let Some(field) = secret(manifest) {
-            let message = format!("{} has content, and everybody who may pull the release reads it", manifest.id);
-            let help = "create secrets in the cluster, or have an operator of yours fetch them";
+            let message = format!("{} has content, which everyone who can pull the release can read", manifest.id);
+            let help = "create secrets in the cluster, or let your operator fetch them";
             findings.push(finding(codes::SECRET, message, manifest, Some(field.to_owned())).with_help(help));
         }
         for (path, image) in manifest.images() {
             if !image.contains('@') {
                 let message =
-                    format!("the image `{}` is named by tag, which may point elsewhere tomorrow", shown(image));
+                    format!("the image `{}` is named by a tag, which can be moved to another image", shown(image));
                 let help = "name it by digest: host/path@sha256:…";
                 findings.push(finding(codes::IMAGE_BY_TAG, message, manifest, Some(path)).with_help(help));
             }
@@ -27,7 +27,7 @@ pub(super) fn lint(manifests: &[Manifest], findings: &mut FindingList) {
     }
     for Hoisted { manifest, needed_by } in hoisted(manifests) {
         let message = format!(
-            "{} is at run level {}, and {} needs it at {}; it is carried out there",
+            "{} is at run level {}, but {} needs it at {}; it is applied there",
             manifest.id, manifest.run_level, needed_by.id, needed_by.run_level
         );
         findings.push(finding(codes::TOO_LATE, message, manifest, None).with_help("lower the run level in its name"));

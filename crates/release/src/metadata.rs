@@ -133,7 +133,7 @@ pub enum ReferencesError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// They are something else.
-    #[error("it is no ImageStream")]
+    #[error("it is not an ImageStream")]
     Kind,
 }
 
@@ -161,7 +161,7 @@ mod tests {
         let references = References::read(stream).unwrap();
         assert_eq!(references.name, "4.5.0");
         assert_eq!(references.images, [("cli".to_owned(), "q.io/a@sha256:0".to_owned())].into());
-        for (text, want) in [("{}", "no ImageStream"), ("[]", "no ImageStream"), ("", "EOF")] {
+        for (text, want) in [("{}", "not an ImageStream"), ("[]", "not an ImageStream"), ("", "EOF")] {
             let error = References::read(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(want), "{text}: {error}");
         }

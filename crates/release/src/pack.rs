@@ -73,8 +73,7 @@ pub fn pack<R: BufRead>(
             ReadEvent::Problem(_) => {}
         });
         if objects.len() > limits.objects {
-            let message =
-                format!("there are more than {} objects, which is more than a release may have", limits.objects);
+            let message = format!("there are more than {} objects, the limit of a release", limits.objects);
             problems.push(Diagnostic::new(codes::TOO_MANY, Severity::Error, message));
             break;
         }
@@ -88,7 +87,7 @@ pub fn pack<R: BufRead>(
         }
     }
     if objects.is_empty() && problems.is_empty() {
-        let nothing = Diagnostic::new(codes::EMPTY, Severity::Error, "there is no object to pack");
+        let nothing = Diagnostic::new(codes::EMPTY, Severity::Error, "there are no objects to pack");
         problems.push(nothing.with_help("name files or directories with manifests"));
     }
     if !problems.is_empty() {
@@ -112,14 +111,16 @@ fn wishes(object: &Value, level: u16, component: &str) -> Result<(u16, String), 
     let level = match annotation(object, RUN_LEVEL) {
         Some(text) => text.parse().ok().filter(|level| *level <= 99).ok_or_else(|| {
             let text: String = text.chars().take(20).collect();
-            format!("the annotation {RUN_LEVEL} is `{text}`, and must be a number from 0 to 99")
+            format!("the annotation {RUN_LEVEL} is `{text}`, but must be a number from 0 to 99")
         })?,
         None => level,
     };
     let component = annotation(object, COMPONENT).unwrap_or(component);
     if !name::is_component(component) || component.len() > 60 {
         let shown: String = component.chars().take(60).collect();
-        return Err(format!("`{shown}` is no component: at most 60 letters and digits, with single dashes between"));
+        return Err(format!(
+            "`{shown}` is not a valid component: use at most 60 letters and digits, with single dashes in between"
+        ));
     }
     Ok((level, component.to_owned()))
 }
@@ -132,8 +133,8 @@ fn twice(one: &Manifest, other: &Manifest) -> Diagnostic {
         object: Some(other.id.to_string()),
         path: None,
     };
-    let message = format!("{} is there twice: also in {at}", other.id);
-    Diagnostic::new(codes::DUPLICATE, Severity::Error, message).at(place).with_help("leave one of them out")
+    let message = format!("{} occurs twice: also in {at}", other.id);
+    Diagnostic::new(codes::DUPLICATE, Severity::Error, message).at(place).with_help("remove one of them")
 }
 
 /// The name of an object's file, without its ending.

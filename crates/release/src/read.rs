@@ -89,7 +89,7 @@ fn metadata(files: &Files, reading: &mut Reading) {
             reading.add(in_file(codes::METADATA, Severity::Error, &error.to_string(), METADATA).with_help(help));
         }
         None => {
-            let missing = in_file(codes::METADATA, Severity::Error, "it is not there", METADATA);
+            let missing = in_file(codes::METADATA, Severity::Error, "it does not exist", METADATA);
             reading.add(missing.with_help("`clearway release pack` makes a release from plain manifests"));
         }
     }
@@ -97,7 +97,7 @@ fn metadata(files: &Files, reading: &mut Reading) {
         Some(Ok(references)) => {
             let version = reading.metadata.as_ref().map(|metadata| metadata.version.to_string());
             if let Some(version) = version.filter(|version| *version != references.name) {
-                let message = format!("it is named `{}`, and the release is {version}", references.name);
+                let message = format!("it is named `{}`, but the release is {version}", references.name);
                 reading.add(in_file(codes::REFERENCES, Severity::Error, &message, REFERENCES));
             }
             reading.references = Some(references);
@@ -151,8 +151,8 @@ fn manifests(
         ReadEvent::Problem(mut problem) => {
             if template && problem.severity == Severity::Error {
                 problem.code = codes::TEMPLATE.into();
-                problem.message = format!("a template is not read ({})", problem.message);
-                problem.help = Some("render it first, and pack what comes out".to_owned());
+                problem.message = format!("templates are not supported ({})", problem.message);
+                problem.help = Some("render it first, and pack the result".to_owned());
             }
             reading.add(problem);
         }
@@ -175,7 +175,7 @@ pub(super) fn yaml_limits(limits: &ReleaseLimits) -> Limits {
 pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectReference, Value), Box<Diagnostic>> {
     let no = |message: String, node: Node<'_>| Box::new(at(codes::NO_OBJECT, message, source, node));
     if !root.is_mapping() {
-        return Err(no(format!("{} is no object of Kubernetes", root.describe()), root));
+        return Err(no(format!("{} is not a Kubernetes object", root.describe()), root));
     }
     let (api_version, node) = text(root, "apiVersion", source)?;
     let word = |text: &str| {
@@ -194,7 +194,7 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectRefere
     }
     let metadata = match root.get("metadata") {
         Some(metadata) if metadata.is_mapping() => metadata,
-        Some(other) => return Err(no(format!("metadata is {}, and must be an object", other.describe()), other)),
+        Some(other) => return Err(no(format!("metadata is {}, but must be an object", other.describe()), other)),
         None => return Err(no("the object has no metadata".to_owned(), root)),
     };
     let (name, node) = text(metadata, "metadata.name", source)?;
@@ -210,11 +210,11 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectRefere
     for field in ["annotations", "labels"] {
         let Some(all) = metadata.get(field).filter(|all| !all.is_null()) else { continue };
         if !all.is_mapping() {
-            return Err(no(format!("metadata.{field} is {}, and must be an object", all.describe()), all));
+            return Err(no(format!("metadata.{field} is {}, but must be an object", all.describe()), all));
         }
         if let Some((key, value)) = all.fields().find(|(_, value)| value.as_text().is_none()) {
             let (key, what) = (shown(key.raw()), value.describe());
-            return Err(no(format!("metadata.{field}: `{key}` is {what}, and must be a text"), value));
+            return Err(no(format!("metadata.{field}: `{key}` is {what}, but must be a string"), value));
         }
     }
     let reference = ObjectReference { kind: GroupVersionKind::new(&api_version, &kind), namespace, name };
@@ -250,17 +250,17 @@ fn text<'t>(owner: Node<'t>, path: &str, source: Source<'_>) -> Result<(String, 
         Some("") => no(format!("{path} is empty"), value),
         Some(text) if text.contains("{{") => {
             let template = at(codes::TEMPLATE, format!("{path} is a template, `{}`", shown(text)), source, value);
-            Err(Box::new(template.with_help("render it first, and pack what comes out")))
+            Err(Box::new(template.with_help("render it first, and pack the result")))
         }
         Some(text) => Ok((text.to_owned(), value)),
-        None => no(format!("{path} is {}, and must be a text", value.describe()), value),
+        None => no(format!("{path} is {}, but must be a string", value.describe()), value),
     }
 }
 
 /// A name becomes part of a path at the API server: it must not lead elsewhere.
 fn in_path(name: &str) -> Result<(), &'static str> {
     if name == "." || name == ".." || name.contains(['/', '%']) {
-        Err("leads elsewhere in a path")
+        Err("leads out of its directory as a path")
     } else if name.len() > 253 || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
         Err("is not one that an API server accepts")
     } else {
@@ -279,7 +279,7 @@ fn repeated_keys(root: Node<'_>, source: Source<'_>, reading: &mut Reading) {
             if let [one, other] = pair
                 && one.raw() == other.raw()
             {
-                let message = format!("the key `{}` stands twice here, and the last one counts", shown(other.raw()));
+                let message = format!("the key `{}` is set twice; the last value is used", shown(other.raw()));
                 let mut finding = at(codes::REPEATED_KEY, message, source, *other);
                 finding.severity = Severity::Warning;
                 reading.add(finding);
@@ -304,7 +304,7 @@ fn duplicates(reading: &mut Reading) {
                 path: None,
             };
             let finding = Diagnostic::new(codes::DUPLICATE, Severity::Error, message).at(place);
-            found.push(finding.with_help("leave one of them out"));
+            found.push(finding.with_help("remove one of them"));
         } else {
             seen.insert(&manifest.id, manifest);
         }
@@ -328,17 +328,17 @@ fn in_file(code: &'static str, severity: Severity, message: &str, file: &str) ->
 }
 
 fn template_file(file: &str) -> Diagnostic {
-    in_file(codes::TEMPLATE, Severity::Error, "a template is not read", file)
-        .with_help("render it first, and pack what comes out")
+    in_file(codes::TEMPLATE, Severity::Error, "templates are not supported", file)
+        .with_help("render it first, and pack the result")
 }
 
 fn passed_over(file: &str) -> Diagnostic {
-    let message = "passed over: it is no .yaml, .yml or .json file directly in release-manifests";
+    let message = "skipped: it is not a .yaml, .yml or .json file directly in release-manifests";
     in_file(codes::PASSED_OVER, Severity::Info, message, file)
 }
 
 fn odd_name(file: &str) -> Diagnostic {
-    let message = "the name begins as if it had a run level, and is taken for one without, at level 50";
+    let message = "the name begins like one with a run level, but has none; it is at level 50";
     in_file(codes::ODD_NAME, Severity::Warning, message, file).with_help("name it 0000_NN_component_name.yaml")
 }
 

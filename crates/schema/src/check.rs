@@ -174,13 +174,13 @@ impl Checker<'_> {
             violations.is_empty()
         };
         if !node.any_of.is_empty() && !node.any_of.iter().any(holds) {
-            self.refuse(path, "anyOf", "must be valid under one of the alternatives".to_owned());
+            self.refuse(path, "anyOf", "must match at least one schema of `anyOf`".to_owned());
         }
         if !node.one_of.is_empty() && node.one_of.iter().filter(|branch| holds(branch)).count() != 1 {
-            self.refuse(path, "oneOf", "must be valid under exactly one of the alternatives".to_owned());
+            self.refuse(path, "oneOf", "must match exactly one schema of `oneOf`".to_owned());
         }
         if node.not.as_ref().is_some_and(|not| holds(not)) {
-            self.refuse(path, "not", "must not be valid under what is excluded".to_owned());
+            self.refuse(path, "not", "must not match the `not` schema".to_owned());
         }
     }
 

@@ -194,7 +194,7 @@ impl Translator<'_> {
     fn repeat(&mut self, words: &str, count: Option<u64>) -> Result<(), PatternError> {
         let lazy = self.eat("?");
         let Some(last) = self.groups.last_mut().and_then(|group| group.last.as_mut()) else {
-            return Err(PatternError("a repetition repeats nothing"));
+            return Err(PatternError("a repetition has nothing to repeat"));
         };
         if last.repeated {
             return Err(PatternError("a repetition is repeated"));
@@ -218,7 +218,7 @@ impl Translator<'_> {
     fn open_group(&mut self) -> Result<(), PatternError> {
         self.skip(1);
         if self.groups.len() > DEPTH {
-            return Err(PatternError("groups are nested too deep"));
+            return Err(PatternError("groups are nested too deeply"));
         }
         if self.eat("?P<") || (self.rest.starts_with("?<") && self.eat("?<")) {
             let (name, _) = self.rest.split_once('>').ok_or(PatternError("the name of a group has no end"))?;
@@ -298,7 +298,7 @@ impl Translator<'_> {
     fn close_group(&mut self) -> Result<(), PatternError> {
         self.skip(1);
         if self.groups.len() < 2 {
-            return Err(PatternError("a parenthesis closes nothing"));
+            return Err(PatternError("a closing parenthesis has no opening one"));
         }
         if let Some(mut group) = self.groups.pop() {
             settle(&mut group);
@@ -349,7 +349,7 @@ impl Translator<'_> {
 
     /// `\pL`, `\p{Greek}`, `\P{^Greek}`.
     fn unicode_class(&mut self) -> Result<String, PatternError> {
-        let wrong = PatternError("there is no such class of characters");
+        let wrong = PatternError("the character class is unknown");
         let mut negated = self.rest.starts_with("\\P");
         self.skip(2);
         let name = if self.eat("{") {
@@ -377,7 +377,7 @@ impl Translator<'_> {
 
     /// A character behind a backslash.
     fn escaped_char(&mut self) -> Result<char, PatternError> {
-        let wrong = PatternError("there is no such escape");
+        let wrong = PatternError("the escape is unknown");
         self.skip(1);
         let code = self.take().ok_or(wrong)?;
         let simple = match code {
@@ -419,7 +419,7 @@ impl Translator<'_> {
 
     /// `[…]`.
     fn class(&mut self) -> Result<(), PatternError> {
-        let unfinished = PatternError("a class of characters has no end");
+        let unfinished = PatternError("a character class has no end");
         self.skip(1);
         self.out.push('[');
         if self.eat("^") {
@@ -453,7 +453,7 @@ impl Translator<'_> {
             "word", "xdigit",
         ];
         if !known.contains(&plain) {
-            return Err(PatternError("there is no such class of characters"));
+            return Err(PatternError("the character class is unknown"));
         }
         self.out.push_str(name);
         self.out.push_str(":]");
@@ -477,7 +477,7 @@ impl Translator<'_> {
     }
 
     fn class_char(&mut self) -> Result<char, PatternError> {
-        let unfinished = PatternError("a class of characters has no end");
+        let unfinished = PatternError("a character class has no end");
         if self.rest.starts_with('\\') { self.escaped_char() } else { self.take().ok_or(unfinished) }
     }
 

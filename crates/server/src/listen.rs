@@ -141,7 +141,7 @@ impl<R: Respond> Worker<R> {
                     Ok((stream, permit)) => self.serve(stream, permit, &graceful),
                     Err(error) => {
                         // Most of these are the client's; the rest passes when connections end.
-                        tracing::debug!(%error, "a connection could not be accepted");
+                        tracing::debug!(%error, "failed to accept a connection");
                         tokio::time::sleep(REST).await;
                     }
                 },

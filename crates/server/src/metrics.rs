@@ -121,7 +121,7 @@ impl Metrics {
     /// All at zero.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("clearway");
-        registry.register("build", "What this program is", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        registry.register("build", "Build information", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let mut metrics = Metrics {
             registry: Arc::default(),
             requests: Family::default(),
@@ -144,26 +144,26 @@ impl Metrics {
         registry.register("http_errors", "Requests refused, by reason", m.refusals.clone());
         registry.register_with_unit(
             "http_request_duration",
-            "Time from a request to its answer, without sending it",
+            "Time to prepare an answer, without sending it",
             Unit::Seconds,
             m.duration.clone(),
         );
         registry.register("http_connections", "Open connections", m.connections.clone());
-        registry.register("refreshes", "Looks at the source of graph-data, by outcome", m.refreshes.clone());
+        registry.register("refreshes", "Reads of the source of graph-data, by outcome", m.refreshes.clone());
         registry.register(
             "graph_data_stale",
-            "1 while the source cannot be read or holds graph-data that is refused, and the last good is served",
+            "1 while the source is unreadable or its graph-data is refused, and the last good revision is served",
             m.stale.clone(),
         );
         registry.register(
             "graph_data_findings",
-            "What is wrong with the graph-data that was seen last, served or not",
+            "Findings in the graph-data that was read last, served or not",
             m.findings.clone(),
         );
         registry.register("revision", "The revision that is served", m.revision.clone());
         registry.register_with_unit(
             "revision_confirmed_timestamp",
-            "When the served revision was last seen to be what the source holds",
+            "When the served revision was last confirmed to be the one of the source",
             Unit::Seconds,
             m.confirmed.clone(),
         );
@@ -171,7 +171,7 @@ impl Metrics {
         registry.register("channels", "Channels in the served revision", m.channels.clone());
         registry.register_with_unit("bodies", "Size of all prepared bodies", Unit::Bytes, m.bytes.clone());
         registry.register("upstream_requests", "Requests to the upstream service, by outcome", m.upstream.clone());
-        registry.register("upstream_answers", "Answers of the upstream service that are kept", m.mirrored.clone());
+        registry.register("upstream_answers", "Answers of the upstream service that are stored", m.mirrored.clone());
         // A counter that does not exist yet cannot be alerted on.
         for outcome in Refreshed::ALL {
             drop(m.refreshes.get_or_create(&Outcome { outcome: outcome.name() }));

@@ -176,7 +176,7 @@ async fn keep_mirrored(service: Arc<Service>, interval: Duration) {
             tracing::warn!(
                 current,
                 configured,
-                "upstream did not give every configured channel; older answers are served"
+                "upstream did not return every configured channel; older answers are served"
             );
         }
         tokio::time::sleep(pause(failures, interval)).await;

@@ -38,7 +38,7 @@ pub trait Probed: Send + Sync + 'static {
 
 impl Probed for Service {
     fn not_ready(&self) -> Option<String> {
-        (!self.is_ready()).then(|| "there is no graph to serve yet".to_owned())
+        (!self.is_ready()).then(|| "no graph to serve yet".to_owned())
     }
 
     fn metrics_text(&self) -> String {
@@ -143,12 +143,12 @@ impl<P: Probed> Status<P> {
             "/assessments" if metrics => match (self.refusal(headers).await, self.probed.assessments()) {
                 (Some(refusal), _) => refusal,
                 (None, Some(json)) => text(StatusCode::OK, JSON, json),
-                (None, None) => text(StatusCode::NOT_FOUND, TEXT, "there are no assessments here\n".to_owned()),
+                (None, None) => text(StatusCode::NOT_FOUND, TEXT, "this service has no assessments\n".to_owned()),
             },
             _ => {
                 let there = match self.shows {
-                    Shows::Everything => "there are /livez, /readyz and /metrics\n",
-                    Shows::Probes => "there are /livez and /readyz\n",
+                    Shows::Everything => "not found; use /livez, /readyz or /metrics\n",
+                    Shows::Probes => "not found; use /livez or /readyz\n",
                     Shows::Metrics => "there is /metrics\n",
                 };
                 text(StatusCode::NOT_FOUND, TEXT, there.to_owned())
@@ -167,9 +167,9 @@ impl<P: Probed> Status<P> {
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                 return Some(response);
             }
-            Admission::Forbidden => (StatusCode::FORBIDDEN, "the user of this token may not get the URL /metrics\n"),
+            Admission::Forbidden => (StatusCode::FORBIDDEN, "the user of this token is not allowed to get /metrics\n"),
             Admission::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too many tokens were tried; wait a minute\n"),
-            Admission::Unknown => (StatusCode::SERVICE_UNAVAILABLE, "cannot ask the cluster about this token\n"),
+            Admission::Unknown => (StatusCode::SERVICE_UNAVAILABLE, "cannot check this token with the cluster\n"),
         };
         Some(text(status, TEXT, why.to_owned()))
     }

@@ -265,9 +265,9 @@ mod tests {
         };
         let mut found = inputs(&root).into_iter().map(told);
         for (name, want) in [
-            ("a.yaml", "cannot be read: it links to `/nonexistent`, outside of the directory"),
+            ("a.yaml", "cannot be read: it links to `/nonexistent`, outside the directory"),
             ("b.yaml", "cannot be read: it links to `gone`, which does not exist"),
-            ("c.yaml", "outside of the directory that is read; name the file itself"),
+            ("c.yaml", "outside the directory; name the file itself"),
             ("d.yaml", "cannot be read: it is a named pipe, not a file"),
             ("e.yaml", "e"),
             ("sub/f.yaml", "e"),

@@ -53,7 +53,7 @@ pub enum GraphDataError {
         error: io::Error,
     },
     /// The directory is none of graph-data.
-    #[error("{}: no graph-data: there is no `version` file and no `channels` directory in it", path.display())]
+    #[error("{}: not graph-data: it has no `version` file and no `channels` directory", path.display())]
     NotGraphData {
         /// Which.
         path: PathBuf,
@@ -76,7 +76,7 @@ pub enum GraphDataError {
     },
     /// The directory does not come to rest.
     #[error(
-        "{}: it changed each of the {READS} times that it was read; publish with one rename, see docs/publishing.md",
+        "{}: it changed during each of {READS} reads; publish with one rename, see docs/publishing.md",
         path.display()
     )]
     Changing {

@@ -55,7 +55,7 @@ pub enum HttpError {
         why: String,
     },
     /// The system gives no way to speak TLS.
-    #[error("no HTTP client can be made: {why}")]
+    #[error("cannot create an HTTP client: {why}")]
     Client {
         /// What is wrong.
         why: String,
@@ -88,7 +88,7 @@ pub(crate) fn client_as(
         let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;
         let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| failed(innermost(&error)))?;
         if certificates.is_empty() {
-            return Err(failed("there is no certificate in it".to_owned()));
+            return Err(failed("it contains no certificate".to_owned()));
         }
         builder = builder.tls_certs_merge(certificates);
     }
@@ -113,10 +113,10 @@ fn policy(allowed: Vec<String>) -> redirect::Policy {
 fn refuse_redirect(previous: &[Url], next: &Url, allowed: &[String]) -> Option<String> {
     let encrypted = previous.iter().any(|url| url.scheme() == "https");
     if !matches!(next.scheme(), "http" | "https") || (encrypted && next.scheme() != "https") {
-        return Some("it redirects from https to something else".to_owned());
+        return Some("it redirects from https to another scheme".to_owned());
     }
     if previous.len() > REDIRECTS {
-        return Some("it redirects in a circle".to_owned());
+        return Some("it redirects in a loop".to_owned());
     }
     let host = next.host_str().unwrap_or_default();
     let is_own = previous.first().and_then(Url::host_str).is_some_and(|own| own.eq_ignore_ascii_case(host));
@@ -167,7 +167,7 @@ pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     // "deadline has elapsed" says nothing to whoever set no deadline.
     let late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
     if error.is::<tokio::time::error::Elapsed>() || error.downcast_ref().is_some_and(late) {
-        return "no answer in time".to_owned();
+        return "the request timed out".to_owned();
     }
     error.to_string()
 }
@@ -195,8 +195,8 @@ mod tests {
             (&["https://a.example.com", "https://b.example.com"], "https://a.example.com", &["b.example.com"], ""),
             (&["https://a.example.com", "https://b.example.com"], "https://c.example.com", &["b.example.com"], "c.ex"),
             (&["http://a.example.com/x"], "http://127.0.0.1/y", &[], "another host, 127.0.0.1"),
-            (&["http://a.example.com/x"], "file:///etc/passwd", &[], "something else"),
-            (&["http://a/"; 6], "http://a/", &[], "in a circle"),
+            (&["http://a.example.com/x"], "file:///etc/passwd", &[], "another scheme"),
+            (&["http://a/"; 6], "http://a/", &[], "in a loop"),
         ] {
             let why = refused(previous, next, allowed);
             assert!(why.contains(want) && why.is_empty() == want.is_empty(), "{previous:?} {next}: {why}");
@@ -213,6 +213,6 @@ mod tests {
         };
         assert!(refused().contains("ca.pem cannot be read: No such file"), "{}", refused());
         fs::write(&path, "no certificate").unwrap();
-        assert!(refused().ends_with("there is no certificate in it"), "{}", refused());
+        assert!(refused().ends_with("it contains no certificate"), "{}", refused());
     }
 }

@@ -40,7 +40,7 @@ const LONG_ANSWER: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// No usable kubeconfig, and not inside a cluster.
-    #[error("no cluster to talk to: {why}; name one with --kubeconfig or KUBECONFIG, or read files with -f")]
+    #[error("no cluster configured: {why}; name one with --kubeconfig or KUBECONFIG, or read files with -f")]
     Config {
         /// What was tried.
         why: String,
@@ -102,7 +102,7 @@ pub enum ClusterError {
         why: String,
     },
     /// The answer is larger than is read.
-    #[error("the list of {resource} is larger than {limit} bytes, or takes more memory than that is worth")]
+    #[error("the list of {resource} exceeds {limit} bytes on the wire or in memory")]
     AnswerTooLarge {
         /// What was listed.
         resource: String,

@@ -22,7 +22,7 @@ pub fn series(directory: &Path, now: Timestamp) -> Result<Series, String> {
     let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "prom"));
     if names.is_empty() {
-        return Err(failed(directory, &"there is no file *.prom in it"));
+        return Err(failed(directory, &"it has no *.prom file"));
     }
     let mut text = Vec::new();
     for name in &names {
@@ -48,7 +48,7 @@ mod tests {
         let now = Timestamp::from_seconds(1_700_000_000).unwrap();
         let root = tempfile::tempdir().unwrap();
         let why = |root: &Path| series(root, now).unwrap_err();
-        assert!(why(root.path()).contains("no file *.prom"));
+        assert!(why(root.path()).contains("no *.prom file"));
         fs::write(root.path().join("a.prom"), "up 1\n").unwrap();
         fs::write(root.path().join("notes"), "x").unwrap();
         assert!(series(root.path(), now).is_ok());
@@ -57,6 +57,6 @@ mod tests {
         assert!(why(root.path()).contains("b.prom cannot be read: it is a named pipe"), "{}", why(root.path()));
         fs::remove_file(&odd).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &odd).unwrap();
-        assert!(why(root.path()).contains("outside of the directory"), "{}", why(root.path()));
+        assert!(why(root.path()).contains("outside the directory"), "{}", why(root.path()));
     }
 }

@@ -277,7 +277,7 @@ impl Prometheus {
             Err(ApiError::Form(error)) => {
                 let why = match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
                     None => "the answer is empty".to_owned(),
-                    Some(b'<') => "the answer is a page for a browser, not one of the Prometheus API".to_owned(),
+                    Some(b'<') => "the answer is a web page, not an answer of the Prometheus API".to_owned(),
                     Some(_) => shortened(&error.to_string()),
                 };
                 Err(PrometheusError::NotAnAnswer { url: self.shown(), why })
@@ -320,7 +320,7 @@ fn identity(files: &ClientIdentity) -> Result<reqwest::Identity, PrometheusError
     pem.push(b'\n');
     pem.extend(read(&files.key, "the key of a client certificate")?);
     // What the reader of keys says may quote the key.
-    let why = |_| "there is no certificate with a private key to it in PEM".to_owned();
+    let why = |_| "it contains no PEM certificate with its private key".to_owned();
     reqwest::Identity::from_pem(&pem).map_err(|error| failed(&files.certificate, "a client certificate", why(error)))
 }
 

@@ -61,7 +61,8 @@ where
         }
     }
     if let Some(failure) = &outage {
-        let message = format!("The metrics store does not answer, so this query was not sent: {}", failure.message);
+        let message =
+            format!("This query was not sent because the metrics store does not respond: {}", failure.message);
         let given_up = Failure { message, reproduce: None, ..failure.clone() };
         for query in left {
             tell(query.clone(), Err(given_up.clone()));

@@ -258,7 +258,7 @@ impl Service {
             Some(b'{') => Ok(Answer::Body { bytes, validator, age }),
             // Cincinnati's graph-builder answers so before its first scrape is done.
             None => Err(failed("the answer is empty; the service may not be ready yet")),
-            Some(b'<') => Err(failed("the answer is a page for a browser, not a graph")),
+            Some(b'<') => Err(failed("the answer is a web page, not a graph")),
             Some(_) => Err(failed("the answer is not a graph in JSON")),
         }
     }

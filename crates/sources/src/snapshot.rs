@@ -14,7 +14,7 @@
 //! The manifest says `schema` (`MAJOR.MINOR`, now 1.0), `takenAt`, `redacted`, `cluster` (`id`, `version`, `arch`,
 //! `channel`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
 //! `series` with the `windows` that are complete (or `whole`, if there are no other series), `objects` with `group`, `kind` and what was selected, `crds`.
-//! `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
+//! `bundles` names the bundles whose CRDs are among the objects. `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
 //!
 //! # What may be concluded from it
 //!
@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub objects: BTreeMap<GroupKind, Part<Objects>>,
     /// Custom resource definitions.
     pub crds: Part<Vec<Crd>>,
+    /// Bundles whose CRDs are all among the objects, by the domain of their annotations. One without any is not installed.
+    pub bundles: Vec<String>,
     /// What is not in it although it was wanted.
     pub left_out: Vec<Omission>,
 }
@@ -94,6 +96,7 @@ impl Snapshot {
             series: Part::unasked(),
             objects: BTreeMap::new(),
             crds: Part::unasked(),
+            bundles: Vec::new(),
             left_out: Vec::new(),
         }
     }
@@ -352,10 +355,10 @@ pub enum SnapshotError {
         error: std::io::Error,
     },
     /// It is something else.
-    #[error("no snapshot: there is no `snapshot.json` in it")]
+    #[error("not a snapshot: it has no `snapshot.json`")]
     NotASnapshot,
     /// It is neither a directory nor an archive.
-    #[error("no snapshot: neither a directory nor a tar archive (which may be packed with gzip)")]
+    #[error("not a snapshot: neither a directory nor a tar archive (optionally gzip-compressed)")]
     NotAnArchive,
     /// The archive ends too early, was changed on the way, or holds a file twice.
     #[error("the archive is damaged: {why}")]
@@ -390,13 +393,13 @@ pub enum SnapshotError {
         schema: String,
     },
     /// It would be written over something.
-    #[error("{} is there already; name a directory that is not", path.display())]
+    #[error("{} exists; name a directory that does not exist", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
     /// A kind whose name is no part of a file name.
-    #[error("`{kind}` is no kind of objects")]
+    #[error("`{kind}` is not a kind of objects")]
     Kind {
         /// Its name.
         kind: String,

@@ -10,6 +10,7 @@ mod cluster;
 mod directory;
 mod merge;
 mod object_files;
+mod pages;
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,7 @@ pub use crate::kubernetes::{Apply, Page, Part};
 pub use cluster::ClusterStore;
 pub use directory::StateDirectory;
 pub use object_files::{OBJECT_BYTES, parse as parse_object_file};
+pub use pages::ObjectPages;
 
 use crate::kubernetes::ClusterError;
 
@@ -40,13 +42,13 @@ pub enum StoreError {
         why: String,
     },
     /// Objects of this kind are not kept here.
-    #[error("{kind} is not served here")]
+    #[error("the kind {kind} is not served")]
     NoSuchKind {
         /// The kind.
         kind: GroupVersionKind,
     },
     /// There is no such object.
-    #[error("{what} is not there")]
+    #[error("{what} not found")]
     Missing {
         /// The object.
         what: String,
@@ -58,7 +60,7 @@ pub enum StoreError {
         why: String,
     },
     /// The object is larger than is stored; nothing was written.
-    #[error("{what} has {bytes} bytes, and at most {limit} are stored")]
+    #[error("{what} has {bytes} bytes; the limit is {limit}")]
     TooLarge {
         /// The object.
         what: String,

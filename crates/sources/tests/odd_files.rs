@@ -258,7 +258,7 @@ fn in_an_archive_packed_or_not() {
             for (source, archive) in [(Source::Tar, archive.clone()), (Source::TarGz, gzip(&archive))] {
                 let read = graph_data::archive(archive.as_slice(), &Limits::default());
                 if hides_the_root(row) {
-                    assert!(read.unwrap_err().to_string().contains("no graph-data"));
+                    assert!(read.unwrap_err().to_string().contains("not graph-data"));
                 } else {
                     check(source, row, &judged(&read.unwrap()));
                 }

@@ -196,31 +196,37 @@ async fn a_directory_refuses_names_that_lead_elsewhere_and_files_that_are_no_obj
     let store = StateDirectory::open(root.path()).unwrap();
     for name in ["../../etc", "..", ".hidden", "a/b", "a\0b"] {
         let refused = store.apply(&config(name, &json!({})), &OURS).await;
-        assert_eq!(refused, Err(StoreError::Refused { why: format!("{name:?} is no name for an object") }));
+        assert_eq!(refused, Err(StoreError::Refused { why: format!("{name:?} is not a valid object name") }));
     }
 }
 
 /// What may stand where an object is expected: its content or what it is, and what is said about it.
 const BAD: &[(&str, &str)] = &[
     ("a: [", "one.yaml"),
-    ("- a\n- b\n", "it holds a list, not an object"),
-    ("[]", "it holds a list, not an object"),
-    ("just words", "it holds a single value, not an object"),
-    ("42", "it holds a single value, not an object"),
-    ("", "it holds a single value, not an object"),
+    ("- a\n- b\n", "it contains a list, not an object"),
+    ("[]", "it contains a list, not an object"),
+    ("just words", "it contains a single value, not an object"),
+    ("42", "it contains a single value, not an object"),
+    ("", "it contains a single value, not an object"),
     ("a: 1\n---\nb: 2\n", "one.yaml"),
     ("a: 1\na: 2\n", "one.yaml"),
     ("{apiVersion: v1, kind: ConfigMap}", "an object without `metadata.name`"),
     ("{apiVersion: v1, kind: ConfigMap, metadata: [name]}", "an object without `metadata.name`"),
     ("{apiVersion: [], kind: {}, metadata: 7}", "an object without `apiVersion`"),
-    ("{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: default}}", "it holds Secret Secret default/one"),
-    ("{apiVersion: x/v1, kind: ConfigMap, metadata: {name: one, namespace: default}}", "it holds ConfigMap.x (v1)"),
+    (
+        "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: default}}",
+        "it contains Secret default/one, but",
+    ),
+    (
+        "{apiVersion: x/v1, kind: ConfigMap, metadata: {name: one, namespace: default}}",
+        "it contains ConfigMap.x default/one, but",
+    ),
     (
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: default}}",
-        "ConfigMap default/other, and by",
+        "ConfigMap default/other, but its path",
     ),
-    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: other}}", "ConfigMap other/one, and by"),
-    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}", "ConfigMap one, and by"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: other}}", "ConfigMap other/one, but its path"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}", "ConfigMap one, but its path"),
     ("\u{0}", "one.yaml"),
     ("LATIN-1", "it is not UTF-8"),
     ("DEEP", "one.yaml"),
@@ -229,8 +235,8 @@ const BAD: &[(&str, &str)] = &[
     ("PIPE", "it is a named pipe, not a file"),
     ("DIRECTORY", "it is a directory, not a file"),
     ("DANGLING", "it links to `gone`, which does not exist"),
-    ("OUT", "it links to `/etc/passwd`, outside of the directory"),
-    ("LOOP", "its links lead in a circle"),
+    ("OUT", "it links to `/etc/passwd`, outside the directory"),
+    ("LOOP", "its links form a loop"),
 ];
 
 fn make_bad(path: &std::path::Path, what: &str) {
@@ -387,11 +393,11 @@ async fn files_of_the_directory_itself_that_are_odd_are_named() {
         ("lock", "PIPE", "cannot open"),
         ("lock", "OUT", "cannot open"),
         ("revision", "PIPE", "it is a named pipe"),
-        ("revision", "many words, and no number at all", "holds no number"),
-        ("revision", "18446744073709551615", "holds no number"),
-        ("revision", "HUGE", "holds no number"),
+        ("revision", "many words, and no number at all", "does not contain a number"),
+        ("revision", "18446744073709551615", "does not contain a number"),
+        ("revision", "HUGE", "does not contain a number"),
         ("applied/clearway", "OUT", "is not used: it links to `/etc/passwd`"),
-        ("applied/clearway", "a file", "a file is in place of a directory"),
+        ("applied/clearway", "a file", "a parent directory of it is a file"),
         ("objects/core", "OUT", "is not used: it links to `/etc/passwd`"),
     ] {
         let root = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 pub(crate) mod control_plane;
 pub(crate) mod credentials;
 pub(crate) mod namespace;
+mod stored;
 
 use std::path::{Path, PathBuf};
 
@@ -189,6 +190,12 @@ impl Cluster {
     /// The process of etcd.
     pub fn etcd(&self) -> &Process {
         &self.control_plane.etcd
+    }
+
+    /// The objects of a custom resource as etcd has them: in the version in which each was written last, which the API
+    /// server does not show.
+    pub async fn stored_objects(&self, group: &str, plural: &str) -> Result<Vec<serde_json::Value>> {
+        stored::objects(self.control_plane.etcd_port, &format!("/registry/{group}/{plural}/")).await
     }
 
     /// The process of kube-controller-manager; nothing in a cluster without controllers.

@@ -1,4 +1,4 @@
-//! The least of an HTTP client: enough to ask a program on this machine whether it is ready.
+//! The least of an HTTP client: enough to ask a program on this machine whether it is ready, or what it has stored.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,10 +24,19 @@ pub async fn get(port: u16, path: &str) -> io::Result<Answer> {
 
 /// The same with more headers.
 pub async fn get_with(port: u16, path: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
+    send(port, &format!("GET {path}"), headers, "").await
+}
+
+/// Sends `POST path` with a body.
+pub async fn post(port: u16, path: &str, body: &str) -> io::Result<Answer> {
+    send(port, &format!("POST {path}"), &[("Content-Length", &body.len().to_string())], body).await
+}
+
+async fn send(port: u16, what: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-    let mut lines = vec![format!("GET {path} HTTP/1.0"), format!("Host: 127.0.0.1:{port}"), "Accept: */*".to_owned()];
+    let mut lines = vec![format!("{what} HTTP/1.0"), format!("Host: 127.0.0.1:{port}"), "Accept: */*".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
-    let request = lines.join("\r\n") + "\r\n\r\n";
+    let request = lines.join("\r\n") + "\r\n\r\n" + body;
     stream.write_all(request.as_bytes()).await?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await?;

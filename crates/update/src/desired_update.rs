@@ -91,7 +91,7 @@ fn wrong_architecture(architecture: &str, version: &str, image: &str) -> Option<
     } else if !image.is_empty() {
         "spec.desiredUpdate.architecture: cannot set both Architecture and Image".to_owned()
     } else if version.is_empty() {
-        "spec.desiredUpdate.version: Required value: an architecture is asked for with a version".to_owned()
+        "spec.desiredUpdate.version: Required value: an architecture needs a version".to_owned()
     } else {
         return None;
     })
@@ -145,7 +145,7 @@ fn resolve(spec: &Spec, version: &str, image: &str, status: &Status) -> Result<R
     if changes_architecture(spec, status) {
         let current = &status.desired.version;
         return Err(format!(
-            "spec.desiredUpdate.architecture: Invalid value: {MULTI:?}: the architecture is changed at the present version; ask for {MULTI} with version {current} first, then update"
+            "spec.desiredUpdate.architecture: Invalid value: {MULTI:?}: the architecture can only be changed at the current version; set {MULTI} with version {current} first, then update"
         ));
     }
     // The history does not say for which architectures a release was.
@@ -178,7 +178,7 @@ pub fn accepted_risks(spec: &Spec, status: &Status, release: &Release) -> Vec<St
             None => {
                 said.push(format!("Updating from {from} to {to} is supported, but not recommended for this cluster."));
                 said.push("Reason: NotEvaluated".to_owned());
-                said.push("Its risks were not evaluated yet.".to_owned());
+                said.push("Its risks have not been evaluated yet.".to_owned());
             }
         }
         for risk in &spec.accepted_risks {
@@ -193,7 +193,7 @@ pub fn accepted_risks(spec: &Spec, status: &Status, release: &Release) -> Vec<St
         }
     } else if !status.available_updates.iter().any(matching) && !status.history.is_empty() {
         said.push(format!(
-            "Updating from {from} to {to} is not among the updates that are known for this cluster, so nothing is known about its risks."
+            "Updating from {from} to {to} is not in the list of updates for this cluster, so its risks are unknown."
         ));
     }
     let downgrade = CurrentRelease::of(status).downgrade_to(&release.version, &release.image);

@@ -11,5 +11,5 @@ pub fn judge(object: &Value, expected: Option<Expected>, promises: Option<bool>,
     let tape = Tape::from_json(object);
     let read = tape.root().and_then(|root| Object::new(root, Source::default(), None).ok());
     let context = Context { expected, has_conditions_schema: promises, ..Context::at(now) };
-    read.map_or_else(|| Verdict::unknown("NotAnObject", "it is no object"), |object| health(&object, &context))
+    read.map_or_else(|| Verdict::unknown("NotAnObject", "it is not an object"), |object| health(&object, &context))
 }

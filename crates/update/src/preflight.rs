@@ -4,6 +4,7 @@
 //! [`Check`] and a line in [`CHECKS`]. Findings are advice. They are recorded with the update and told in an Event; only if
 //! an administrator asks for it ([`Veto`](crate::task::Veto)) does a blocking one hold the update up (U23).
 
+mod crds;
 mod definitions;
 mod health;
 mod owners;
@@ -48,7 +49,7 @@ pub enum Severity {
 
 /// All checks.
 pub const CHECKS: &[&dyn Check] =
-    &[&health::Health, &definitions::Definitions, &room::Room, &owners::Owners, &trial::DryRun];
+    &[&health::Health, &definitions::Definitions, &crds::Crds, &room::Room, &owners::Owners, &trial::DryRun];
 
 /// What all checks find, the gravest first.
 pub fn findings(view: &View<'_>) -> Vec<Finding> {

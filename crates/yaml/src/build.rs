@@ -13,9 +13,9 @@ use crate::tape::{Entry, Shape, Tape};
 /// Why a value cannot be built although the text is YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BuildError {
-    #[error("more than {limit} values in one object (aliases count as what they stand for)")]
+    #[error("more than {limit} values in one object (each alias counts as its value)")]
     TooManyValues { limit: usize },
-    #[error("aliases stand for more than {limit} bytes of text")]
+    #[error("aliases expand to more than {limit} bytes of text")]
     TooMuchText { limit: usize },
     #[error("a list or an object cannot be a key")]
     ComplexKey,

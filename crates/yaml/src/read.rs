@@ -236,17 +236,19 @@ impl<'s> Pass<'s> {
             }
         }
         if count > self.limits.list_items {
-            let message =
-                format!("a list of {count} objects; above {} one file is slow to work with", self.limits.list_items);
+            let message = format!(
+                "a list of {count} objects; a file with more than {} is slow to process",
+                self.limits.list_items
+            );
             visit(ReadEvent::Problem(self.problem(codes::LONG_LIST, Severity::Info, message, start).with_help(
-                "all of them were read; one YAML document for each, or one file a namespace, needs less memory",
+                "all of them were read; use one YAML document per object, or one file per namespace, to need less memory",
             )));
         }
         Ok(())
     }
 
     fn syntax(&self, error: &ScanError) -> Box<Diagnostic> {
-        const PASSED_OVER: &str = "this document is passed over; the others are still read";
+        const PASSED_OVER: &str = "this document is skipped; the others are still read";
         let at = *error.marker();
         Box::new(match error.kind() {
             ErrorKind::RecursionLimitExceeded => {
@@ -298,7 +300,7 @@ impl<'s> Pass<'s> {
     fn structure(&self, error: BuildError, at: Marker) -> Box<Diagnostic> {
         Box::new(
             self.problem(codes::STRUCTURE, Severity::Error, error.to_string(), at)
-                .with_help("this document is passed over; the others are still read"),
+                .with_help("this document is skipped; the others are still read"),
         )
     }
 
@@ -320,16 +322,16 @@ fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, file: &str, first_line: us
     let column = String::from_utf8_lossy(in_line).chars().count() + 1;
     Diagnostic::new(codes::ENCODING, Severity::Error, "not UTF-8 text")
         .at(in_file(Some(file), Position { line, column }))
-        .with_help("a binary or compressed file is not read; a text in another encoding must be converted to UTF-8")
+        .with_help("binary and compressed files are not supported; convert text in another encoding to UTF-8")
 }
 
 fn passed_over(error: &SplitError, file: &str, line: usize) -> Diagnostic {
     let (code, help) = match error {
         SplitError::FileTooLarge { .. } => {
-            (codes::SIZE, "what stands before was read; raise --max-file-size or split the file")
+            (codes::SIZE, "the documents before this point were read; raise --max-file-size or split the file")
         }
         SplitError::DocumentTooLarge { .. } => (codes::SIZE, "the other documents are still read; split it up"),
-        SplitError::Io(_) => (codes::UNREADABLE, "what stands before was read"),
+        SplitError::Io(_) => (codes::UNREADABLE, "the documents before this point were read"),
     };
     Diagnostic::new(code, Severity::Error, error.to_string())
         .at(in_file(Some(file), Position { line, column: 1 }))

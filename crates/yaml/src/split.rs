@@ -18,7 +18,7 @@ pub(crate) enum SplitError {
     FileTooLarge { limit: u64 },
     #[error("the document is larger than {limit} bytes")]
     DocumentTooLarge { limit: usize },
-    #[error("cannot be read on: {0}")]
+    #[error("cannot read further: {0}")]
     Io(#[from] io::Error),
 }
 

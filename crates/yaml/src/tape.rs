@@ -158,7 +158,7 @@ impl<'t> Node<'t> {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Int(_) | Value::Float(_) => "a number",
-            Value::Text(_) => "a text",
+            Value::Text(_) => "a string",
             Value::Sequence => "a list",
             Value::Mapping => "an object",
         }

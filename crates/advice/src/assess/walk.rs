@@ -118,8 +118,8 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
             proof.outcome = Outcome::Pending;
             proof.due = due;
             proof.why = Some(match due {
-                Some(due) => format!("It is evaluated at {due}."),
-                None => "It is evaluated soon.".to_owned(),
+                Some(due) => format!("It will be evaluated at {due}."),
+                None => "It will be evaluated soon.".to_owned(),
             });
             Some(Verdict::Pending)
         }
@@ -138,10 +138,13 @@ fn try_entry(entry: &Entry, case: &Case<'_>) -> (RuleProof, Option<Verdict>) {
 fn not_recognised(entry: &Entry) -> RuleProof {
     let (why, missing) = match entry.kind.as_str() {
         Rule::UNREADABLE => {
-            ("The update service sent rules that cannot be read.".to_owned(), "Rules that can be read.")
+            ("The update service sent rules that cannot be read.".to_owned(), "Rules in the documented form.")
         }
         "" => ("The rule names no type.".to_owned(), "A rule with a type."),
-        kind => (format!("The rule type {kind} is not known here."), "A version of Clearway that knows the type."),
+        kind => (
+            format!("The rule type {kind} is not supported by this version of Clearway."),
+            "A version of Clearway that supports the type.",
+        ),
     };
     RuleProof { why: Some(why), missing: Some(missing.to_owned()), ..blank(entry, Outcome::NotRecognised) }
 }

@@ -60,16 +60,16 @@ struct Series {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeptError {
     /// The text is not of this form.
-    #[error("the kept answers cannot be read: {0}")]
+    #[error("cannot read the stored answers: {0}")]
     Form(String),
     /// The form is of a later version.
-    #[error("the kept answers have the form {found}; this program reads {VERSION}")]
+    #[error("the stored answers have format version {found}; this program reads version {VERSION}")]
     Version {
         /// Which version.
         found: u32,
     },
     /// A number is none.
-    #[error("the kept answer to `{query}` has the value `{value}`, which is no number")]
+    #[error("the stored answer to `{query}` has the value `{value}`, which is not a number")]
     Number {
         /// The query.
         query: String,
@@ -180,7 +180,7 @@ mod tests {
         let number = write(&kept(Value::Scalar(1.0))).replace("\"scalar\":\"1\"", "\"scalar\":\"one\"");
         assert_eq!(
             read(&number).unwrap_err().to_string(),
-            "the kept answer to `max(a)` has the value `one`, which is no number"
+            "the stored answer to `max(a)` has the value `one`, which is not a number"
         );
     }
 }

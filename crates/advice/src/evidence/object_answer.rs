@@ -11,7 +11,7 @@ use clearway_conditions::Status;
 use clearway_core::{ObjectName, Position};
 use serde_json::Value;
 
-use super::FailureClass;
+use super::{BundleAnswer, FailureClass};
 
 /// Results that are kept of each answer for people to see; counts are of all objects.
 const SHOWN: usize = 3;
@@ -59,6 +59,8 @@ pub enum ObjectError {
     TooLarge,
     /// The evaluation failed otherwise.
     Other,
+    /// The object was read in another version of its API than the question is about.
+    OtherVersion,
     /// The condition has the status Unknown.
     ConditionUnknown,
     /// The condition is about an older generation of the object.
@@ -93,6 +95,8 @@ pub struct ObjectAnswer {
     pub first: Vec<ObjectResult>,
     /// Whether the cluster does not serve the kind, which is why there are no objects.
     pub kind_not_served: bool,
+    /// The bundle, where the question is about one and the cluster has it.
+    pub bundle: Option<BundleAnswer>,
 }
 
 impl ObjectAnswer {
@@ -111,6 +115,11 @@ impl ObjectAnswer {
     pub fn first_error(&self) -> Option<(ObjectFailure, &ObjectName)> {
         let errors = self.errors.iter().map(|(failure, (_, name))| (name, *failure));
         errors.min().map(|(name, failure)| (failure, name))
+    }
+
+    /// Counts an object for which the question is false, and that is not worth showing.
+    pub(crate) fn add_unshown(&mut self) {
+        self.no_matches = self.no_matches.saturating_add(1);
     }
 
     /// Counts an object; the order of objects makes no difference.
@@ -166,6 +175,7 @@ impl ObjectError {
             | ObjectError::Other => FailureClass::Evaluation,
             ObjectError::NotBoolean | ObjectError::ConditionUnknown => FailureClass::Ambiguous,
             ObjectError::Removed => FailureClass::Unsupported,
+            ObjectError::OtherVersion => FailureClass::Absent,
             ObjectError::TooLarge => FailureClass::Budget,
             ObjectError::ConditionOutdated | ObjectError::ConditionUndated => FailureClass::Stale,
         }
@@ -182,6 +192,7 @@ impl ObjectError {
             ObjectError::Removed => "reads a field whose value is removed from evidence",
             ObjectError::TooLarge => "the evaluation costs more than one object is allowed",
             ObjectError::Other => "evaluation error",
+            ObjectError::OtherVersion => "read in another version of its API",
             ObjectError::ConditionUnknown => "Unknown",
             ObjectError::ConditionOutdated => "about an older generation of the object",
             ObjectError::ConditionUndated => "without observedGeneration",

@@ -5,17 +5,23 @@
 
 use std::sync::Arc;
 
+use clearway_bundle::{FieldPath, FieldUse};
 use clearway_conditions::{ObjectStatus, Status};
-use clearway_core::Observed;
+use clearway_core::{Observed, split_api_version};
 use serde_json::Value;
 
+use super::bundle_answer::CrdRecords;
 use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};
 use super::selector::Selector;
 use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
-use crate::expression::{Expression, Steps};
+use crate::expression::{Expression, Steps, is_removed};
 
 /// Steps for each condition that an object has.
 const CONDITION: u64 = 100;
+/// Steps for each value on the way to a field.
+const FIELD: u64 = 10;
+/// Steps for each byte that is kept of a CRD. So the CRDs that all rules of an assessment keep take some 30 MiB at most.
+const RECORD: u64 = 100;
 
 /// A question about objects. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -40,6 +46,18 @@ pub(crate) enum ObjectTest {
     },
     /// Whether a CEL expression is true.
     Expression(Box<Expression>),
+    /// Which bundle the CRDs make up that have annotations of a domain.
+    Bundle {
+        /// The domain of the annotations.
+        domain: String,
+    },
+    /// Whether a field is used.
+    Field {
+        /// The version in which the objects must have been read.
+        version: String,
+        /// The field.
+        path: FieldPath,
+    },
 }
 
 /// Counts what objects say to a question.
@@ -52,6 +70,8 @@ pub struct Tally {
     looking: u64,
     exhausted: bool,
     answer: ObjectAnswer,
+    /// The CRDs, where the question is about a bundle.
+    crds: CrdRecords,
 }
 
 impl ObjectQuestion {
@@ -82,6 +102,7 @@ impl ObjectQuestion {
             looking: steps,
             exhausted: false,
             answer: ObjectAnswer::default(),
+            crds: CrdRecords::default(),
         }
     }
 }
@@ -121,7 +142,19 @@ impl Tally {
         if matches!(asked, ObjectTest::Condition { .. }) && !spend(&mut self.looking, condition_steps(object)) {
             return self.exhausted = true;
         }
+        let looking = &mut self.looking;
         let (outcome, condition) = match asked {
+            ObjectTest::Bundle { domain } => {
+                let bytes = self.crds.add(object, domain) as u64;
+                return self.exhausted = !spend(looking, RECORD.saturating_mul(bytes));
+            }
+            ObjectTest::Field { version, path } => {
+                match field_use(object, version, path, &mut || spend(looking, FIELD)) {
+                    None => return self.exhausted = true,
+                    Some(ObjectOutcome::NoMatch) => return self.answer.add_unshown(),
+                    Some(outcome) => (outcome, None),
+                }
+            }
             ObjectTest::Condition { type_, status } => condition_of(object, type_, *status),
             ObjectTest::Expression(expression) => match expression.holds(object, &mut self.steps) {
                 Ok(true) => (ObjectOutcome::Match, None),
@@ -138,10 +171,14 @@ impl Tally {
     pub fn finish(self) -> Result<ObjectAnswer, Failure> {
         if self.exhausted {
             let kind = &self.question.request().kind;
-            let message = format!("The rule takes more steps than its budget over all {kind} objects.");
+            let message = format!("The rule exceeds its evaluation budget over all {kind} objects.");
             return Err(Failure::new(FailureClass::Budget, message));
         }
-        Ok(self.answer)
+        let bundle = match &self.question.0.asked {
+            ObjectTest::Bundle { domain } => self.crds.finish(domain),
+            _ => None,
+        };
+        Ok(ObjectAnswer { bundle, ..self.answer })
     }
 }
 
@@ -150,6 +187,24 @@ fn spend(left: &mut u64, steps: u64) -> bool {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);
     rest.is_some()
+}
+
+/// Whether an object uses a field; nothing if `visit` ends the search.
+fn field_use(
+    object: &Value,
+    version: &str,
+    path: &FieldPath,
+    visit: &mut dyn FnMut() -> bool,
+) -> Option<ObjectOutcome> {
+    let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    if split_api_version(api_version).1 != version {
+        return Some(ObjectOutcome::Failed(ObjectError::OtherVersion.into()));
+    }
+    Some(match path.find(object, &is_removed, visit)? {
+        FieldUse::Used => ObjectOutcome::Match,
+        FieldUse::Absent => ObjectOutcome::NoMatch,
+        FieldUse::Removed => ObjectOutcome::Failed(ObjectError::Removed.into()),
+    })
 }
 
 /// The steps that reading the conditions of an object takes.

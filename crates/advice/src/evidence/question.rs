@@ -29,7 +29,7 @@ impl Question {
                 None => (errors.to_string(), None),
             };
             let place = place.map(|at| format!(" (line {}, column {})", at.line, at.column)).unwrap_or_default();
-            Failure::new(FailureClass::Malformed, format!("The query is not PromQL{place}: {message}"))
+            Failure::new(FailureClass::Malformed, format!("The query is not valid PromQL{place}: {message}"))
         })?;
         settings.fence.check(&query).map_err(|refusal| {
             let limit = refusal.limit.as_str();
@@ -42,7 +42,7 @@ impl Question {
     /// The same question about one cluster of a store that holds several.
     pub fn for_cluster(&self, id: &str, settings: &Settings) -> Result<Self, Failure> {
         let refused = |error: &dyn std::fmt::Display| {
-            Failure::new(FailureClass::Refused, format!("The query cannot be asked for the cluster `{id}`: {error}"))
+            Failure::new(FailureClass::Refused, format!("The query cannot be run for the cluster `{id}`: {error}"))
         };
         let made = self.query.for_cluster(id, &settings.limits).map_err(|errors| refused(&errors))?;
         settings.fence.check(&made.query).map_err(|refusal| refused(&refusal))?;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_no_query_is_named_with_its_place_and_what_is_refused_with_its_limit() {
         let broken = question("max(\nup{)").unwrap_err();
-        assert!(broken.starts_with("The query is not PromQL (line 2, column 4):"), "{broken}");
+        assert!(broken.starts_with("The query is not valid PromQL (line 2, column 4):"), "{broken}");
         let refused = question("max({a=\"b\"})").unwrap_err();
         assert!(refused.starts_with("The fence refuses the query (limit `metric-name`): The selector"), "{refused}");
     }

@@ -89,7 +89,7 @@ fn requirements(selector: &Value) -> Result<Vec<Requirement>, String> {
                 }
             }
             // A key that is passed over would select more than was meant.
-            _ => return Err("has something besides matchLabels and matchExpressions".to_owned()),
+            _ => return Err("has fields other than matchLabels and matchExpressions".to_owned()),
         }
     }
     Ok(requirements)

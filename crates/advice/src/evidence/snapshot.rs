@@ -64,7 +64,7 @@ impl<'a> Snapshot<'a> {
 
 /// How many warnings an evaluation gave; their texts may quote labels.
 fn warnings(count: usize) -> Vec<String> {
-    if count == 0 { Vec::new() } else { vec![format!("The evaluation gave {count} warning(s).")] }
+    if count == 0 { Vec::new() } else { vec![format!("The evaluation returned {count} warning(s).")] }
 }
 
 impl Evidence for Snapshot<'_> {

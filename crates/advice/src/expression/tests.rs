@@ -53,7 +53,7 @@ fn unsupported_expressions_are_named_and_errors_carry_no_data() {
         ("object.spec.name ==\n  other", "The expression is refused (line 2, column 3): "),
         (
             "size(object.spec.list)",
-            "The expression is refused (line 1, column 1): the expression must give a bool, not int.",
+            "The expression is refused (line 1, column 1): the expression must return a bool, not int.",
         ),
         (
             "true && math.abs(object.spec.number) == 7",

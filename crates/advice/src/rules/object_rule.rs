@@ -58,7 +58,7 @@ impl ObjectRule {
         let text = canonical(&rule.parameters);
         let condition = match &asked {
             ObjectTest::Condition { type_, .. } => Some(type_.clone()),
-            ObjectTest::Expression(_) => None,
+            ObjectTest::Expression(_) | ObjectTest::Bundle { .. } | ObjectTest::Field { .. } => None,
         };
         let question = ObjectQuestion::new(objects.selector, asked, format!("{} {text}", rule.kind));
         ObjectRule { question, quantifier: objects.quantifier, text, condition }
@@ -136,8 +136,8 @@ impl Check for ObjectRule {
         &self.text
     }
 
-    fn object_question(&self) -> Option<&ObjectQuestion> {
-        Some(&self.question)
+    fn object_questions(&self) -> Vec<&ObjectQuestion> {
+        vec![&self.question]
     }
 
     fn check(&self, case: &Case<'_>) -> Tried {

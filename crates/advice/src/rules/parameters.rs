@@ -35,7 +35,7 @@ impl<'r> Parameters<'r> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(_) => Err(self.wrong(key, "is not a text, or empty")),
+            Some(_) => Err(self.wrong(key, "is not a string, or is empty")),
         }
     }
 

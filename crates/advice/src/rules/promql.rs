@@ -49,7 +49,7 @@ impl Promql {
 /// Reads `promql.promql`.
 pub(super) fn read(rule: &Rule, settings: &Settings) -> Result<Box<dyn Check>, Failure> {
     let query = rule.promql().ok_or_else(|| {
-        Failure::new(FailureClass::Malformed, "The rule has no query: `promql.promql` is missing or not a text.")
+        Failure::new(FailureClass::Malformed, "The rule has no query: `promql.promql` is missing or not a string.")
     })?;
     Ok(Box::new(Promql(Question::new(query, settings)?)))
 }
@@ -98,15 +98,15 @@ impl Check for Promql {
 
 fn ask(question: &Question, samples: u64, case: &Case<'_>) -> Tried {
     let nobody = Missing {
-        message: "There are no metrics to ask.".to_owned(),
-        missing: "A Prometheus to ask, or a snapshot with series.".to_owned(),
+        message: "No metrics source is configured.".to_owned(),
+        missing: "A Prometheus server, or a snapshot with series.".to_owned(),
     };
     let reply = case.evidence.promql(question, samples);
     let mut tried = Tried::of_reply(case, reply, &nobody, shown, |value| judge(value, question));
     if question.lacking() > 0 {
         let count = question.lacking();
         tried.warnings.push(format!(
-            "{count} selector(s) of the query lack `_id=\"\"`, so the store answers them for all of its clusters."
+            "{count} selector(s) of the query lack `_id=\"\"`, so the store returns series of all its clusters."
         ));
     }
     tried
@@ -135,7 +135,7 @@ fn judge(value: &Value, question: &Question) -> Finding {
         Finding::failed(
             FailureClass::Ambiguous,
             message,
-            "A query that gives exactly one series with the value 0 or 1.",
+            "A query that returns exactly one series with the value 0 or 1.",
         )
     };
     match answer(value) {
@@ -147,17 +147,17 @@ fn judge(value: &Value, question: &Question) -> Finding {
         Value::Vector(samples) => match samples.as_slice() {
             [] => {
                 let missing = match question.query().metrics().as_slice() {
-                    [] => "A query that gives exactly one series with the value 0 or 1.".to_owned(),
+                    [] => "A query that returns exactly one series with the value 0 or 1.".to_owned(),
                     metrics => format!("Current samples of {}.", listed(metrics)),
                 };
-                Finding::failed(FailureClass::Absent, "The query gave no series.", missing)
+                Finding::failed(FailureClass::Absent, "The query returned no series.", missing)
             }
-            [one] => ambiguous(format!("The query gave {}; only 0 and 1 are answers.", number(one.value))),
-            several => ambiguous(format!("The query gave {} series; an answer is exactly one.", several.len())),
+            [one] => ambiguous(format!("The query returned {}; the value must be 0 or 1.", number(one.value))),
+            several => ambiguous(format!("The query returned {} series; exactly one is required.", several.len())),
         },
-        Value::Scalar(_) => ambiguous("The query gave a scalar; an answer is an instant vector.".to_owned()),
-        Value::String(_) => ambiguous("The query gave a string; an answer is an instant vector.".to_owned()),
-        Value::Matrix(_) => ambiguous("The query gave a range vector; an answer is an instant vector.".to_owned()),
+        Value::Scalar(_) => ambiguous("The query returned a scalar; an instant vector is required.".to_owned()),
+        Value::String(_) => ambiguous("The query returned a string; an instant vector is required.".to_owned()),
+        Value::Matrix(_) => ambiguous("The query returned a range vector; an instant vector is required.".to_owned()),
     }
 }
 

@@ -8,33 +8,44 @@ use crate::evidence::{Failure, FailureClass};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantifier {
     all: bool,
-    absent: Absent,
+    absent: WhenAbsent,
 }
 
 /// What it means that there is nothing to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Absent {
+pub(crate) enum WhenAbsent {
     Unknown,
     Match,
     NoMatch,
+}
+
+impl WhenAbsent {
+    /// Reads `whenAbsent` (`Unknown`, `Match` or `NoMatch`).
+    pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
+        let words = [("Unknown", WhenAbsent::Unknown), ("Match", WhenAbsent::Match), ("NoMatch", WhenAbsent::NoMatch)];
+        Ok(parameters.word("whenAbsent", &words)?.unwrap_or(WhenAbsent::Unknown))
+    }
+
+    /// The finding where there is nothing to look at.
+    pub(crate) fn finding(self, message: String, missing: String) -> Finding {
+        match self {
+            WhenAbsent::Match => Finding::Match,
+            WhenAbsent::NoMatch => Finding::NoMatch,
+            WhenAbsent::Unknown => Finding::failed(FailureClass::Absent, message, missing),
+        }
+    }
 }
 
 impl Quantifier {
     /// Reads `quantifier` (`Any` or `All`) and `whenAbsent` (`Unknown`, `Match` or `NoMatch`).
     pub(crate) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
         let all = parameters.word("quantifier", &[("Any", false), ("All", true)])?.unwrap_or(false);
-        let words = [("Unknown", Absent::Unknown), ("Match", Absent::Match), ("NoMatch", Absent::NoMatch)];
-        let absent = parameters.word("whenAbsent", &words)?.unwrap_or(Absent::Unknown);
-        Ok(Quantifier { all, absent })
+        Ok(Quantifier { all, absent: WhenAbsent::read(parameters)? })
     }
 
     /// The finding where there is nothing to look at.
     pub(crate) fn absent(self, message: String, missing: String) -> Finding {
-        match self.absent {
-            Absent::Match => Finding::Match,
-            Absent::NoMatch => Finding::NoMatch,
-            Absent::Unknown => Finding::failed(FailureClass::Absent, message, missing),
-        }
+        self.absent.finding(message, missing)
     }
 
     /// One finding of those on each object: one that decides does so whatever is not known of the others.

@@ -46,7 +46,7 @@ const PLACES: u64 = 10_000;
 pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let start = parameters.required("start")?;
-    let start = start.parse().map_err(|error| parameters.wrong("start", &format!("is no time: {error}")))?;
+    let start = start.parse().map_err(|error| parameters.wrong("start", &format!("is not a time: {error}")))?;
     let pace = match (parameters.text("duration")?, parameters.get("percentage")) {
         (Some(text), None) => {
             let what = || format!("is `{}`, not a duration such as 12h or 3d", excerpt(text));
@@ -57,9 +57,9 @@ pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure>
             Pace::Share(share)
         }
         (Some(_), Some(_)) => {
-            return Err(parameters.wrong("percentage", "stands beside `duration`; one of them counts"));
+            return Err(parameters.wrong("percentage", "is set together with `duration`; set only one of them"));
         }
-        (None, None) => return Err(parameters.wrong("duration", "is missing, and so is `percentage`")),
+        (None, None) => return Err(parameters.wrong("duration", "is missing; set `duration` or `percentage`")),
     };
     Ok(Box::new(Rollout { start, pace, text: canonical(&rule.parameters) }))
 }
@@ -71,19 +71,19 @@ impl Check for Rollout {
 
     fn check(&self, case: &Case<'_>) -> Tried {
         let Some(id) = case.evidence.cluster_id().map(str::trim).filter(|id| !id.is_empty()) else {
-            let message = "The cluster's id is not known.";
-            return Tried::unseen(Finding::failed(FailureClass::Absent, message, "The cluster's id."));
+            let message = "The cluster id is unknown.";
+            return Tried::unseen(Finding::failed(FailureClass::Absent, message, "The cluster id."));
         };
         let place = place(case.risk, id);
         let (matches, value) = match self.pace {
             Pace::Within(duration) => {
                 let whole = u128::from(duration.as_secs()) * u128::from(place) / u128::from(u64::MAX);
                 let turn = self.start.plus(Duration::from_secs(u64::try_from(whole).unwrap_or(u64::MAX)));
-                (case.now < turn, format!("the turn of this cluster is at {turn}"))
+                (case.now < turn, format!("the rollout reaches this cluster at {turn}"))
             }
             Pace::Share(share) => {
                 let own = u64::try_from((u128::from(place) * u128::from(PLACES)) >> 64).unwrap_or(PLACES);
-                let value = format!("this cluster is at {}.{:02} of 100", own / 100, own % 100);
+                let value = format!("this cluster is at position {}.{:02} of 100", own / 100, own % 100);
                 (case.now < self.start || own >= share, value)
             }
         };

@@ -145,7 +145,7 @@ fn too_old(case: &Case<'_>, observed_at: Timestamp) -> Option<Finding> {
     let (age, ahead) = (case.now.since(observed_at), observed_at.since(case.now));
     if age > case.settings.max_age {
         let limit = humanize(case.settings.max_age);
-        let message = format!("The answer is {} old; at most {limit} is believed.", humanize(age));
+        let message = format!("The answer is {} old; the maximum age is {limit}.", humanize(age));
         return Some(Finding::failed(FailureClass::Stale, message, format!("An answer that is at most {limit} old.")));
     }
     (ahead > case.settings.clock_skew).then(|| {
@@ -161,18 +161,18 @@ fn too_old(case: &Case<'_>, observed_at: Timestamp) -> Option<Finding> {
 /// What would have to be there after a failure of this kind.
 pub(crate) fn remedy(class: FailureClass) -> &'static str {
     match class {
-        FailureClass::Malformed => "A rule that can be read: its author has to mend it.",
-        FailureClass::Refused => "A query that the fence lets through, or another limit of the fence.",
-        FailureClass::Unsupported => "A rule that uses only what rules support.",
+        FailureClass::Malformed => "A corrected rule; ask its author.",
+        FailureClass::Refused => "A query within the limits of the fence, or a higher limit.",
+        FailureClass::Unsupported => "A rule that uses only supported features.",
         FailureClass::NotConfigured => "A source of evidence.",
         FailureClass::Unreachable => "A connection to the source.",
-        FailureClass::Unauthorized => "The right to ask the source.",
-        FailureClass::Timeout => "An answer in time.",
+        FailureClass::Unauthorized => "Permission to query the source.",
+        FailureClass::Timeout => "An answer before the timeout.",
         FailureClass::Budget => "A query that costs less, or a larger budget.",
         FailureClass::Evaluation => "Data that the rule can be evaluated over.",
         FailureClass::Partial => "A complete answer.",
         FailureClass::Stale => "A newer answer.",
         FailureClass::Ambiguous => "An answer that says match or no match.",
-        FailureClass::Absent => "What the rule asks about.",
+        FailureClass::Absent => "The object or series that the rule reads.",
     }
 }

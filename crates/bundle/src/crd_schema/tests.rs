@@ -37,7 +37,7 @@ fn rules_that_do_not_compile_are_listed_with_their_position() {
             "times: the rule `math.abs(1) > 1` is not evaluated (line 1, column 1): the function `abs` is not declared in this environment",
             "times: the rule `optionalOldSelf` is not evaluated (line 1, column 1): `optionalOldSelf` is not declared in this environment",
             "times: the rule `self.(` is not evaluated (line 1, column 6): expected a name, found `(`",
-            "times: the rule `self` is not evaluated (line 1, column 1): the expression must give a bool, not object",
+            "times: the rule `self` is not evaluated (line 1, column 1): the expression must return a bool, not object",
         ]
     );
     assert_eq!(wrong(&schema.validate(&json!({"times": {"end": "2025-01-01T00:00:00Z"}}))), [] as [&str; 0]);

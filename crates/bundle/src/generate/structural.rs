@@ -48,7 +48,7 @@ pub enum BuildError {
         keyword: String,
     },
     /// The type refers to itself.
-    #[error("{path}: the type contains itself, which no structural schema can say")]
+    #[error("{path}: the type contains itself, which a structural schema cannot express")]
     Recursive {
         /// The field.
         path: String,

@@ -1,6 +1,6 @@
 //! Findings as rules report them: levels and verdicts are decided here, the same for all rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_core::{Place, Position};
 use clearway_schema::excerpt;
@@ -11,7 +11,7 @@ use crate::model::{ApiVersion, Bundle, Crd, Level, Segment, render_path};
 use crate::patterns::PatternComparer;
 use crate::rules::Rule;
 
-/// Findings of one comparison. More are counted and left out.
+/// Findings of one comparison. More are counted and left out, the least grave ones first.
 const FINDINGS: usize = 20_000;
 /// Characters of a value in a finding.
 const VALUE_CHARACTERS: usize = 300;
@@ -47,7 +47,8 @@ pub(crate) struct Change {
 pub(crate) struct Collector {
     experimental: bool,
     allowed: Level,
-    findings: Vec<Finding>,
+    /// By verdict, so that a graver finding takes the place of a less grave one when there are too many.
+    findings: BTreeMap<Verdict, Vec<Finding>>,
     left_out: usize,
     pub(crate) patterns: PatternComparer,
 }
@@ -129,7 +130,7 @@ impl Change {
 impl Collector {
     pub(crate) fn new(experimental: bool, allowed: Level) -> Self {
         let patterns = PatternComparer::default();
-        Collector { experimental, allowed, findings: Vec::new(), left_out: 0, patterns }
+        Collector { experimental, allowed, findings: BTreeMap::new(), left_out: 0, patterns }
     }
 
     /// Whether the rules of the experimental channel hold.
@@ -147,9 +148,7 @@ impl Collector {
             None => Verdict::Allowed,
             Some(doubt) => doubt,
         };
-        // What is allowed is of little use among thousands of others; what is not is kept as long as there is room.
-        if self.findings.len() >= FINDINGS {
-            self.left_out = self.left_out.saturating_add(1);
+        if !self.make_room(verdict) {
             return;
         }
         let field = cut_text(render_path(path), PATH_CHARACTERS);
@@ -161,7 +160,7 @@ impl Collector {
         if !field.is_empty() {
             place.path = Some(field.clone());
         }
-        self.findings.push(Finding {
+        self.findings.entry(verdict).or_default().push(Finding {
             rule: change.rule,
             path: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "),
             crd: site.crd.map(excerpt),
@@ -179,10 +178,21 @@ impl Collector {
         });
     }
 
+    /// Whether there is room for a finding with this verdict: if there are too many, one that weighs less goes.
+    fn make_room(&mut self, verdict: Verdict) -> bool {
+        if self.findings.values().map(Vec::len).sum::<usize>() < FINDINGS {
+            return true;
+        }
+        self.left_out = self.left_out.saturating_add(1);
+        let lighter = self.findings.range_mut(..verdict).find(|(_, findings)| !findings.is_empty());
+        lighter.is_some_and(|(_, findings)| findings.pop().is_some())
+    }
+
     /// The findings in order, and how many were left out.
-    pub(crate) fn finish(mut self) -> (Vec<Finding>, usize) {
-        self.findings.sort_by(|one, two| (&one.path, one.rule, &one.message).cmp(&(&two.path, two.rule, &two.message)));
-        (self.findings, self.left_out)
+    pub(crate) fn finish(self) -> (Vec<Finding>, usize) {
+        let mut findings: Vec<Finding> = self.findings.into_values().flatten().collect();
+        findings.sort_by(|one, two| (&one.path, one.rule, &one.message).cmp(&(&two.path, two.rule, &two.message)));
+        (findings, self.left_out)
     }
 }
 

@@ -35,6 +35,8 @@ pub const INVALID_KEYWORD: &str = "BD014";
 
 /// A version or channel that was given for a bundle, and that its annotations contradict.
 pub const OTHER_ANNOTATION: &str = "BD015";
+/// A CRD that is larger than what the API server stores.
+pub const CRD_TOO_LARGE: &str = "BD016";
 
 const fn rule(code: &'static str, title: &'static str, why: &'static str) -> Rule {
     Rule { code, title, why, text: why }
@@ -65,4 +67,5 @@ pub const RULES: &[Rule] = &[
         "annotations contradict the given version or channel",
         "Clusters report the version and channel in the annotations, and not those of the release.",
     ),
+    rule(CRD_TOO_LARGE, "CRD is too large", "The API server refuses objects above 1.5 MiB, so it cannot be installed."),
 ];

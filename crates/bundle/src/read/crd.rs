@@ -20,6 +20,9 @@ pub(super) struct CrdReader<'r, 's> {
 const OF_THE_CLUSTER: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision"];
 
+/// Bytes of the largest object that etcd stores with its default settings.
+const STORED_BYTES: usize = 3 << 19;
+
 impl CrdReader<'_, '_> {
     /// The CRD; nothing if it cannot be judged at all, which is then among the problems.
     pub(super) fn read(&self, root: Node<'_>, api_version: &str, problems: &mut Vec<Diagnostic>) -> Option<Crd> {
@@ -102,6 +105,14 @@ impl CrdReader<'_, '_> {
             problems.push(problem(codes::INCOMPLETE_CRD, root, "spec.versions", message));
             return None;
         }
+        let bytes = json_bytes(root);
+        if bytes > STORED_BYTES {
+            let message = format!("the CRD {} has {bytes} bytes as JSON", excerpt(&crd.name));
+            let at = place(self.source, root, &object, "spec.versions");
+            let help =
+                "the API server stores at most 1.5 MiB (1572864 bytes); shorten descriptions, or remove API versions";
+            problems.push(Diagnostic::new(codes::CRD_TOO_LARGE, Severity::Warning, message).at(at).with_help(help));
+        }
         Some(crd)
     }
 
@@ -152,6 +163,15 @@ impl CrdReader<'_, '_> {
             name,
         }
     }
+}
+
+/// About how many bytes a document has as JSON without white space, which is what is stored.
+fn json_bytes(node: Node<'_>) -> usize {
+    let fields =
+        node.fields().map(|(name, value)| name.raw().len().saturating_add(4).saturating_add(json_bytes(value)));
+    let items = node.items().map(|item| json_bytes(item).saturating_add(1));
+    let below = fields.chain(items).fold(0_usize, usize::saturating_add);
+    below.saturating_add(node.raw().len()).saturating_add(2)
 }
 
 fn string_map(root: Node<'_>, key: &str) -> BTreeMap<String, String> {

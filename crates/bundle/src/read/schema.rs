@@ -173,7 +173,7 @@ fn number(node: Node<'_>) -> Option<Number> {
 fn without_descriptions(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {
-            // A field of that name has a schema, which is not a text.
+            // A field of that name has a schema, which is not a string.
             fields.retain(|key, value| !(key == "description" && value.is_string()));
             for value in fields.values_mut() {
                 *value = without_descriptions(value.take());

@@ -80,7 +80,7 @@ pub(super) fn mixed(comparison: &Comparison<'_>, out: &mut Collector) {
     for (bundle, is_new) in [(comparison.old, false), (comparison.new, true)] {
         // Installing the new bundle corrects an old one that is mixed.
         let report = |out: &mut Collector, site: Site<'_>, message: String, warns: bool| {
-            let change = Change::new(R45, if is_new { message } else { format!("in the bundle before: {message}") });
+            let change = Change::new(R45, if is_new { message } else { format!("in the previous bundle: {message}") });
             let change = if is_new && !warns { change } else { change.needs(Level::None, Level::None).warns() };
             out.report(&site, &[], change);
         };

@@ -42,7 +42,7 @@ pub(super) fn nullable_changed(pair: &FieldPair<'_>, out: &mut Collector) {
     let change = if new {
         Change::new(R24, "null is accepted from now on").needs(Level::Minor, Level::Minor)
     } else {
-        Change::new(R24, "null is not accepted any longer")
+        Change::new(R24, "null is no longer accepted")
     };
     out.report(pair.site, pair.path, change.values(Some(json!(old)), Some(json!(new))).at(pair.new.position));
 }

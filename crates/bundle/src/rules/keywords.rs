@@ -95,7 +95,7 @@ pub(super) fn map_values_changed(pair: &FieldPair<'_>, out: &mut Collector) {
     let (message, narrowed) = match (&pair.old.additional, &pair.new.additional) {
         (Additional::Any, Additional::Each(_)) => ("map values must match a schema from now on", true),
         (Additional::Any | Additional::Each(_), Additional::None) => {
-            ("fields without a name are pruned from now on", true)
+            ("fields that are not declared are pruned from now on", true)
         }
         (Additional::Each(_), Additional::Any) => ("map values may be anything from now on", false),
         (Additional::None, Additional::Any | Additional::Each(_)) => ("fields of any name are kept from now on", false),

@@ -30,12 +30,12 @@ fn shown(keywords: &Keywords) -> Option<Value> {
 pub(super) fn default_written(pair: &FieldPair<'_>, out: &mut Collector) {
     let (old, new) = (&pair.old.keywords, &pair.new.keywords);
     if old.list_type != new.list_type && list_type(old) == list_type(new) {
-        let change = Change::new(R25, "list type `atomic`, which is the default, is written or left out");
+        let change = Change::new(R25, "list type `atomic`, which is the default, was added or left out");
         let change = change.values(shown(old), shown(new)).at(pair.new.position);
         out.report(pair.site, pair.path, change);
     }
     if old.map_type != new.map_type && map_type(old) == map_type(new) {
-        let change = Change::new(R25, "map type `granular`, which is the default, is written or left out");
+        let change = Change::new(R25, "map type `granular`, which is the default, was added or left out");
         out.report(pair.site, pair.path, change.values(json(old), json(new)).at(pair.new.position));
     }
 }

@@ -45,7 +45,7 @@ pub const RULES: &[Rule] = &[
         "Descriptions, printer columns, short names",
         Patch,
         Patch,
-        "Texts for people may be corrected at any time. Removing a short name or category needs a minor version.",
+        "Human-readable texts may be corrected at any time. Removing a short name or category needs a minor version.",
         "Stored objects do not change.",
         Check::Version(text::descriptions_and_columns),
         Check::Crd(text::short_names)
@@ -64,7 +64,7 @@ pub const RULES: &[Rule] = &[
         "Message of a validation rule",
         Patch,
         Patch,
-        "A message, reason or field path may be corrected, and a rule written in another way, as long as it accepts the same.",
+        "A message, reason or field path may be corrected, and a rule rewritten, as long as it accepts the same values.",
         "Stored objects do not change.",
         Check::Field(text::rule_texts)
     ),
@@ -190,8 +190,8 @@ pub const RULES: &[Rule] = &[
         "Pattern added",
         Never,
         Minor,
-        "Texts that were valid are refused. A correction of validation needs a waiver.",
-        "Stored objects with a text that does not match are refused when that field is written.",
+        "Values that were valid are refused. A correction of validation needs a waiver.",
+        "Stored objects with a value that does not match are refused when that field is written.",
         Check::Field(values::pattern_added)
     ),
     rule!(
@@ -199,8 +199,8 @@ pub const RULES: &[Rule] = &[
         "Pattern changed",
         Minor,
         Minor,
-        "A pattern that accepts all old texts is loosened. One that refuses some of them is tightened. What cannot be compared needs review.",
-        "Stored objects with a text that does not match any longer are refused when that field is written.",
+        "A pattern that accepts all old values is loosened. One that refuses some of them is tightened. A pattern that cannot be compared needs review.",
+        "Stored objects with a value that no longer matches are refused when that field is written.",
         Check::Field(values::pattern_changed)
     ),
     rule!(
@@ -226,7 +226,7 @@ pub const RULES: &[Rule] = &[
         "Validation rule changed",
         Minor,
         Minor,
-        "A rule that lost conditions or got alternatives is loosened. Whether another one accepts all that it accepted before cannot be decided.",
+        "A rule that lost conditions or gained alternatives is loosened. For any other change, whether the rule accepts all that it accepted before cannot be decided.",
         "Stored objects that violate the changed rule are refused when that part of them is written.",
         Check::Field(cel::rule_changed)
     ),
@@ -244,7 +244,7 @@ pub const RULES: &[Rule] = &[
         "Default changed or removed",
         Never,
         Minor,
-        "A missing field means something else than before. In `status` a minor version may do it.",
+        "A missing field has a different meaning than before. In `status` a minor version may do it.",
         "Stored objects keep the old default; only new objects get the new one.",
         Check::Field(defaults::default_changed)
     ),
@@ -259,10 +259,10 @@ pub const RULES: &[Rule] = &[
     ),
     rule!(
         "R25",
-        "Default list or map type written",
+        "Default list or map type made explicit",
         None,
         None,
-        "A list without a type is atomic, and a map without one is granular, so that nothing changes.",
+        "A list without a type is atomic, and a map without one is granular, so nothing changes.",
         "Stored objects do not change.",
         Check::Field(lists::default_written)
     ),
@@ -271,16 +271,16 @@ pub const RULES: &[Rule] = &[
         "List elements must be unique",
         NewApiVersion,
         Minor,
-        "Lists with equal elements were valid, and are refused. Server-side apply merges the list in another way.",
+        "Lists with equal elements were valid, and are refused. Server-side apply merges the list differently.",
         "Stored objects with equal elements are refused when that list is written.",
         Check::Field(lists::uniqueness_added)
     ),
     rule!(
         "R27",
-        "List or map merged in another way",
+        "List or map merged differently",
         Minor,
         Minor,
-        "Server-side apply replaces the whole list instead of merging it, so that one owner overwrites another.",
+        "Server-side apply replaces the whole list instead of merging it, so one owner overwrites another.",
         "Stored objects stay valid; the ownership of fields changes.",
         Check::Field(lists::merging_changed)
     ),
@@ -316,7 +316,7 @@ pub const RULES: &[Rule] = &[
         "Scope, group, kind or plural changed",
         Major,
         Major,
-        "It is another resource; the API server refuses the change in place.",
+        "This makes it a different resource; the API server refuses to change it in place.",
         "Stored objects stay under the old name and have to be created again.",
         Check::Bundle(definitions::identity_changed)
     ),
@@ -352,7 +352,7 @@ pub const RULES: &[Rule] = &[
         "Storage version changed",
         Minor,
         Minor,
-        "The bundle before must have served the version, so that a rollback can read objects.",
+        "The previous bundle must have served the version, so that a rollback can read objects.",
         "Stored objects stay in the old version until they are written again.",
         Check::Crd(versions::storage_moved)
     ),
@@ -361,7 +361,7 @@ pub const RULES: &[Rule] = &[
         "API version no longer served",
         Minor,
         Minor,
-        "Clients of the version get `not found`, so that it must have been deprecated, and not the storage version, in the bundle before.",
+        "Clients of the version get `not found`, so it must have been deprecated, and not the storage version, in the previous bundle.",
         "Stored objects are read in the other versions.",
         Check::Crd(versions::no_longer_served)
     ),
@@ -370,7 +370,7 @@ pub const RULES: &[Rule] = &[
         "API version removed",
         Minor,
         Minor,
-        "The bundle before must not have served it, and no object may be stored in it.",
+        "The previous bundle must not have served it, and no object may be stored in it.",
         "The API server refuses the update while status.storedVersions lists the version.",
         Check::Crd(versions::version_removed)
     ),
@@ -388,7 +388,7 @@ pub const RULES: &[Rule] = &[
         "Conversion strategy changed",
         Major,
         Minor,
-        "With a webhook every read depends on a service that must run.",
+        "With a webhook, every read depends on a running service.",
         "Stored objects cannot be read in other versions while the webhook is not available.",
         Check::Crd(definitions::conversion_changed)
     ),
@@ -397,7 +397,7 @@ pub const RULES: &[Rule] = &[
         "Versions of a CRD disagree",
         Never,
         None,
-        "Without a webhook nothing but `apiVersion` is converted, so that every version must have the same fields and types.",
+        "Without a webhook nothing but `apiVersion` is converted, so every version must have the same fields and types.",
         "Objects lose the fields that one of the versions does not have when they are written in it.",
         Check::Bundle(versions::versions_disagree)
     ),
@@ -442,7 +442,7 @@ pub const RULES: &[Rule] = &[
         "Mixed versions or channels",
         Never,
         Never,
-        "CRDs, policies and webhooks of a bundle are tested together; a mix was not.",
+        "CRDs, policies and webhooks of a bundle are tested together; a mix is not tested.",
         "Objects are validated by parts of different versions.",
         Check::Bundle(bundles::mixed)
     ),

@@ -72,7 +72,7 @@ pub(super) fn rule_texts(pair: &FieldPair<'_>, out: &mut Collector) {
         let message = if old.rule == new.rule {
             "the message, reason or field path of a validation rule changed"
         } else {
-            "a validation rule is written in another way and means the same"
+            "a validation rule was rewritten with the same meaning"
         };
         let values = |rule: &crate::model::CelRule| json!({"rule": rule.rule, "message": rule.message});
         let change = Change::new(R03, message).values(Some(values(old)), Some(values(new))).at(new.position);

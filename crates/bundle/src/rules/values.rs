@@ -32,7 +32,7 @@ fn shorten(value: &Value) -> String {
     clearway_schema::excerpt(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// The texts of an enumeration; none if a value is not a text.
+/// The texts of an enumeration; none if a value is not a string.
 fn words(values: &[Value]) -> Option<Texts> {
     let words: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
     words.map(Texts::These)
@@ -148,14 +148,15 @@ pub(super) fn pattern_changed(pair: &FieldPair<'_>, out: &mut Collector) {
     let (before, after) = (matching(old), matching(new));
     let change = match (out.patterns.includes(&after, &before), out.patterns.includes(&before, &after)) {
         (Inclusion::Included, Inclusion::Included) => {
-            Change::new(R18, "pattern changed; it accepts the same texts").needs(Level::Patch, Level::Patch)
+            Change::new(R18, "pattern changed; it accepts the same values").needs(Level::Patch, Level::Patch)
         }
         (Inclusion::Included, _) => Change::new(R18, "pattern loosened; it accepts all that it accepted before"),
         (Inclusion::Excluded(example), Inclusion::Included) => {
             Change::new(R18, format!("pattern tightened; it refuses {example:?}")).needs(Level::Never, Level::Minor)
         }
         (Inclusion::Excluded(example), _) => {
-            Change::new(R18, format!("pattern changed; it refuses {example:?}, and accepts other texts")).needs_review()
+            Change::new(R18, format!("pattern changed; it refuses {example:?}, and accepts other values"))
+                .needs_review()
         }
         (Inclusion::Undecided(why), _) => {
             Change::new(R18, format!("pattern changed; the two cannot be compared: {why}")).needs_review()

@@ -15,13 +15,13 @@ const R37: RuleId = RuleId("R37");
 const R38: RuleId = RuleId("R38");
 const R40: RuleId = RuleId("R40");
 
-/// R34: an API version was added. If objects are stored in it at once, the bundle before cannot read them.
+/// R34: an API version was added. If objects are stored in it at once, the previous bundle cannot read them.
 pub(super) fn version_added(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
     for (name, version) in new.versions.iter().filter(|(name, _)| !old.versions.contains_key(*name)) {
         let change = Change::new(R34, format!("API version {name} added")).values(None, Some(json!(name)));
         let change = if version.storage {
             let stored =
-                "New objects are stored in a version that the bundle before cannot read; a rollback loses them.";
+                "New objects are stored in a version that the previous bundle cannot read; a rollback loses them.";
             change.warns().stored(stored)
         } else {
             change
@@ -30,7 +30,7 @@ pub(super) fn version_added(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut 
     }
 }
 
-/// R35: objects are stored in another version. The bundle before must have served it, so that a rollback is possible.
+/// R35: objects are stored in another version. The previous bundle must have served it, so that a rollback is possible.
 pub(super) fn storage_moved(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
     let (Some(before), Some(after)) = (old.storage_version(), new.storage_version()) else { return };
     if before.name == after.name {
@@ -45,14 +45,14 @@ pub(super) fn storage_moved(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut 
     let change = if served_before {
         Change::new(R35, message)
     } else {
-        let message = format!("{message}, which the bundle before does not serve");
+        let message = format!("{message}, which the previous bundle does not serve");
         Change::new(R35, message).needs(Level::Never, Level::Minor).warns()
     };
     let change = change.values(Some(json!(before.name)), Some(json!(after.name))).stored(stored);
     out.report(&Site::crd(new), &[], change);
 }
 
-/// R36: a version is not served any longer. It must have been deprecated in the bundle before, and objects must have been
+/// R36: a version is no longer served. It must have been deprecated in the previous bundle, and objects must have been
 /// stored in another version.
 pub(super) fn no_longer_served(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
     for version in new.versions.values().filter(|version| !version.served) {
@@ -63,7 +63,7 @@ pub(super) fn no_longer_served(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &m
             (true, true) => Some("objects were stored in it"),
             (false, true) => Some("it was not deprecated before, and objects were stored in it"),
         };
-        let message = format!("API version {} is not served any longer", version.name);
+        let message = format!("API version {} is no longer served", version.name);
         let change = match missing {
             None => Change::new(R36, message),
             Some(why) => Change::new(R36, format!("{message}; {why}")).needs(Level::Major, Level::Minor),
@@ -73,7 +73,7 @@ pub(super) fn no_longer_served(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &m
     }
 }
 
-/// R37: a version was removed. A minor version may do it if the bundle before did not serve it; the API server refuses it
+/// R37: a version was removed. A minor version may do it if the previous bundle did not serve it; the API server refuses it
 /// while `status.storedVersions` names it.
 pub(super) fn version_removed(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mut Collector) {
     for version in old.versions.values().filter(|version| !new.versions.contains_key(&version.name)) {
@@ -90,7 +90,7 @@ pub(super) fn version_removed(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mu
                 Change::new(R37, message).needs(Level::Never, Level::Never)
             }
             (_, true) => {
-                Change::new(R37, format!("{message}; the bundle before served it")).needs(Level::Major, Level::Minor)
+                Change::new(R37, format!("{message}; the previous bundle served it")).needs(Level::Major, Level::Minor)
             }
             (_, false) => Change::new(R37, message),
         };
@@ -102,7 +102,7 @@ pub(super) fn version_removed(_: &Comparison<'_>, old: &Crd, new: &Crd, out: &mu
 /// R38: clients of a version are warned from now on, or no longer, or with another text.
 pub(super) fn deprecation_changed(old: &ApiVersion, new: &ApiVersion, site: &Site<'_>, out: &mut Collector) {
     if old.deprecated != new.deprecated {
-        let message = if new.deprecated { "API version deprecated" } else { "API version not deprecated any longer" };
+        let message = if new.deprecated { "API version deprecated" } else { "API version no longer deprecated" };
         let change = Change::new(R38, message).values(Some(json!(old.deprecated)), Some(json!(new.deprecated)));
         out.report(site, &[], change);
     } else if old.deprecation_warning != new.deprecation_warning {

@@ -69,7 +69,7 @@ impl Validator<'_> {
         }
         let table = &self.checked.table;
         let detail = format!(
-            "elements have exactly one type: this is {}, the first is {}; wrap each in dyn() to mix them",
+            "elements must have exactly one type: this is {}, the first is {}; wrap each in dyn() to mix them",
             table.show(found),
             table.show(first)
         );

@@ -113,7 +113,7 @@ impl Reader<'_> {
     /// The fields up to the end, or up to a bracket.
     fn message(&mut self, end: Option<u8>, depth: usize) -> Result<Message, TextError> {
         if depth > DEPTH {
-            return Err(self.error("messages are nested too deep"));
+            return Err(self.error("messages are nested too deeply"));
         }
         let mut message = Message::default();
         loop {
@@ -213,11 +213,11 @@ impl Reader<'_> {
 
     fn quoted(&mut self, quote: u8, out: &mut Vec<u8>) -> Result<(), TextError> {
         loop {
-            let Some(byte) = self.peek() else { return Err(self.error("a text has no end")) };
+            let Some(byte) = self.peek() else { return Err(self.error("a string has no end")) };
             self.step();
             match byte {
                 byte if byte == quote => return Ok(()),
-                b'\n' => return Err(self.error("a text has no end")),
+                b'\n' => return Err(self.error("a string has no end")),
                 b'\\' => self.escape(out)?,
                 byte => out.push(byte),
             }
@@ -225,7 +225,7 @@ impl Reader<'_> {
     }
 
     fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), TextError> {
-        let Some(byte) = self.peek() else { return Err(self.error("a text has no end")) };
+        let Some(byte) = self.peek() else { return Err(self.error("a string has no end")) };
         self.step();
         match byte {
             b'a' => out.push(7),

@@ -58,7 +58,7 @@ impl Program {
             tenths => format!("{}.{}x", tenths / 10, tenths % 10),
         };
         let detail = format!(
-            "the estimated cost exceeds the limit of {limit} by a factor of {factor}: limit lists with maxItems, maps with maxProperties and texts with maxLength"
+            "the estimated cost exceeds the limit of {limit} by a factor of {factor}: limit lists with maxItems, maps with maxProperties and strings with maxLength"
         );
         Err(CelError::with(ErrorClass::EstimatedCost, self.checked.tree.span(self.checked.tree.root()), detail))
     }

@@ -134,7 +134,7 @@ fn escape(text: &str) -> Result<(Piece, usize), &'static str> {
         'u' => return Ok((Piece::CodePoint(code(text, 1, 4, 16)?), 5)),
         'U' => return Ok((Piece::CodePoint(code(text, 1, 8, 16)?), 9)),
         '0'..='3' => return Ok((byte(code(text, 0, 3, 8)?)?, 3)),
-        _ => return Err("CEL has no such escape"),
+        _ => return Err("the escape is unknown"),
     };
     Ok((Piece::Char(simple), 1))
 }

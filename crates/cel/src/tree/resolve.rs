@@ -214,7 +214,7 @@ impl<'a> Resolver<'a> {
 
     fn push_point(&mut self, kind: TreeKind, span: Span) -> Result<(), CelError> {
         if self.tree.nodes.len() >= self.limits.nodes {
-            let detail = format!("with its macros expanded the expression has more than {} parts", self.limits.nodes);
+            let detail = format!("after macro expansion, the expression has more than {} parts", self.limits.nodes);
             return Err(CelError::with(ErrorClass::TooLarge, span, detail));
         }
         self.tree.nodes.push(TreeNode { kind, span });
@@ -307,7 +307,7 @@ impl<'a> Resolver<'a> {
     /// The syntax of optionals is there only with their library.
     fn check_optional(&self, used: bool, span: Span) -> Result<(), CelError> {
         if used && !self.environment.base.macros.optional {
-            return Err(CelError::with(ErrorClass::Syntax, span, "this environment has no optionals"));
+            return Err(CelError::with(ErrorClass::Syntax, span, "this environment does not support optionals"));
         }
         Ok(())
     }

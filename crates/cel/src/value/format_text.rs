@@ -70,9 +70,9 @@ fn clause(text: &str) -> Result<(Clause, &str), &'static str> {
             (Some(precision.ok_or("the precision of a clause is not a number")?), rest)
         }
     };
-    let letter = rest.chars().next().ok_or("the text ends within a clause")?;
+    let letter = rest.chars().next().ok_or("the string ends within a clause")?;
     if !"sdfebxXo".contains(letter) {
-        return Err("a clause is one of %s, %d, %f, %e, %b, %x, %X and %o");
+        return Err("a clause must be one of %s, %d, %f, %e, %b, %x, %X and %o");
     }
     Ok((Clause { letter, precision }, rest.get(letter.len_utf8()..).unwrap_or_default()))
 }

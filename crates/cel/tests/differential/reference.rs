@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) estimate: Option<u64>,
     /// Nanoseconds of one run, of a benchmark.
     pub(crate) nanoseconds: Option<f64>,
+    /// Why an object is refused, of a validation.
+    pub(crate) violations: Option<Vec<String>>,
 }
 
 impl Reference {
@@ -65,6 +67,7 @@ impl Reference {
                     cost: answer["cost"].as_u64(),
                     estimate: answer["estimate"].as_u64(),
                     nanoseconds: answer["nanoseconds"].as_f64(),
+                    violations: serde_json::from_value(answer["violations"].clone()).unwrap_or_default(),
                 });
             }
         });

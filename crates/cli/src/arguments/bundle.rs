@@ -20,6 +20,19 @@ Examples:
 Exit code 0: every change is allowed; 1: at least one violation; 2: no violation, but something needs review; 3: could
 not run.")]
     Check(BundleCheck),
+    /// Convert objects to another API version of their CRDs, and name what is lost
+    #[command(after_help = "\
+Examples:
+  clearway bundle convert objects.yaml --to v1
+  clearway bundle convert objects.yaml --to v1 --crds standard-install.yaml -o table
+  kubectl get things -o yaml | clearway bundle convert - --to v1 -o json
+
+Objects are converted as the API server converts them without a webhook: apiVersion is rewritten, fields that the schema of
+the new version does not have are dropped, and values that it does not accept are refused.
+
+Exit code 0: nothing is lost; 1: at least one value is dropped or refused; 2: nothing is lost, but something could not be
+checked (no CRD for the kind, a conversion webhook, a version that is not served); 3: could not run.")]
+    Convert(BundleConvert),
     /// List every change between two bundles of CRDs, with the version level that each needs
     #[command(after_help = "\
 Examples:
@@ -44,7 +57,7 @@ Examples:
   clearway bundle guard oci://registry.example.com/gateway-api:v1.4.0
 
 Exit code 0: printed; 3: the bundle cannot be read, or says no version.")]
-    Guard(BundleGuard),
+    Guard(BundleName),
     /// Print the ledger of every field name that was ever released, from bundles in order of release
     #[command(after_help = "\
 Examples:
@@ -78,7 +91,7 @@ Examples:
   clearway bundle preflight v1.5.0/standard-install.yaml
   clearway bundle preflight oci://registry.example.com/gateway-api:v1.5.0 -o json
 
-Exit code 0: nothing speaks against it; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
+Exit code 0: no problem found; 1: data would be lost, or something would be refused; 2: warnings only; 3: could
 not run.")]
     Preflight(BundlePreflight),
     /// Rewrite stored objects in the storage version of their CRD, then remove older versions from its status
@@ -139,6 +152,33 @@ pub(crate) enum BundleCheckFormat {
     Junit,
 }
 
+/// One bundle.
+#[derive(Debug, Args)]
+pub(crate) struct BundleName {
+    /// Bundle: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: String,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
+}
+
+/// A cluster, and how what was found there is printed.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterReport {
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+}
+
+/// A ledger of released names.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerFile {
+    /// Ledger of released names: a file from `clearway bundle ledger`
+    #[arg(long = "ledger", id = "ledger", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
 /// The bundle that is released and the one that is to be.
 #[derive(Debug, Args)]
 pub(crate) struct BundlePair {
@@ -148,6 +188,8 @@ pub(crate) struct BundlePair {
     /// New bundle (same forms as OLD)
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
+    #[command(flatten)]
+    pub(crate) reading: BundleReading,
 }
 
 /// Options of `clearway bundle check`.
@@ -164,14 +206,11 @@ pub(crate) struct BundleCheck {
     /// File of waivers: rule, path, reason and expires of each
     #[arg(long, value_name = "FILE")]
     pub(crate) waivers: Option<PathBuf>,
-    /// Ledger of released names: a file from `clearway bundle ledger`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ledger: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ledger: LedgerFile,
     /// Show allowed changes too
     #[arg(long)]
     pub(crate) show_allowed: bool,
-    #[command(flatten)]
-    pub(crate) reading: BundleReading,
     /// Output format
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "table")]
     pub(crate) output: BundleCheckFormat,
@@ -182,8 +221,6 @@ pub(crate) struct BundleCheck {
 pub(crate) struct BundleDiff {
     #[command(flatten)]
     pub(crate) pair: BundlePair,
-    #[command(flatten)]
-    pub(crate) reading: BundleReading,
     #[command(flatten)]
     pub(crate) output: DataOutput,
 }
@@ -198,25 +235,14 @@ pub(crate) struct BundleExplain {
     pub(crate) output: DataOutput,
 }
 
-/// Options of `clearway bundle guard`.
-#[derive(Debug, Args)]
-pub(crate) struct BundleGuard {
-    /// Bundle to guard: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: String,
-    #[command(flatten)]
-    pub(crate) reading: BundleReading,
-}
-
 /// Options of `clearway bundle ledger`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleLedger {
     /// Bundles in order of release, oldest first
     #[arg(value_name = "BUNDLE", required = true)]
     pub(crate) bundles: Vec<String>,
-    /// Ledger of released names: that of earlier releases, to add to
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ledger: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ledger: LedgerFile,
     #[command(flatten)]
     pub(crate) reading: BundleReading,
 }
@@ -224,11 +250,8 @@ pub(crate) struct BundleLedger {
 /// Options of `clearway bundle show`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleShow {
-    /// Bundle: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: String,
     #[command(flatten)]
-    pub(crate) reading: BundleReading,
+    pub(crate) name: BundleName,
     #[command(flatten)]
     pub(crate) output: DataOutput,
 }
@@ -242,23 +265,19 @@ pub(crate) struct BundleInstalled {
     #[command(flatten)]
     pub(crate) reading: BundleReading,
     #[command(flatten)]
-    pub(crate) connection: ClusterConnection,
-    #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) report: ClusterReport,
 }
 
 /// Options of `clearway bundle preflight`.
 #[derive(Debug, Args)]
 pub(crate) struct BundlePreflight {
-    /// Bundle to install: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: String,
     #[command(flatten)]
-    pub(crate) reading: BundleReading,
+    pub(crate) name: BundleName,
+    /// Snapshot: a directory or archive of `snapshot collect --bundle`, checked instead of the cluster
+    #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) snapshot: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) connection: ClusterConnection,
-    #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) report: ClusterReport,
 }
 
 /// Options of `clearway bundle migrate`.
@@ -274,9 +293,39 @@ pub(crate) struct BundleMigrate {
     #[arg(long, value_name = "NUMBER", default_value = "100")]
     pub(crate) rate: NonZeroU32,
     #[command(flatten)]
-    pub(crate) connection: ClusterConnection,
+    pub(crate) report: ClusterReport,
+}
+
+/// Output format of `clearway bundle convert`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BundleConvertFormat {
+    /// The converted objects as YAML; what is lost goes to standard error
+    Yaml,
+    /// The converted objects and what is lost as JSON
+    Json,
+    /// What is lost, for a person
+    Table,
+}
+
+/// Options of `clearway bundle convert`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleConvert {
+    /// Objects to convert: a file, a directory, - for standard input, REVISION:PATH of git, or `oci://IMAGE`
+    #[arg(value_name = "FILE")]
+    pub(crate) objects: String,
+    /// Target version: an API version such as v1
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: String,
+    /// Bundle with the CRDs of the objects (same forms as FILE) [default: the CRDs of the cluster]
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) crds: Option<String>,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) reading: BundleReading,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "yaml")]
+    pub(crate) output: BundleConvertFormat,
 }
 
 /// Options of `clearway bundle build`.

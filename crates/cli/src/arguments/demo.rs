@@ -38,7 +38,7 @@ pub(crate) struct Demo {
 /// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
-    /// All features: object health, a graph, updates of a cluster, the update service, the operator
+    /// All features: object health, a graph, updates of a cluster, bundles of CRDs, the update service, the operator
     Tour,
     /// A cluster on vSphere, with three risks between 4.6.23 and 4.7.4
     Story,

@@ -49,8 +49,8 @@ Examples:
 
 In addition, every risk is tested with broken evidence, for which `does not apply` is a failure: for queries an unreachable
 metrics store, missing metrics, duplicate series, and the value 2; for rules about objects an unreachable API server,
-missing objects, missing fields, and conditions with an old generation or status Unknown; for staged rollouts a time before
-their start, and an unknown cluster id.
+missing objects, missing fields, conditions with an old generation or status Unknown, and bundles of CRDs with two versions or
+without annotations; for staged rollouts a time before their start, and an unknown cluster id.
 
 Exit code 0: all passed; 1: at least one failed; 3: could not run.")]
     Test(Box<RiskTest>),

@@ -17,6 +17,8 @@ Examples:
   clearway snapshot collect --graph graph-data --prometheus https://prometheus.example.com --output-dir snapshot
   clearway snapshot collect --graph graph-data --channel stable-1.5 --version 1.4.2 --prometheus http://localhost:9090 --output-dir snapshot
   clearway assess --graph graph-data --snapshot snapshot
+  clearway snapshot collect --no-graph --bundle gateway.networking.k8s.io --output-dir snapshot
+  clearway bundle preflight standard-install.yaml --snapshot snapshot
 
 The cluster is that of the kubeconfig, as for kubectl.
 
@@ -45,6 +47,13 @@ pub(crate) struct SnapshotCollect {
     /// Target version: also collect evidence for the paths to it, if it is several updates away
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: Option<Version>,
+    /// Bundle of CRDs, by the domain of its annotations such as gateway.networking.k8s.io: also collect its CRDs and their
+    /// objects, for `bundle preflight --snapshot`; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bundle: Vec<String>,
+    /// Collect only the bundles, and nothing for the rules of a graph
+    #[arg(long, requires = "bundle", conflicts_with_all = ["graph", "rev", "to", "prometheus"])]
+    pub(crate) no_graph: bool,
     /// Replace names by hashes
     #[arg(long)]
     pub(crate) redact: bool,

@@ -18,6 +18,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
     ("graph lint", "explain", "explains a code, as `rustc --explain` does"),
     ("release verify", "digest", "the expected digest; `release show --digest` prints it"),
     ("release pack", "component", "a component of a release, which is the term of its manifests"),
+    ("gateway status", "tree", "a tree of conditions and causes, where `status show` has one of objects"),
     ("status lint", "watch", "takes the time to watch, because linting does not end by itself"),
 ];
 

@@ -3,6 +3,7 @@
 pub(crate) mod cluster;
 pub(crate) mod opened_evidence;
 pub(crate) mod prometheus_evidence;
+mod release_findings;
 pub(crate) mod snapshot_evidence;
 mod update_path;
 
@@ -12,13 +13,15 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clearway_advice::{Assessment, Plan, Settings, Status, Update, render};
 use clearway_core::{Version, humanize};
 use clearway_graph::paths;
+use serde::Serialize;
 
-use crate::arguments::{Assess, ClusterAccess, GraphSource};
+use crate::arguments::{Assess, ClusterAccess, DataFormat, GraphSource};
 use crate::commands::graph::source::{self, View};
 use crate::exit::Exit;
 use crate::output;
 use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
+use release_findings::{OpenedRelease, ReleaseFindings, WithRelease};
 use update_path::UpdatePaths;
 
 /// The columns of the list.
@@ -46,16 +49,19 @@ impl AssessmentPlan {
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
     let mut given = OpenedEvidence::open(&options.evidence, &options.source.trust)?;
-    if options.why || options.to.is_some() {
+    if options.why || options.to.is_some() || options.release.is_some() {
         given = given.showing_values();
     }
+    let release = OpenedRelease::open(options)?;
     let evidence = &options.evidence;
     let AssessmentPlan { plan, id, settings, version, view } =
         plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
     let format = options.output.format;
-    let to = options.to.as_ref().map(Version::without_build);
+    let to = options.to.as_ref().map(Version::without_build).or_else(|| Some(release.as_ref()?.version()));
+    let release = release.map(|release| release.check(&given)).transpose()?;
+    let answer = Answer { format, release: release.as_ref() };
     if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
-        let found = match update_path::found(&view, &version, to, format)? {
+        let found = match update_path::found(&view, &version, to, &answer)? {
             Ok(found) => found,
             Err(exit) => return Ok(exit),
         };
@@ -64,17 +70,33 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
             .evaluate(&plan, id.as_deref(), |evidence, now| UpdatePaths::assess(&found, evidence, now, &settings))?;
         let ways = ways.context("the path has no updates")?;
         given.report_unreachable(ways.risks());
-        return ways.print(format);
+        return ways.print(&answer);
     }
     let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
     if let Some(update) = to.and_then(|to| assessment.update(&to)) {
         given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
-        output::print_data(format, update, || render::update(update))?;
-        return Ok(exit(update.recommended.status));
+        return answer.print(update, exit(update.recommended.status), || render::update(update));
     }
     let risks = assessment.updates.iter().flat_map(|update| &update.risks);
     let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
     all(options, &assessment, is_incomplete)
+}
+
+/// How an answer is printed, and what a release adds to it.
+struct Answer<'a> {
+    format: DataFormat,
+    release: Option<&'a ReleaseFindings>,
+}
+
+impl Answer<'_> {
+    fn print<T: Serialize>(&self, answer: &T, exit: Exit, text: impl FnOnce() -> String) -> Result<Exit> {
+        let Some(release) = self.release else {
+            output::print_data(self.format, answer, text)?;
+            return Ok(exit);
+        };
+        output::print_data(self.format, &WithRelease { answer, release }, || text() + &release.text())?;
+        Ok(release.combine(exit))
+    }
 }
 
 /// What there is to find out about a cluster, and its id: by what was named, and else by what the cluster says.

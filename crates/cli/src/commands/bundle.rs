@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod convert;
 mod diff;
 mod explain;
 mod guard;
@@ -14,6 +15,9 @@ mod source;
 
 use anyhow::Result;
 
+pub(crate) use check::table as findings_table;
+pub(crate) use preflight::{check_snapshot_objects, table as preflight_table};
+
 use crate::arguments::Bundle;
 use crate::exit::Exit;
 
@@ -22,6 +26,7 @@ pub(crate) fn run(command: &Bundle) -> Result<Exit> {
     match command {
         Bundle::Build(options) => build::run(options),
         Bundle::Check(options) => check::run(options),
+        Bundle::Convert(options) => convert::run(options),
         Bundle::Diff(options) => diff::run(options),
         Bundle::Explain(options) => explain::run(options),
         Bundle::Guard(options) => guard::run(options),

@@ -12,7 +12,7 @@ use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
 use clearway_operator::carry_out;
-use clearway_operator::driver::{ObjectReport, Tools};
+use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, Terms};
 use clearway_operator::metrics;
@@ -159,6 +159,7 @@ where
         namespace: options.namespace.clone(),
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
+        memory: MemoryPermit::default(),
     };
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
@@ -251,8 +252,7 @@ fn carry_out(options: &Operator, jitter: f64) -> Result<carry_out::Settings> {
     }
     if keys.is_empty() && carries_out(options) == CarryOut::WhenAsked {
         tracing::warn!(
-            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so whoever controls the update service or a \
-             registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
+            "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so anyone who controls the update service or a registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"
         );
     }
     Ok(carry_out::Settings {

@@ -5,15 +5,15 @@ mod render;
 mod show;
 mod verify;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clearway_core::{Arch, Digest};
-use clearway_release::ReleaseLimits;
+use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{self, Fetched, Reference, Registries, ReleaseError};
 
-use crate::arguments::{RegistryConnection, Release, ReleaseSource};
+use crate::arguments::{RegistryAccess, RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
 use crate::exit::Exit;
 use crate::runtime;
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &Release) -> Result<Exit> {
 }
 
 /// A release that is named on the command line, and the way to it.
-struct NamedRelease {
+pub(crate) struct NamedRelease {
     reference: Reference,
     registry: Registry,
     cache: Cache,
@@ -38,19 +38,35 @@ struct NamedRelease {
 
 impl NamedRelease {
     fn new(source: &ReleaseSource) -> Result<Self> {
-        // A directory that is there is meant, even if its name could be one of an image.
-        let reference = match Path::new(&source.release) {
-            path if path.is_dir() => Reference::Directory(path.to_owned()),
-            path if !source.release.contains(':') && !source.release.contains('@') => {
-                Reference::Directory(path.to_owned())
-            }
-            _ => source.release.parse()?,
-        };
+        let RegistryConnection { access, ca } = &source.registry;
+        let named = Self::at(&source.release, source.arch.clone(), ca.file.clone(), access)?;
         let cache = match &source.cache {
             Some(path) => Cache::directory(path)?,
             None => Cache::none(),
         };
-        Ok(NamedRelease { reference, registry: registry(&source.registry)?, cache, arch: source.arch.clone() })
+        Ok(NamedRelease { cache, ..named })
+    }
+
+    /// The release of this name, without a cache.
+    pub(crate) fn at(
+        name: &str,
+        arch: Option<Arch>,
+        ca_file: Option<PathBuf>,
+        access: &RegistryAccess,
+    ) -> Result<Self> {
+        // A directory that is there is meant, even if its name could be one of an image.
+        let reference = match Path::new(name) {
+            path if path.is_dir() => Reference::Directory(path.to_owned()),
+            path if !name.contains(':') && !name.contains('@') => Reference::Directory(path.to_owned()),
+            _ => name.parse()?,
+        };
+        let registry = Registry::new(registries::options(ca_file, access))?;
+        Ok(NamedRelease { reference, registry, cache: Cache::none(), arch })
+    }
+
+    /// Fetches and reads the release.
+    pub(crate) fn payload(&self, selection: &Selection, limits: &ReleaseLimits) -> Result<Payload> {
+        Ok(wait(self.fetch(None))??.payload(selection, limits)?)
     }
 
     fn registries(&self) -> Registries<'_> {

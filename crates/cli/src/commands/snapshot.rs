@@ -1,7 +1,12 @@
 //! `clearway snapshot`: collects a cluster's evidence, and shows it.
 
+mod bundle_objects;
+
+use std::collections::BTreeMap;
+
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Plan;
+use clearway_advice::evidence::ObjectRequest;
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, snapshot_objects};
@@ -44,23 +49,31 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         arch: access.arch.arch.clone().or(about.arch.clone()),
         channel: access.channel.clone().or(about.channel.clone()),
     };
-    let mut planned = plan_assessment(&options.source, access, about, std::time::Duration::MAX)?;
-    if let Some(target) = &options.to {
-        planned = planned.toward(&target.without_build())?;
+    if connected.is_none() && !options.bundle.is_empty() {
+        bail!("--bundle needs a cluster (--kubeconfig, KUBECONFIG, ~/.kube/config or a pod's service account)");
     }
-    let AssessmentPlan { plan, id, .. } = planned;
+    let planned = if options.no_graph {
+        None
+    } else {
+        let planned = plan_assessment(&options.source, access, about, std::time::Duration::MAX)?;
+        Some(match &options.to {
+            Some(target) => planned.toward(&target.without_build())?,
+            None => planned,
+        })
+    };
+    let plan = planned.as_ref().map(|planned| &planned.plan);
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push(CLUSTER.to_owned());
-        take_objects(&mut taken, &plan, connected);
+        take_objects(&mut taken, plan, &options.bundle, connected);
     }
-    if let Some(prometheus) = &prometheus {
+    if let (Some(prometheus), Some(AssessmentPlan { plan, id, .. })) = (&prometheus, &planned) {
         let store_id = id.as_deref().filter(|_| access.shared_store);
-        take_series(&mut taken, &plan, prometheus, store_id)?;
+        take_series(&mut taken, plan, prometheus, store_id)?;
     }
     if options.redact {
         // What rules name keeps its name, or they would not find it any more.
-        let keep_names = plan.words().into_iter().map(str::to_owned).collect();
+        let keep_names = plan.map(Plan::words).unwrap_or_default().into_iter().map(str::to_owned).collect();
         taken = snapshot::redact(&taken, &RedactOptions { keep_names, ..RedactOptions::default() })?;
     }
     snapshot::write(&taken, &options.output_dir)?;
@@ -75,12 +88,19 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-/// The objects that rules look at, and the custom resource definitions. What may not be listed is left out, and said
-/// to be.
-fn take_objects(taken: &mut Snapshot, plan: &Plan, connected: &ClusterClient) {
+/// The objects that rules look at, those of bundles, and the custom resource definitions. What may not be listed is left
+/// out, and said to be.
+fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], connected: &ClusterClient) {
     let ClusterClient { runtime, .. } = connected;
-    taken.objects =
-        runtime.block_on(snapshot_objects(&connected.store(), &plan.object_requests(), &ObjectLimits::default()));
+    let collect = |requests: &[&ObjectRequest]| {
+        runtime.block_on(snapshot_objects(&connected.store(), requests, &ObjectLimits::default()))
+    };
+    let for_rules = plan.map(Plan::object_requests).unwrap_or_default();
+    let definitions = if bundles.is_empty() { BTreeMap::new() } else { collect(&[&bundle_objects::crds()]) };
+    let of_bundles = bundle_objects::find(bundles, definitions);
+    let requests: Vec<&ObjectRequest> = for_rules.into_iter().chain(&of_bundles.requests).collect();
+    taken.objects = collect(&requests);
+    of_bundles.keep(taken);
     for (kind, part) in &taken.objects {
         match part {
             Part::NotCollected { why } => {
@@ -139,7 +159,7 @@ fn show(options: &SnapshotShow) -> Result<Exit> {
     let left_out: Vec<_> = left_out.iter().map(|one| json!({"what": one.what, "why": one.why})).collect();
     let data = json!({
         "takenAt": taken_at, "cluster": cluster, "sources": sources, "redacted": redacted,
-        "series": series, "objects": objects, "leftOut": left_out,
+        "series": series, "objects": objects, "bundles": loaded.snapshot.bundles, "leftOut": left_out,
     });
     output::print_data(options.output.format, &data, || table(&data, *taken_at))?;
     Ok(if loaded.diagnostics.is_empty() { Exit::Yes } else { Exit::Unknown })
@@ -151,7 +171,7 @@ fn table(data: &serde_json::Value, taken_at: Timestamp) -> String {
         vec![name.to_owned(), text]
     };
     let mut rows = vec![vec!["taken".to_owned(), taken_at.to_string()]];
-    for name in ["cluster", "sources", "redacted", "series", "objects", "leftOut"] {
+    for name in ["cluster", "sources", "redacted", "series", "objects", "bundles", "leftOut"] {
         rows.push(row(name, data.get(name).unwrap_or(&serde_json::Value::Null)));
     }
     output::table(&["PART", "WHAT"], rows)

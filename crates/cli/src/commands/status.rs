@@ -2,13 +2,13 @@
 
 mod explain;
 mod lint;
-mod live_objects;
+pub(super) mod live_objects;
 pub(crate) mod related_objects;
 pub(crate) mod show;
 mod wait;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clearway_conditions::Object;
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &Status) -> Result<Exit> {
 
 /// Whether a file that is named twice is read twice.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Repeats {
+pub(super) enum Repeats {
     /// Once is enough: its objects are the same.
     Once,
     /// Each time: the files are snapshots.
@@ -50,18 +50,19 @@ fn require_named(selection: &Selection) -> Result<()> {
 /// Hands each object in the named files to `visit`, and each problem to `complain`, in order.
 ///
 /// What cannot be read is a problem like any other: the rest is still read.
-fn read_files(
-    selection: &Selection,
+pub(super) fn read_files(
+    files: &[PathBuf],
+    max_file_size: u64,
     repeats: Repeats,
     keep: Keep,
     mut visit: impl FnMut(&Object<'_>) -> Result<()>,
     mut complain: impl FnMut(Diagnostic) -> Result<()>,
 ) -> Result<()> {
-    let limits = Limits { file_bytes: selection.max_file_size, ..Limits::default() };
+    let limits = Limits { file_bytes: max_file_size, ..Limits::default() };
     let mut known = BTreeSet::new();
-    for path in &selection.files {
+    for path in files {
         let mut is_empty = true;
-        for input in files::inputs(path) {
+        for input in clearway_sources::files::inputs(path) {
             let opened = input.and_then(|input| Ok((input.name(), input.identity(), input.open()?)));
             let (name, identity, stream) = match opened {
                 Ok(opened) => opened,

@@ -119,7 +119,7 @@ async fn signatures_stay_required_and_other_hands_settings_are_kept_if_the_opera
     let refused = run(here, "install --upstream https://u.example");
     assert_eq!(refused.code, 3, "{}", refused.out);
     let why =
-        "cannot read the release keys of the present installation from the ConfigMap clearway-release-keys: not found";
+        "cannot read the release keys of the current installation from the ConfigMap clearway-release-keys: not found";
     assert!(refused.err.contains(why), "{}", refused.err);
     let arguments = arguments(&deployment(&client).await);
     assert!(!arguments.contains(&"--upstream=https://u.example".to_owned()), "{arguments:?}");

@@ -47,8 +47,7 @@ async fn v2_going_back_to_standard_loses_nothing_unasked() {
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
     assert_eq!(
         refused.err.trim(),
-        "error: going back to the standard channel would lose experimental fields of ClusterVersion version, \
-         ComponentVersion mesh; with --discard-experimental it is lost"
+        "error: going back to the standard channel would delete experimental fields of ClusterVersion version, ComponentVersion mesh; to delete it, pass --discard-experimental"
     );
     let kept = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
     assert_eq!(kept["spec"]["acceptedRisks"][0]["name"], "Slow");
@@ -99,7 +98,7 @@ async fn a_foreign_crd_stops_the_installation_before_it_begins() {
     }
     let adopted = run(here, "install --skip-foreign-crds --adopt 4.16.0");
     assert_eq!(adopted.code, 3);
-    assert!(adopted.err.contains("kept by OpenShift's own operator"), "{}", adopted.err);
+    assert!(adopted.err.contains("OpenShift's own operator manages the ClusterVersion"), "{}", adopted.err);
     nothing_is_installed().await;
 
     let made = run(here, "install --skip-foreign-crds --channel experimental -o json");

@@ -123,7 +123,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     for kind in ["ServiceMonitor", "PrometheusRule"] {
         assert_eq!(first.action(kind, "clearway-operator"), "leftAlone", "no such kind is served");
     }
-    assert!(first.out.contains("the cluster serves no ServiceMonitor"), "{}", first.out);
+    assert!(first.out.contains("the cluster does not serve ServiceMonitor"), "{}", first.out);
 
     let version = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
     let id = version["spec"]["clusterID"].as_str().unwrap();
@@ -144,7 +144,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     assert_eq!(again["metadata"]["resourceVersion"], version["metadata"]["resourceVersion"]);
     let other = run(here, &format!("{install} --upstream https://u.example --adopt 1.5.0"));
     assert_eq!(other.code, 3);
-    assert!(other.err.contains("the ClusterVersion is at 1.4.2 already"), "{}", other.err);
+    assert!(other.err.contains("the ClusterVersion is already at 1.4.2"), "{}", other.err);
     let arguments = deployment(&client).await["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
     assert!(!arguments.contains("u.example"), "it is refused before anything is changed: {arguments}");
 

@@ -93,7 +93,7 @@ fn applying_updates_takes_a_decision_about_signatures() {
     let [warning, adds, account, ..] = unsigned.err.lines().collect::<Vec<_>>()[..] else { panic!("{}", unsigned.err) };
     assert_eq!(
         warning,
-        "warning: releases are applied without checking who signed them; name the keys with --release-key FILE"
+        "warning: releases are applied without checking signatures; pass the keys with --release-key FILE"
     );
     assert_eq!(adds, "note: --apply-updates adds");
     assert_eq!(account, "  the service account clearway:clearway-updater, in the whole cluster:");
@@ -112,7 +112,7 @@ fn applying_updates_takes_a_decision_about_signatures() {
     let none = directory.path().join("none.pem");
     std::fs::write(&none, "hello").unwrap();
     let refused = with_keys(Path::new(NOWHERE), &[&none]);
-    assert!(refused.code == 3 && refused.err.contains("there is no public key in it"), "{}", refused.err);
+    assert!(refused.code == 3 && refused.err.contains("it contains no public key"), "{}", refused.err);
 }
 
 #[tokio::test]

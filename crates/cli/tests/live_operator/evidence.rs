@@ -15,7 +15,7 @@ use crate::lab::{ID, Lab, SOON, serve};
 const MARKER: &str = "hunter2marker";
 
 /// A risk by name, its rules, and what becomes of it.
-const RISKS: [(&str, &str, &str); 18] = [
+const RISKS: [(&str, &str, &str); 23] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -69,6 +69,19 @@ const RISKS: [(&str, &str, &str); 18] = [
         "- {type: Condition, condition: {apiVersion: apps/v1, kind: Deployment, name: web, type: Missing, status: 'True'}}",
         "unknown",
     ),
+    (
+        "BundleField",
+        "- {type: Bundle, bundle: {group: parts.example.com, version: 1.x, channel: standard, servedVersion: v1, usedField: 'Gear v1 spec.teeth[].coating'}}",
+        "match",
+    ),
+    ("BundleOther", "- {type: Bundle, bundle: {group: parts.example.com, version: 2.x}}", "noMatch"),
+    (
+        "BundleForbidden",
+        "- {type: Bundle, bundle: {group: parts.example.com, usedField: Cog v1 spec.teeth}}",
+        "unknown",
+    ),
+    ("BundleMixed", "- {type: Bundle, bundle: {group: mixed.example.com, version: 1.x}}", "unknown"),
+    ("BundleAbsent", "- {type: Bundle, bundle: {group: absent.example.com, whenAbsent: NoMatch}}", "noMatch"),
     ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
 ];
 
@@ -99,6 +112,55 @@ fn graph_data(data: &Path) {
     }
 }
 
+/// A CRD of a bundle, with the marker wherever a text may be anything.
+fn crd(group: &str, kind: &str, version: &str) -> Value {
+    let plural = format!("{}s", kind.to_lowercase());
+    let spec = json!({"type": "object", "description": MARKER, "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"), "labels": {"a": MARKER},
+            "annotations": {
+                format!("{group}/bundle-version"): version, format!("{group}/channel"): "standard", "secret": MARKER,
+            },
+        },
+        "spec": {
+            "group": group, "scope": "Cluster",
+            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+            }],
+        },
+    })
+}
+
+/// A whole bundle with an object, and one whose CRDs say different versions, the second of them no version at all.
+async fn install_bundles(lab: &Lab) {
+    for (group, kind, version) in [
+        ("parts.example.com", "Gear", "v1.2.0"),
+        ("parts.example.com", "Cog", "v1.2.0"),
+        ("mixed.example.com", "Old", "v1.2.0"),
+        ("mixed.example.com", "Odd", MARKER),
+    ] {
+        lab.create(&crd(group, kind, version)).await;
+    }
+    let gears = lab.api("parts.example.com/v1", "Gear");
+    let gear: kube::api::DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "parts.example.com/v1", "kind": "Gear", "metadata": {"name": "main"},
+        "spec": {"teeth": [{"size": MARKER}, {"coating": MARKER}]},
+    }))
+    .unwrap();
+    wait_until(SOON, "Gears are served", async || gears.create(&kube::api::PostParams::default(), &gear).await.is_ok())
+        .await
+        .unwrap();
+    wait_until(SOON, "Cogs are served", async || {
+        lab.api("parts.example.com/v1", "Cog").list(&kube::api::ListParams::default()).await.is_ok()
+    })
+    .await
+    .unwrap();
+}
+
 /// Objects with the marker in every field, a reader that may read all of them but Services, and the CRDs.
 async fn furnish(lab: &Lab) {
     let meta = |name: &str| json!({"name": name, "namespace": "shop", "labels": {"own": "yes", "a": MARKER}, "annotations": {"secret": MARKER}});
@@ -126,6 +188,8 @@ async fn furnish(lab: &Lab) {
         "rules": [
             {"apiGroups": [""], "resources": ["configmaps", "secrets", "serviceaccounts"], "verbs": ["get", "list"]},
             {"apiGroups": ["apps"], "resources": ["deployments", "controllerrevisions"], "verbs": ["get", "list"]},
+            {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list"]},
+            {"apiGroups": ["parts.example.com"], "resources": ["gears"], "verbs": ["get", "list"]},
             {"apiGroups": ["config.openshift.io"], "resources": ["clusterversions"], "verbs": ["get", "list"]},
         ],
     }))
@@ -184,6 +248,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     let Some(lab) = Lab::open(&ClusterOptions::default(), "experimental", "1.0.0", "c").await else { return };
     let Some(prometheus) = prometheus(&metrics).await else { return };
     furnish(&lab).await;
+    install_bundles(&lab).await;
     let deployments = lab.api("apps/v1", "Deployment");
     wait_until(SOON, "the controllers have seen the Deployment", async || {
         let list = deployments.list(&kube::api::ListParams::default()).await.unwrap();
@@ -243,12 +308,16 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     // Why something is not known stands in the proof.
     let proofs = told.to_string();
     for why in [
-        "Service objects are not known: permission denied.",
-        "ControllerRevision.apps objects are not known: too large.",
+        "Service objects are unknown: permission denied.",
+        "ControllerRevision.apps objects are unknown: too large.",
         "Rules cannot read Secret objects.",
         "Rules can read only ConfigMaps that they name",
         "reads a field whose value is removed from evidence",
         "kind not served",
+        "Cog.parts.example.com objects are unknown: permission denied.",
+        "have another version than the others: ",
+        "parts.example.com v1.2.0 standard, 2 CRDs; 2 of them serve v1: Cog.parts.example.com, Gear.parts.example.com; \
+         1 of 1 Gear.parts.example.com objects use the field: main",
     ] {
         assert!(proofs.contains(why), "{why}: {proofs}");
     }

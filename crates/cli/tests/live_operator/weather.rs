@@ -114,7 +114,7 @@ async fn whatever_the_service_does_advice_stays_and_says_what_is_wrong() {
             .await;
         assert_eq!(available(&object), ["1.0.1"], "{reason}");
         let message = condition(&object["status"]["conditions"], "RetrievedUpdates").2;
-        assert!(message.contains("What is shown is what it said at"), "{message}");
+        assert!(message.contains("The updates in this status are from"), "{message}");
         service.say(Says::Json(graph(&[risk("Alpha")])));
         lab.until("it is current again", |object| {
             condition(&object["status"]["conditions"], "RetrievedUpdates").0 == "True"
@@ -247,7 +247,7 @@ async fn a_service_that_trickles_holds_nothing_up() {
 #[tokio::test]
 async fn the_cluster_version_of_another_operator_is_left_alone() {
     let Some(lab) = Lab::open(&ClusterOptions::api_only(), "standard", "4.6.23", "stable-4.6").await else { return };
-    let said = "OpenShift's own operator looks after";
+    let said = "OpenShift's own operator manages";
     let namespace = "openshift-cluster-version";
     lab.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
 
@@ -301,6 +301,6 @@ async fn the_deployment_of_another_operator_is_enough() {
     }
     let before = lab.version().await;
     let operator = lab.operator("operator.log", &["--upstream", "http://127.0.0.1:1"]);
-    wait_until(SOON, "it says so", async || operator.logged("OpenShift's own operator looks after")).await.unwrap();
+    wait_until(SOON, "it says so", async || operator.logged("OpenShift's own operator manages")).await.unwrap();
     assert_eq!(lab.version().await, before);
 }

@@ -21,11 +21,11 @@ async fn a_wait_outlives_a_hanging_and_a_restarted_api_server() {
     // One that begins now is told soon, and does not hang with it.
     let begun = start_on(&cluster, "status show cm");
     waiting.until_says("Unreachable").await;
-    begun.end().await.exits(3).says_only(&["cannot reach the API server", "no answer"]);
+    begun.end().await.exits(3).says_only(&["cannot reach the API server", "timed out"]);
     cluster.apiserver().resume().unwrap();
     create(&maps, map("late")).await;
     let run = waiting.end().await;
-    run.exits(0).prints(&["Current", "/late"]).says(&["no answer"]);
+    run.exits(0).prints(&["Current", "/late"]).says(&["Unreachable"]);
 
     // What is current after the restart did not change in between: no event will ever tell.
     let mut waiting = start_on(&cluster, "status wait cm/late cm/later --timeout 5m --settle 1s");
@@ -65,5 +65,5 @@ async fn an_api_server_that_is_not_there_is_named() {
         run.exits(3).says_only(&["error: cannot reach the API server at ", &closed, "onnection refused"]);
     }
     let run = Running::start("status show deploy", "/nowhere/kubeconfig".as_ref()).end().await;
-    run.exits(3).says_only(&["no cluster to talk to", "/nowhere/kubeconfig"]);
+    run.exits(3).says_only(&["no cluster configured", "/nowhere/kubeconfig"]);
 }

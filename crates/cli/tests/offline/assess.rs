@@ -198,3 +198,25 @@ fn what_of_a_graph_cannot_be_used_is_in_the_data() {
     assert_eq!(json["diagnostics"][0]["code"], "GD065", "{json}");
     assert!(json["diagnostics"][0]["message"].as_str().unwrap().contains("1.1.0"), "{json}");
 }
+
+/// What the CRDs of a release would do is not known without a cluster to look at, and never taken for harmless.
+#[test]
+fn a_release_without_a_cluster_is_unknown_with_the_reason() {
+    let place = place();
+    let release = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/releases/1.4.3");
+    let table = assess(&place, &[&METRICS[..], &["--release", release]].concat());
+    assert_eq!(table.code, 2, "{table:?}");
+    assert!(table.out.starts_with("1.4.3"), "the update to its version is shown: {table:?}");
+    let words = format!("CRDs of release 1.4.3 ({release}): Unknown: no cluster is configured; pass --kubeconfig\n");
+    assert!(table.out.ends_with(&words), "{table:?}");
+    let json = assess(&place, &[&METRICS[..], &["--release", release, "-o", "json"]].concat()).json();
+    assert_eq!(json["version"], "1.4.3");
+    assert_eq!(
+        (&json["releaseFindings"]["status"], &json["releaseFindings"]["findings"]),
+        (&"Unknown".into(), &serde_json::json!([]))
+    );
+    let yaml = assess(&place, &[&METRICS[..], &["--release", release, "-o", "yaml"]].concat());
+    assert!(yaml.code == 2 && yaml.out.contains("releaseFindings:\n"), "{yaml:?}");
+    let missing = assess(&place, &[&METRICS[..], &["--release", "nowhere"]].concat());
+    assert_eq!(missing.code, 3, "{missing:?}");
+}

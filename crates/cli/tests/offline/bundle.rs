@@ -102,7 +102,7 @@ fn bundles_are_read_from_directories_streams_and_git_revisions() {
     assert_eq!((same.code, same.out.as_str()), (0, ""), "{same:?}");
     let unknown = place.run(&["bundle", "diff", "nothing:crds", "old.yaml"]);
     assert_eq!(unknown.code, 3, "{unknown:?}");
-    assert!(unknown.err.contains("cannot read nothing:crds: git knows no such revision"), "{unknown:?}");
+    assert!(unknown.err.contains("cannot read nothing:crds: git does not know this revision"), "{unknown:?}");
 }
 
 #[test]
@@ -168,4 +168,92 @@ fn rules_are_explained_with_examples() {
     assert_eq!(place.run(&["bundle", "explain"]).out.lines().filter(|line| line.starts_with('R')).count(), 47);
     let unknown = place.run(&["bundle", "explain", "R99"]);
     assert!(unknown.code == 1 && unknown.err.contains("there is no rule `R99`"), "{unknown:?}");
+}
+
+/// A file of `examples/bundles`.
+fn sample(name: &str) -> String {
+    let directory = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bundles"));
+    std::fs::read_to_string(directory.join(name)).unwrap()
+}
+
+fn samples() -> Place {
+    let place = Place::new();
+    for name in ["v1.0.0.yaml", "v1.1.0.yaml", "waivers.yaml", "objects.yaml"] {
+        place.write(name, sample(name));
+    }
+    place
+}
+
+#[test]
+fn the_sample_bundles_have_one_kind_of_violation_and_a_waiver_for_it() {
+    let place = samples();
+    let json = place.run(&["bundle", "check", "v1.0.0.yaml", "v1.1.0.yaml", "-o", "json"]).json();
+    let findings = json["judgement"]["findings"].as_array().unwrap();
+    let violations: Vec<&Value> = findings.iter().filter(|finding| finding["verdict"] == "violation").collect();
+    assert!(!violations.is_empty() && violations.iter().all(|finding| finding["rule"] == "R12"), "{violations:?}");
+    let waived = place.run(&["bundle", "check", "v1.0.0.yaml", "v1.1.0.yaml", "--waivers", "waivers.yaml"]);
+    assert_eq!(waived.code, 0, "{waived:?}");
+}
+
+/// V5: what a user's objects lose in another version, with every exit code and format.
+#[test]
+fn objects_are_converted_and_what_is_lost_is_named() {
+    let place = samples();
+    let convert = |objects: &str, more: &[&str]| {
+        let always = ["bundle", "convert", objects, "--to", "v1", "--crds", "v1.1.0.yaml"];
+        place.run(&[&always[..], more].concat())
+    };
+    let table = convert("objects.yaml", &["-o", "table"]);
+    assert_eq!(table.code, 1, "{table:?}");
+    for words in ["Backup shop/nightly  v1beta1 → v1  complete", "dropped   spec.retention", "refused   spec.target"]
+    {
+        assert!(table.out.contains(words), "{words}: {}", table.out);
+    }
+    let json = convert("objects.yaml", &["-o", "json"]).json();
+    assert_eq!(json["objects"][0]["apiVersion"], "data.example.com/v1");
+    assert_eq!(json["objects"][0]["spec"]["keep"], 7, "defaults of the new version");
+    assert_eq!(json["reports"][1]["losses"][0]["path"], "spec.retention");
+    assert_eq!(json["reports"][1]["where"]["line"], 11, "the line of the object: {json}");
+
+    // What is complete is printed as YAML that can be converted again.
+    let good = sample("objects.yaml").split("---").next().unwrap().to_owned();
+    place.write("good.yaml", &good);
+    let yaml = convert("good.yaml", &[]);
+    assert_eq!((yaml.code, yaml.err.trim()), (0, "objects: 1; values lost: 0; objects to review: 0"), "{yaml:?}");
+    place.write("again.yaml", &yaml.out);
+    assert_eq!(convert("again.yaml", &[]).out, yaml.out, "converting to the same version changes nothing");
+
+    // Without a CRD, with a webhook, or in a version that is not served nobody can tell.
+    place.write("other.yaml", "apiVersion: other.example.com/v1\nkind: Other\nmetadata: {name: a}\n");
+    let other = convert("other.yaml", &[]);
+    assert!(other.code == 2 && other.err.contains("no CRD for Other.other.example.com"), "{other:?}");
+    let webhook = sample("v1.1.0.yaml").replace("  versions:\n", "  conversion: {strategy: Webhook}\n  versions:\n");
+    place.write("webhook.yaml", webhook);
+    let webhook = place.run(&["bundle", "convert", "good.yaml", "--to", "v1", "--crds", "webhook.yaml"]);
+    assert!(webhook.code == 2 && webhook.err.contains("converted by a webhook"), "{webhook:?}");
+    let unknown = place.run(&["bundle", "convert", "good.yaml", "--to", "v2", "--crds", "v1.1.0.yaml"]);
+    assert!(unknown.code == 2 && unknown.err.contains("has no version v2; it has v1, v1beta1"), "{unknown:?}");
+    place.write("broken.yaml", format!("{good}---\na: [\n"));
+    let broken = convert("broken.yaml", &[]);
+    assert!(broken.code == 2 && broken.out.contains("nightly"), "the rest is converted: {broken:?}");
+    let missing = convert("missing.yaml", &[]);
+    assert_eq!(missing.code, 3, "{missing:?}");
+}
+
+/// V5: experimental fields need not survive a conversion, where it is known which they are.
+#[test]
+fn conversion_losses_of_experimental_fields_are_left_out_with_the_standard_channel() {
+    let experimental = sample("v1.0.0.yaml").replace("channel: standard", "channel: experimental");
+    // Only v1 has the field.
+    let field = "              retries: {type: integer}\n              schedule:\n";
+    let with_field = experimental.replacen("              schedule:\n", field, 1);
+    assert_ne!(experimental, with_field);
+    let place = samples();
+    place.write("experimental.yaml", with_field);
+    let alone = place.run(&["bundle", "check", "experimental.yaml", "experimental.yaml"]);
+    assert!(alone.code == 2 && alone.out.contains("V5    needs review"), "{alone:?}");
+    let same =
+        ["bundle", "check", "v1.0.0.yaml", "v1.0.0.yaml", "--experimental", "experimental.yaml", "experimental.yaml"];
+    let both = place.run(&same);
+    assert_eq!(both.code, 0, "{both:?}");
 }

@@ -68,7 +68,7 @@ fn what_is_not_there_is_refused_by_name_and_never_an_empty_answer() {
         ("graph explain 1.0.0 9.9.9 --graph data", "release 9.9.9 not found"),
         ("graph explain 1.0.0 soon --graph data", "is not a version"),
         ("graph show stable --graph nowhere", "nowhere: No such file"),
-        ("graph show stable --graph .", "no graph-data"),
+        ("graph show stable --graph .", "not graph-data"),
         ("graph build --graph data", "pass --channel to build one answer, or --output-dir to build all of them"),
     ] {
         let answer = run(&place, line);

@@ -6,6 +6,7 @@ mod cel;
 mod demo;
 mod documents;
 mod fleet;
+mod gateway;
 mod graph;
 mod promql;
 mod release;

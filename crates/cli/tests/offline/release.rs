@@ -75,7 +75,7 @@ fn a_release_is_packed_from_files_and_from_standard_input_alike() {
     // Not over what is there.
     let again = run(&place, "release pack in --version 1.0.0 --output-dir out");
     assert_eq!(again.code, 3);
-    assert!(again.err.contains("it is there already"), "{again:?}");
+    assert!(again.err.contains("it exists and is not empty"), "{again:?}");
 }
 
 #[test]
@@ -92,11 +92,11 @@ fn what_cannot_be_packed_is_shown_with_its_line_and_nothing_is_written() {
         ("release pack in --version one --output-dir out", "`one` is not a version"),
         ("release pack in --version 1.0.0", "--output-dir"),
         ("release pack in --version 1.0.0 --output-dir out --component a_b", "--component a_b is not valid"),
-        ("release pack in --version 1.0.0 --push oci://h.io/a@sha256:0", "what follows the `@` is not a digest"),
-        ("release pack in --version 1.0.0 --output-dir out --sign-key in/a.yaml", "no private key in it"),
-        ("release show in", "no release: there is no directory release-manifests in it"),
+        ("release pack in --version 1.0.0 --push oci://h.io/a@sha256:0", "the part after `@` is not a digest"),
+        ("release pack in --version 1.0.0 --output-dir out --sign-key in/a.yaml", "it contains no private key"),
+        ("release show in", "not a release: it has no directory release-manifests"),
         ("release show gone", "gone: No such file"),
-        ("release verify in --key in/a.yaml", "there is no public key in it"),
+        ("release verify in --key in/a.yaml", "it contains no public key"),
     ] {
         let answer = run(&place, line);
         assert_eq!((answer.code, answer.out.as_str()), (3, ""), "{line}: {answer:?}");
@@ -191,9 +191,9 @@ fn a_release_is_rendered_for_something_else_to_apply() {
 
     place.write("busy/mine", "mine");
     let busy = run(&place, &format!("release render {}/1.5.2 --output-dir busy", examples()));
-    assert!(busy.code == 3 && busy.err.contains("not rendered here"), "{busy:?}");
+    assert!(busy.code == 3 && busy.err.contains("this command did not write"), "{busy:?}");
     let none = run(&place, "release render busy --output-dir out");
-    assert!(none.code == 1 && none.err.contains("no release"), "{none:?}");
+    assert!(none.code == 1 && none.err.contains("not a release"), "{none:?}");
     let owner = run(&place, &format!("release render {}/1.5.2 --output-dir out --owner nobody", examples()));
     assert!(owner.code == 3 && owner.err.contains("ComponentVersion.NAME"), "{owner:?}");
 }

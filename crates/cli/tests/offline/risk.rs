@@ -154,11 +154,11 @@ cases:
 - {{name: objects, objects: [{map}], expect: no match, reason: system/mode false}}
 - {{name: conditions, conditions: [{node}], expect: match, reason: n1 Ready=False}}
 - {{name: files, objects: [{{file: objects/nodes.yaml}}], expect: unknown, reason: Node n2 has no condition Ready}}
-- {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the turn of this cluster}}
+- {{name: before, clusterId: x, now: '2026-05-04T08:59:59Z', expect: match, reason: the rollout reaches this cluster}}
 - {{name: after, clusterId: x, now: '2026-05-04T09:00:00Z', expect: no match}}
 - {{name: kept, snapshot: kept, expect: match}}
 - {{name: kept for too long, snapshot: kept, now: '2026-05-04T12:00:00Z', expect: unknown, reason: 3h old}}
-- {{name: nothing, expect: unknown, reason: There are no metrics to ask}}
+- {{name: nothing, expect: unknown, reason: No metrics source is configured}}
 "
     );
     place.write("data/risk-tests/bad.yaml", cases);
@@ -235,7 +235,7 @@ fn a_reason_that_the_proof_does_not_give_fails() {
     assert_eq!(answer.code, 1, "{answer:?}");
     for said in [
         "the result is unknown, but the proof does not contain `gave 3`",
-        "The query gave 2; only 0 and 1 are answers.",
+        "The query returned 2; the value must be 0 or 1.",
     ] {
         assert!(answer.out.contains(said), "{said}: {answer:?}");
     }
@@ -309,14 +309,97 @@ fn every_type_of_rule_is_explained_and_what_is_refused_is_said() {
         "asks       whether the cluster's start time, within 3d from 2026-05-04T09:00:00Z, has passed\n",
         "asks       whether the cluster is among the 25 percent of clusters that start at 2026-05-04T09:00:00Z\n",
         "fence      refused\n    never      The fence refuses the query (limit `metric-name`)",
-        "never      The query is not PromQL (line 1, column 5)",
+        "never      The query is not valid PromQL (line 1, column 5)",
         "note       `_id=\"\"` is replaced by the cluster id",
-        "note       The query can give 1 but never 0.",
+        "note       The query can return 1 but never 0.",
         "never      The expression is refused (line 1, column 1): the function `abs` is not declared in this environment.\n",
-        "never      The rule type Later is not known here.\n",
+        "never      The rule type Later is not supported by this version of Clearway.\n",
         "then       the next rule is evaluated\n",
         "match      always: the risk applies to every cluster\n",
     ] {
         assert!(text.out.contains(said), "{said}: {}", text.out);
+    }
+}
+
+/// A rule about a bundle, and a CRD of it in YAML.
+const BUNDLE_RULE: &str = "- type: Bundle\n  bundle:\n    group: gateway.networking.k8s.io\n    version: 1.x\n    \
+                           usedField: HTTPRoute v1 spec.rules[].filters[].externalAuth\n";
+
+fn route_crd(version: &str) -> String {
+    format!(
+        "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
+         metadata: {{name: httproutes.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: {version}, \
+         gateway.networking.k8s.io/channel: experimental}}}}, spec: {{group: gateway.networking.k8s.io, scope: Namespaced, \
+         names: {{kind: HTTPRoute, plural: httproutes}}, versions: [{{name: v1, served: true, storage: true}}]}}}}"
+    )
+}
+
+#[test]
+fn a_rule_about_a_bundle_is_tested_and_explained() {
+    let place = with_risk(BUNDLE_RULE);
+    let route = |filter: &str| {
+        format!(
+            "{{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {{name: r, namespace: shop}}, \
+             spec: {{rules: [{{filters: [{{{filter}}}]}}]}}}}"
+        )
+    };
+    let (used, plain) = (route("externalAuth: {protocol: HTTP}"), route("type: CORS"));
+    let cases = format!(
+        "risk: Bad\ncases:\n\
+         - {{name: used, objects: [{}, {used}], expect: match, reason: '1 of 1 HTTPRoute.gateway.networking.k8s.io objects use the field: shop/r'}}\n\
+         - {{name: not used, objects: [{}, {plain}], expect: no match}}\n\
+         - {{name: newer, objects: [{}, {used}], expect: no match}}\n\
+         - {{name: not installed, objects: [{used}], expect: unknown, reason: No CRD of the bundle}}\n",
+        route_crd("v1.4.0"),
+        route_crd("v1.4.0"),
+        route_crd("v2.0.0"),
+    );
+    place.write("data/risk-tests/bad.yaml", cases);
+    let answer = place.run(&["risk", "test", "--graph", "data"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    for case in
+        ["the CRDs of the bundle have two versions: unknown", "the CRDs of the bundle have no annotations: unknown"]
+    {
+        assert!(answer.out.contains(case), "{case}: {answer:?}");
+    }
+    let answer = place.run(&["risk", "explain", "Bad", "--graph", "data"]);
+    for said in [
+        "its version is in 1.x, and an object uses the field HTTPRoute v1 spec.rules[].filters[].externalAuth",
+        "objects of the kind HTTPRoute",
+        "CRDs of several versions or channels",
+    ] {
+        let text = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(said), "{said}: {answer:?}");
+    }
+}
+
+#[test]
+fn wrong_parameters_of_a_rule_about_a_bundle_are_found_by_lint_where_they_are() {
+    for (parameters, place_of, words) in [
+        (
+            "group: a.io\n    version: about 1",
+            "GD118 blocked-edges/1.1.0.yaml:10:14",
+            "`about 1` is not a range of versions",
+        ),
+        ("group: a.io\n    channel: stable", "GD118 blocked-edges/1.1.0.yaml:10:14", "`stable` is not a channel"),
+        (
+            "group: a.io\n    usedField: HTTPRoute v1 spec.rules[0]",
+            "GD118 blocked-edges/1.1.0.yaml:10:39",
+            "is not a path of a field",
+        ),
+        ("version: 1.x", "GD118 blocked-edges/1.1.0.yaml:7:3", "`group` cannot be read: it is missing"),
+        (
+            "group: a.io\n    versions: 1.x",
+            "GD119 blocked-edges/1.1.0.yaml:7:3",
+            "the parameter `versions`, which the type does not have",
+        ),
+    ] {
+        let place = with_risk(&format!("- type: Bundle\n  bundle:\n    {parameters}\n"));
+        let answer = place.run(&["graph", "lint", "--graph", "data", "-o", "json"]);
+        assert!(answer.out.contains(words), "{parameters}: {answer:?}");
+        let places = answer.places();
+        let (code, file) = place_of.split_once(' ').unwrap();
+        let is_there = places.iter().any(|found| found.starts_with(code) && found.ends_with(file));
+        assert!(is_there, "{parameters}: {places:?}");
     }
 }

@@ -125,7 +125,7 @@ fn a_hang_up_makes_it_look_and_bad_data_are_told_and_not_served() {
     served.signal(Signal::HUP);
     let finding: serde_json::Value = serde_json::from_str(&served.line_with("channels/c.yaml")).unwrap();
     assert_eq!((finding["level"].as_str(), finding["code"].is_string()), (Some("ERROR"), true), "{finding}");
-    served.line_with("the last good revision goes on being served");
+    served.line_with("the last good revision is still served");
     let body = |answer: &str| answer.split("\r\n\r\n").nth(1).unwrap().to_owned();
     assert_eq!(body(&served.get("/api/upgrades_info/graph?channel=c")), body(&before));
 }
@@ -141,8 +141,8 @@ fn what_it_cannot_start_with_is_said_in_one_line() {
         (&["--graph", "oci://no spaces/here"], "no spaces"),
         (&["--graph", "data", "--registry", "nowhere"], "nowhere"),
         (&["--upstream", "ftp://example.com"], "https:// or http://"),
-        (&["--upstream", "https://example.com", "--mirror", "/amd64"], "`/amd64` is no channel"),
-        (&["--upstream", "https://example.com", "--mirror", "c/AMD"], "`c/AMD` is no channel"),
+        (&["--upstream", "https://example.com", "--mirror", "/amd64"], "`/amd64` is not a channel"),
+        (&["--upstream", "https://example.com", "--mirror", "c/AMD"], "`c/AMD` is not a channel"),
         (&["--upstream", "https://example.com", "--mirror", "a/../b/amd64"], "a/../b/amd64"),
         (&["--graph", "data", "--cache", "file"], "file"),
         (&["--graph", "data", "--log", "="], "is not a log filter"),

@@ -1,6 +1,7 @@
 //! `clearway upgrade` on a state directory: the texts, what is written and what is not, and the exit codes.
 
 mod following;
+mod readers;
 mod requests;
 
 use std::fs;
@@ -276,7 +277,7 @@ fn a_plan_goes_hop_by_hop() {
     assert_eq!(verdicts, [("IngressSettingsLost", "match"), ("ProxyTimeouts", "match")]);
     for (more, code, said) in [
         (&["--to", "1.5.1"][..], 3, "1.5.1 is not in this channel; the channel is stable-1.5"),
-        (&["--to", "1.4.0"], 3, "updates only lead forward"),
+        (&["--to", "1.4.0"], 3, "updates only lead to newer versions"),
         (&["--to", "1.5.0", "--channel", "nope"], 3, "nope"),
     ] {
         let answer = plan(more);
@@ -413,7 +414,7 @@ fn files_that_are_no_objects_are_named_and_the_rest_goes_on() {
     let answer = state.run(&[]);
     assert_eq!((answer.code, &answer.out), (good.code, &good.out));
     for named in [
-        "list.yaml: the file is not used: it holds a list",
+        "list.yaml: the file is not used: it contains a list",
         "pipe.yaml: the file is not used: it is a named pipe",
         "out.yaml: the file is not used: it links to `/etc/passwd`",
     ] {
@@ -438,7 +439,7 @@ fn what_the_operator_could_not_use_of_the_graph_is_shown() {
 fn updates_that_the_status_cannot_hold_are_named() {
     let lines =
         ["* the update to 4.7.9: a risk has no rule that can be stored", "* the update to 4.7.8: url is no URL"];
-    let message = format!("Not in this status, because it cannot be stored there:\n{}", lines.join("\n"));
+    let message = format!("Left out of this status because it cannot be stored:\n{}", lines.join("\n"));
     let state =
         State::changed(|object| set(object, condition("clearway.dev/UpdatesLeftOut", "True", "NotStorable", &message)));
     for arguments in [&[][..], &["--include-not-recommended"]] {

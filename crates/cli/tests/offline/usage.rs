@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 64] = [
+const COMMANDS: [(&str, bool); 71] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -36,6 +36,7 @@ const COMMANDS: [(&str, bool); 64] = [
     ("bundle", false),
     ("bundle build", true),
     ("bundle check", true),
+    ("bundle convert", true),
     ("bundle diff", true),
     ("bundle explain", true),
     ("bundle guard", true),
@@ -44,6 +45,12 @@ const COMMANDS: [(&str, bool); 64] = [
     ("bundle migrate", true),
     ("bundle preflight", true),
     ("bundle show", true),
+    ("gateway", false),
+    ("gateway status", true),
+    ("gateway audit", true),
+    ("gateway diff", true),
+    ("gateway explain", true),
+    ("gateway render", true),
     ("cel", false),
     ("cel check", true),
     ("cel eval", true),

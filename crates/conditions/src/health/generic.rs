@@ -177,16 +177,16 @@ pub(super) fn unproven(facts: &Facts<'_>) -> Verdict {
     let created = facts.object.created();
     let verdict = match created.map(|created| created.plus(context.grace)) {
         Some(end) if reports && context.now < end => {
-            let message = format!("{kind} has not reported a condition that sums it up yet");
+            let message = format!("{kind} has not reported a summary condition yet");
             Verdict { recheck: Some(end), ..facts.in_progress("NotReportedYet", message).since(created) }
         }
         _ => {
             let mut message = "unproven: ".to_owned();
             let mut names = facts.conditions().map(Condition::name).filter(|name| !name.is_empty());
             match names.next() {
-                None => message.push_str("the object states nothing about its health"),
+                None => message.push_str("the object reports nothing about its health"),
                 Some(first) => {
-                    message.push_str("none of its conditions sums it up: ");
+                    message.push_str("none of its conditions is a summary: ");
                     message.push_str(first);
                     for name in names {
                         message.push_str(", ");

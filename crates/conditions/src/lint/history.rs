@@ -84,8 +84,8 @@ impl History {
         let version = object.meta("resourceVersion").and_then(|version| version.parse().ok());
         let mut before = self.objects.remove(&key);
         if let Some(kept) = before.take_if(|before| version.is_some() && version < before.version) {
-            let message = "this snapshot is older than the one before it; it is passed over".to_owned();
-            let help = "give the snapshots in the order they were taken";
+            let message = "this snapshot is older than the previous one; it is skipped".to_owned();
+            let help = "pass the snapshots in the order they were taken";
             let finding = about_the_check(message, help);
             out.report_at(object.root, "metadata.resourceVersion".to_owned(), finding);
             self.objects.insert(key, kept);
@@ -109,8 +109,8 @@ impl History {
             self.objects.insert(key, next);
         } else if !self.is_full {
             self.is_full = true;
-            let message = format!("more than {MOST_OBJECTS} objects; the history of further ones is not followed");
-            let finding = about_the_check(message, "check a part of the cluster at a time");
+            let message = format!("more than {MOST_OBJECTS} objects; the history of the others is not checked");
+            let finding = about_the_check(message, "check one part of the cluster at a time");
             out.report_at(object.root, "metadata".to_owned(), finding);
         }
         out.finish();
@@ -171,7 +171,7 @@ fn time_moves(list: &List<'_, '_>, condition: &Condition<'_>, old: &Kept, new: &
         (message, "set lastTransitionTime whenever the status changes")
     } else if !changed && is > was && new.same_content(old) {
         let message = format!("the lastTransitionTime of condition {title} moved, and nothing else");
-        (message, "keep the stored time while the status is the same: each such write wakes the controller again")
+        (message, "keep the stored time while the status is the same: each such write triggers the controller again")
     } else if !changed && is > was && !out.profile.content_moves_time() {
         if !out.declared {
             severity = Severity::Warning;
@@ -204,7 +204,8 @@ fn churn(
     {
         let message =
             format!("the message of condition {} changed only in times, identifiers or order", condition.title());
-        let help = "leave out what differs from run to run, and sort lists: each such write wakes every watcher";
+        let help =
+            "leave out values that differ from run to run, and sort lists: each such write notifies every watcher";
         let (node, field) = (condition.message_node, "message");
         out.report(list, Some(condition), churned(field, node, message, help));
     }
@@ -217,7 +218,7 @@ fn churn(
             let (count, title) = (kept.transitions.len(), condition.title());
             let span = clearway_core::humanize(out.policy.flapping.window);
             let message = format!("{title} changed its status {count} times within {span}");
-            let help = "wait a little before you report trouble that may pass, or report it with the severity Info";
+            let help = "delay reports of problems that may pass, or report them with the severity Info";
             out.report(list, Some(condition), churned("status", condition.status_node, message, help));
             // Told once for each burst.
             kept.transitions.clear();
@@ -263,7 +264,7 @@ fn must_stay(type_: &str, site: Site, out: &Out<'_, '_>) -> Option<&'static str>
         return None;
     }
     if table::is_always(out.profile, group, kind, site, type_) {
-        return Some("which is always there");
+        return Some("which is always present");
     }
     if out.profile == Profile::Gateway {
         // A custom condition is assumed to be negative, and those come and go.

@@ -71,10 +71,10 @@ impl Suppressions {
                 Diagnostic::new(
                     ABOUT_THE_CHECK,
                     Severity::Warning,
-                    format!("the suppression of {rule} ended at {until} and no longer counts"),
+                    format!("the suppression of {rule} expired at {until} and has no effect"),
                 )
                 .at(entry.place.clone())
-                .with_help(format!("mend what it hid and remove it, or give it a new day; its reason was: {reason}"))
+                .with_help(format!("fix what it suppressed and remove it, or extend it; its reason was: {reason}"))
                 .with_note("suppressions end")
             })
             .collect()
@@ -128,7 +128,7 @@ fn entry(root: Node<'_>, source: Source<'_>) -> Result<Entry, Box<Diagnostic>> {
     let (rule_node, rule) = text("rule").ok_or_else(|| refuse(root, "a suppression without a rule".to_owned()))?;
     let rule = docs::rule(rule).ok_or_else(|| refuse(rule_node, format!("`{rule}` is not a rule")))?.code;
     let (until_node, until) = text("until")
-        .ok_or_else(|| refuse(root, format!("the suppression of {rule} has no end: `until` is missing")))?;
+        .ok_or_else(|| refuse(root, format!("the suppression of {rule} has no end date: `until` is missing")))?;
     let until = end(until).ok_or_else(|| {
         refuse(until_node, format!("`{until}` is neither a day such as 2026-09-30 nor an RFC 3339 time"))
     })?;

@@ -205,8 +205,8 @@ impl fmt::Display for Oddity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Oddity::NotAList => f.write_str("not a list; read as no conditions"),
-            Oddity::NotAnObject => f.write_str("not an object; passed over"),
-            Oddity::NoType => f.write_str("no type; passed over"),
+            Oddity::NotAnObject => f.write_str("not an object; skipped"),
+            Oddity::NoType => f.write_str("no type; skipped"),
             Oddity::Duplicate(type_) => write!(f, "type `{type_}` occurs before; the earlier entry is read"),
             Oddity::Status(word) => write!(f, "status `{word}` is not True, False or Unknown; read as Unknown"),
             Oddity::Severity(word) => write!(f, "severity `{word}` is not \"\", Warning or Info; read as an error"),
@@ -305,8 +305,8 @@ mod tests {
             remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
                 "conditions[0]: lastTransitionTime `yesterday` is not RFC 3339; read as absent",
-                "conditions[1]: not an object; passed over",
-                "conditions[2]: no type; passed over",
+                "conditions[1]: not an object; skipped",
+                "conditions[2]: no type; skipped",
                 "conditions[3]: type `Ready` occurs before; the earlier entry is read",
                 "conditions[3]: severity `Error` is not \"\", Warning or Info; read as an error",
                 "conditions[3]: observedGeneration `1.5` is not a whole number; read as absent",

@@ -273,7 +273,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
             None => Finding {
                 status: Status::Unknown,
                 reason: reason!("NotReported"),
-                message: "The controller has not come to a conclusion about this.".to_owned(),
+                message: "The controller has not reported this yet.".to_owned(),
             },
             Some(stored) => match stored.observed_generation {
                 Some(seen) if seen == self.generation.get() => restated(&stored, declared.polarity()),
@@ -281,7 +281,7 @@ impl<'a, S: ConditionSet> Pass<'a, S> {
                 None => Finding {
                     status: Status::Unknown,
                     reason: reason!("StaleObservation"),
-                    message: "It is not recorded which generation was last observed.".to_owned(),
+                    message: "The last observed generation is not recorded.".to_owned(),
                 },
             },
         }

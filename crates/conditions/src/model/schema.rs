@@ -51,14 +51,14 @@ pub fn conditions_schema<const MAX: usize>(_: &mut SchemaGenerator) -> Schema {
                     "enum": Status::ALL.map(Status::as_str),
                 },
                 "reason": {
-                    "description": "Why the condition has its status, in one CamelCase word for programs.",
+                    "description": "Why the condition has its status, as one machine-readable CamelCase word.",
                     "type": "string",
                     "minLength": 1,
                     "maxLength": MAX_REASON_BYTES,
                     "pattern": REASON_PATTERN,
                 },
                 "message": {
-                    "description": "Why the condition has its status, in sentences for people. May be empty.",
+                    "description": "Why the condition has its status, in human-readable sentences. May be empty.",
                     "type": "string",
                     "maxLength": MAX_MESSAGE_BYTES,
                 },
@@ -74,8 +74,8 @@ pub fn conditions_schema<const MAX: usize>(_: &mut SchemaGenerator) -> Schema {
                     "format": "date-time",
                 },
                 "observedGeneration": {
-                    "description": "The metadata.generation the condition is about. If it is not the object's present \
-                                    one, the condition is out of date.",
+                    "description": "The metadata.generation the condition is about. If it differs from the object's current \
+                                    generation, the condition is out of date.",
                     "type": "integer",
                     "format": "int64",
                     "minimum": 0,

@@ -165,7 +165,7 @@ pub const fn check_set<S: ConditionSet>() {
         check_name::<S>(&declared.type_);
         assert!(
             !occurs(&declared.type_, tail) && !occurs(&declared.type_, problems),
-            "two conditions of the set have one type"
+            "two conditions of the set have the same type"
         );
         rest = tail;
     }
@@ -176,7 +176,7 @@ pub const fn check_set<S: ConditionSet>() {
             "a problem is declared as an always-present condition"
         );
         check_name::<S>(&declared.type_);
-        assert!(!occurs(&declared.type_, tail), "two conditions of the set have one type");
+        assert!(!occurs(&declared.type_, tail), "two conditions of the set have the same type");
         rest = tail;
     }
     let mut retired = S::RETIRED;
@@ -187,7 +187,7 @@ pub const fn check_set<S: ConditionSet>() {
         );
         retired = tail;
     }
-    assert!(!summarised || dependents > 0, "a summary needs at least one dependent, or nothing would ever lower it");
+    assert!(!summarised || dependents > 0, "a summary needs at least one dependent, or nothing would set it to False");
     assert!(summarised || dependents == 0, "a dependent needs a summary");
     assert!(
         always.len() + problems.len() + 3 <= MAX_CONDITIONS,
@@ -203,7 +203,7 @@ const fn check_name<S: ConditionSet>(type_: &ConditionType) {
     );
     assert!(
         !equal(name, b"Reconciling") && !equal(name, b"Stalled"),
-        "Reconciling and Stalled are said with `progress`, so that both at once cannot be said"
+        "Reconciling and Stalled are reported with `progress`, so that both cannot be True at once"
     );
 }
 

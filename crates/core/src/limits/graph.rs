@@ -14,7 +14,7 @@ caps! {
     GraphLimits {
         /// Bytes of all files of graph-data, unpacked
         data_bytes: u64 = 64 << 20, needs 5_754_257;
-        /// Bytes of graph-data as a service sends it, packed
+        /// Bytes of graph-data as a service sends it, compressed
         packed_bytes: u64 = 16 << 20, needs 567_192;
         /// Files of graph-data
         files: usize = 200_000, needs 1_796;
@@ -50,19 +50,19 @@ caps! {
         channel_entries: usize = 250_000, needs 8_932;
         /// Releases in channels, each counted once for each of its channels
         channel_members: usize = 2_000_000, needs 38_798;
-        /// Blocks, those that declared risks stand for included
+        /// Blocks, including those of declared risks
         blocks: usize = 20_000, needs 1_717;
         /// Version ranges of one declared risk
         ranges: usize = 1_000, needs 0;
         /// Version ranges of all declared risks
         ranges_in_all: usize = 100_000, needs 0;
-        /// Updates that blocks are tried on, each counted once for each block
+        /// Updates that blocks are matched against, counted once for each block
         block_trials: usize = 5_000_000, needs 284_483;
         /// Different expressions for sources
         patterns: usize = 2_000, needs 109;
         /// Bytes of one expression
         pattern_bytes: usize = 16 << 10, needs 76;
-        /// Positions of one expression, with its repetitions written out
+        /// Positions of one expression, with its repetitions expanded
         pattern_positions: usize = 5_000, needs 42;
         /// Bytes of one expression when compiled
         pattern_compiled_bytes: usize = 1 << 20, needs 1_832;
@@ -86,7 +86,7 @@ caps! {
         rules_in_all: usize = 8_000, needs 124;
         /// Different queries of PromQL rules
         queries: usize = 1_000, needs 64;
-        /// Different `Resource` and `Condition` rules, which ask about objects of a cluster
+        /// Different `Resource`, `Condition` and `Bundle` rules, which read objects of a cluster
         object_questions: usize = 1_000, needs 0;
         /// Bytes of one query
         query_bytes: usize = 16 << 10, needs 975;
@@ -100,21 +100,21 @@ caps! {
         answer_groups: usize = 20_000, needs 79;
         /// Risks of all groups of one answer, each counted once for each group
         answer_risks: usize = 50_000, needs 244;
-        /// Risks that are put together for updates of one answer that stand in several groups
+        /// Risks that are merged for updates that are in several groups of one answer
         answer_united: usize = 200_000, needs 0;
         /// Bytes of the risks of all updates from one version, each counted once for each update
         version_risk_bytes: usize = 4 << 20, needs 108_370;
         /// Answers of one revision: channels times architectures
         answers: usize = 500_000, needs 380;
-        /// Bytes of all different answers of one revision, before they are packed
+        /// Bytes of all different answers of one revision, before compression
         answers_bytes: u64 = 1 << 30, needs 49_427_767;
-        /// Updates that are looked at to make all different answers of one revision
+        /// Updates that are read to build all different answers of one revision
         answers_edges: u64 = 100_000_000, needs 2_118_666;
-        /// Bytes of all different answers of one revision and of its files, packed
+        /// Bytes of all different answers of one revision and of its files, compressed
         answers_packed: u64 = 96 << 20, needs 7_218_260;
-        /// Bytes of all answers that a mirror keeps, packed
+        /// Bytes of all answers that a mirror stores, compressed
         mirror_bytes: u64 = 80 << 20, needs 6_651_068;
-        /// Findings that are kept of each kind; the others are counted
+        /// Findings that are listed for each code; further ones are only counted
         findings: usize = 5_000, needs 283;
     }
 }

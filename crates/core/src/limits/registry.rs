@@ -18,9 +18,9 @@ caps! {
         images: usize = 100, needs 4;
         /// Layers of one image
         layers: usize = 200, needs 0;
-        /// Bytes of all layers of one image, packed
+        /// Bytes of all layers of one image, compressed
         layer_bytes: u64 = 4 << 30, needs 0;
-        /// Bytes of one layer, unpacked; they stream by and are not kept
+        /// Bytes of one layer, unpacked; they are streamed and not stored
         unpacked_bytes: u64 = 16 << 30, needs 0;
         /// Bytes of the metadata of one release
         metadata_bytes: u64 = 256 << 10, needs 1_989;

@@ -108,7 +108,7 @@ fn auto_extend(record: Record<'_>, findings: &mut Findings<'_>) {
 fn target(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) -> Option<Version> {
     let node = record.root.get("to");
     let why = match node {
-        _ if repeated.contains(&"to") => "`to` stands here twice".to_owned(),
+        _ if repeated.contains(&"to") => "`to` is set twice".to_owned(),
         None => "the block has no `to`".to_owned(),
         Some(node) => match node.as_text().map(str::parse::<Version>) {
             Some(Ok(version)) => return Some(version),
@@ -124,11 +124,11 @@ fn target(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) ->
 fn source(record: Record<'_>, repeated: &[&str], findings: &mut Findings<'_>) -> String {
     let node = record.root.get("from");
     let why = match node {
-        _ if repeated.contains(&"from") => "`from` stands here twice".to_owned(),
+        _ if repeated.contains(&"from") => "`from` is set twice".to_owned(),
         None => "the block has no `from`".to_owned(),
         Some(node) => match node.as_text() {
             Some(text) => return text.to_owned(),
-            None => format!("`from` is {}, not a text", shown(node)),
+            None => format!("`from` is {}, not a string", shown(node)),
         },
     };
     let finding =
@@ -155,7 +155,7 @@ pub(crate) fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect 
             .filter(|(_, node)| filled(*node).is_none())
             .map(|(key, _)| format!("`{key}`"))
             .collect();
-        let message = format!("the risk has no {} that is a text; its edges are removed", missing.join(" and no "));
+        let message = format!("the risk has no {} that is a string; its edges are removed", missing.join(" and no "));
         let at = rules.or_else(|| texts.into_iter().flatten().next()).unwrap_or(root);
         findings.push(
             record
@@ -202,7 +202,7 @@ fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Finding
             return always();
         };
         if !Rule::KNOWN.contains(&rule.kind.as_str()) {
-            let message = format!("unknown rule type `{}`; it is carried through unchanged", shortened(&rule.kind));
+            let message = format!("unknown rule type `{}`; it is served unchanged", shortened(&rule.kind));
             let help = format!("check the spelling; the known types are {}", Rule::KNOWN.join(", "));
             findings.push(record.finding(&codes::RULE_TYPE, item, message).with_help(help));
         }

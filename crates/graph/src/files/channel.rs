@@ -31,7 +31,7 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
 fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<Channel> {
     let repeated = record.check_keys(KEYS, findings);
     if repeated.iter().any(|key| matches!(*key, "name" | "versions")) {
-        let message = "the channel's name or versions stand here twice";
+        let message = "`name` or `versions` of the channel is set twice";
         findings.refuse(record.finding(&codes::CHANNEL_UNREADABLE, record.root, message));
         return None;
     }
@@ -39,7 +39,7 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
         record.root.get("name").and_then(|node| Some((node, node.as_text()?))).filter(|(_, name)| !name.is_empty());
     let Some((name_node, name)) = name else {
         let at = record.root.get("name").unwrap_or(record.root);
-        let finding = record.finding(&codes::CHANNEL_UNREADABLE, at, "the channel has no `name` that is a text");
+        let finding = record.finding(&codes::CHANNEL_UNREADABLE, at, "the channel has no `name` that is a string");
         findings.refuse(finding.with_help("such as `name: stable-4.14`"));
         return None;
     };
@@ -51,14 +51,14 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
         return None;
     }
     if !name.bytes().all(allowed) {
-        let message = format!("no client can ask for the channel `{}`", shortened(name));
+        let message = format!("no client can request the channel `{}`", shortened(name));
         let help = "use lower-case letters, digits, `-` and `.`";
         findings.push(record.finding(&codes::CHANNEL_NAME, name_node, message).with_help(help));
     }
     let Some(list) = record.root.get("versions").filter(|list| list.is_sequence()) else {
         let at = record.root.get("versions").unwrap_or(record.root);
         let finding = record.finding(&codes::CHANNEL_UNREADABLE, at, "the channel has no list of `versions`");
-        findings.refuse(finding.with_help("a channel without versions has `versions: []`"));
+        findings.refuse(finding.with_help("for a channel without versions, write `versions: []`"));
         return None;
     };
     let lists = [Some(list), record.root.get("tombstones")];
@@ -79,7 +79,7 @@ fn parse(path: &str, record: Record<'_>, findings: &mut Findings<'_>) -> Option<
             let message = format!("{version} has a tombstone in this channel and is still listed");
             record
                 .finding(&codes::CHANNEL_TOMBSTONE, *node, message)
-                .with_help("it stays served; edges to and from a tombstoned version were never supported")
+                .with_help("it is still served; edges to and from a tombstoned version were never supported")
         });
     }
     let versions = versions.into_iter().map(|(version, _)| version).collect();
@@ -104,7 +104,7 @@ fn versions<'a>(
         };
         findings.report(&codes::CHANNEL_VERSION, || {
             let why = parsed.map_or_else(|| format!("{} is not a version", node.describe()), |error| error.to_string());
-            let help = "the entry is passed over; a version has three numbers, such as 4.10.0";
+            let help = "the entry is ignored; a version has three numbers, such as 4.10.0";
             record.finding(&codes::CHANNEL_VERSION, node, why).with_help(help)
         });
     }

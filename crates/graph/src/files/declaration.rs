@@ -68,7 +68,7 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
         let listed = root.get("edges").is_some();
         let both = listed && (root.get("to").is_some() || root.get("from").is_some());
         if both || repeated.iter().any(|key| matches!(*key, "to" | "from" | "edges")) {
-            let message = "the targets stand here twice: either `to` and `from`, or a list `edges` of them";
+            let message = "the targets are set twice: use either `to` and `from`, or a list `edges`";
             findings.refuse(record.finding(&codes::DECLARED_TARGET, root, message));
             return None;
         }
@@ -140,7 +140,7 @@ fn ranges(node: Node<'_>) -> Result<Ranges, (Node<'_>, String)> {
     } else {
         range(node).map(|range| vec![range]).map_err(|why| (node, why))
     };
-    Ranges::new(list?).ok_or_else(|| (node, "an empty list holds no version".to_owned()))
+    Ranges::new(list?).ok_or_else(|| (node, "an empty list contains no version".to_owned()))
 }
 
 impl Declaration {

@@ -75,7 +75,7 @@ pub fn load(inputs: &Inputs, limits: &Limits) -> Outcome {
         }
         if extension(path) == "yml" && matches!(role, Role::Channel | Role::Block) {
             findings.report(&codes::FILE_NAME, || {
-                let finding = codes::FILE_NAME.finding("a .yml file is read here, but Cincinnati passes over it");
+                let finding = codes::FILE_NAME.finding("a .yml file is read here, but Cincinnati ignores it");
                 finding.at(whole(path)).with_help("rename it to end in .yaml")
             });
         }
@@ -142,8 +142,8 @@ impl Files {
         findings.report(&codes::CHANNEL_TWICE, || {
             let first = known.files.first().map_or("", String::as_str);
             let message =
-                format!("the channel `{}` is also declared in {first}; it holds the versions of both", channel.name);
-            codes::CHANNEL_TWICE.finding(message).at(file.clone()).with_help("one file a channel")
+                format!("the channel `{}` is also declared in {first}; it contains the versions of both", channel.name);
+            codes::CHANNEL_TWICE.finding(message).at(file.clone()).with_help("use one file per channel")
         });
         known.join(channel);
         let count = known.versions.len().max(known.tombstones.len());
@@ -310,7 +310,7 @@ fn unite(listed: &mut Vec<Listed>, files: &[String], name: &dyn Fn(&Listed) -> S
             _ if torn == Some(key) => report("none is served"),
             Some(last) if same(last, &release) => {
                 if last.payload == release.payload {
-                    report("the entries are joined");
+                    report("the entries are merged");
                     last.previous.extend(release.previous);
                     last.next.extend(release.next);
                     last.metadata.join(release.metadata);

@@ -32,7 +32,7 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
                 }
             };
             if !entry.is_mapping() {
-                let message = format!("the metadata of {version} is {}, not an object of texts", entry.describe());
+                let message = format!("the metadata of {version} is {}, not an object of strings", entry.describe());
                 findings.refuse(record.finding(&codes::RAW_UNREADABLE, entry, message));
             }
             for (name, value) in entry.fields() {
@@ -41,7 +41,7 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
                 } else {
                     findings.refuse_with(&codes::RAW_UNREADABLE, || {
                         let name = shortened(name.raw());
-                        let message = format!("`{name}` of {version} is {}, not a text", value.describe());
+                        let message = format!("`{name}` of {version} is {}, not a string", value.describe());
                         record.finding(&codes::RAW_UNREADABLE, value, message)
                     });
                 }

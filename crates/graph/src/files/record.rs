@@ -46,7 +46,7 @@ impl<'a> Record<'a> {
                     repeated.push(name);
                 }
                 findings.report(&codes::REPEATED_KEY, || {
-                    let message = format!("`{}` stands here a second time", shortened(name));
+                    let message = format!("`{}` is set twice", shortened(name));
                     self.finding(&codes::REPEATED_KEY, key, message).with_help("keep one of the two")
                 });
             } else if !known.contains(&name) {
@@ -94,12 +94,12 @@ pub(crate) fn read_one<T>(
             if objects > 1 {
                 findings.refuse_with(&codes::NOT_ONE_DOCUMENT, || {
                     let message = "a second object in this file";
-                    record.finding(&codes::NOT_ONE_DOCUMENT, root, message).with_help("one object a file")
+                    record.finding(&codes::NOT_ONE_DOCUMENT, root, message).with_help("write one object per file")
                 });
             } else if root.is_mapping() {
                 parsed = parse(record, findings);
             } else {
-                let message = format!("the file holds {} where an object is expected", root.describe());
+                let message = format!("the file contains {} instead of an object", root.describe());
                 findings.refuse(record.finding(code, root, message));
             }
         }
@@ -109,8 +109,7 @@ pub(crate) fn read_one<T>(
         }
     });
     if objects + problems == 0 {
-        findings
-            .refuse(code.finding("the file is empty").at(whole(path)).with_help("remove it, or write what it is for"));
+        findings.refuse(code.finding("the file is empty").at(whole(path)).with_help("remove it, or fill it in"));
     }
     if objects == 1 && problems == 0 { parsed } else { None }
 }

@@ -107,7 +107,7 @@ impl Releases {
             ReadEvent::Problem(problem) => {
                 findings.push(named(problem));
                 findings
-                    .refuse(codes::RELEASES_UNREADABLE.finding("the file cannot be read to its end").at(whole(path)));
+                    .refuse(codes::RELEASES_UNREADABLE.finding("the end of the file cannot be read").at(whole(path)));
             }
         });
     }
@@ -206,7 +206,7 @@ impl Releases {
                     codes::RELEASE_NEIGHBOUR
                         .finding(format!("`{key}` of release {}: {error}", shortened(version)))
                         .at(place(text.as_str()))
-                        .with_help("the entry is passed over: no edge comes of it")
+                        .with_help("the entry is ignored: it adds no edge")
                 }),
             }
         }

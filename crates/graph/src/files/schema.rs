@@ -14,7 +14,7 @@ pub(crate) fn check(content: Option<&[u8]>, findings: &mut Findings<'_>) {
     let help = "write `1.1.0` into the file `version`";
     let Some(content) = content else {
         findings.refuse(
-            codes::VERSION_UNREADABLE.finding("there is no file `version`").at(whole("version")).with_help(help),
+            codes::VERSION_UNREADABLE.finding("the file `version` is missing").at(whole("version")).with_help(help),
         );
         return;
     };
@@ -28,20 +28,21 @@ pub(crate) fn check(content: Option<&[u8]>, findings: &mut Findings<'_>) {
     };
     let (major, minor) = UNDERSTOOD;
     if version.major() != major {
-        let message = format!("graph-data of version {version}; {major}.{minor}.0 and compatible ones are understood");
+        let message =
+            format!("graph-data of version {version}; this program supports {major}.{minor}.0 and compatible versions");
         findings.refuse(
             codes::VERSION_OTHER_MAJOR
                 .finding(message)
                 .at(whole("version"))
-                .with_help("a newer program may understand it; the last good graph stays"),
+                .with_help("use a newer version of this program; the last good graph stays in use"),
         );
     } else if version.minor() > minor {
-        let message = format!("graph-data of version {version}; up to {major}.{minor} is understood");
+        let message = format!("graph-data of version {version}; this program supports up to {major}.{minor}");
         findings.push(
             codes::VERSION_NEWER_MINOR
                 .finding(message)
                 .at(whole("version"))
-                .with_help("the files are read; what the newer version added is passed over"),
+                .with_help("the files are read; additions of the newer version are ignored"),
         );
     }
 }

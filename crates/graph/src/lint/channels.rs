@@ -17,9 +17,9 @@ const BEFORE: [(&str, &str); 2] = [("stable-", "fast-"), ("fast-", "candidate-")
 pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
     let within = index.revision.rows_of_channels() <= index.revision.caps.answers_edges;
     if !within {
-        let what = "updates to look at in all channels";
+        let what = "updates to read in all channels";
         let above = Exceeded { cap: "answers_edges", limit: index.revision.caps.answers_edges, what };
-        let message = format!("{above}: stranded versions are not looked for");
+        let message = format!("{above}: stranded versions were not checked");
         drafts.push(Draft::new(&codes::CHANNEL_UNCHECKED, "", At::Key("versions"), message, "list fewer versions"));
     }
     for channel in index.revision.channels() {
@@ -47,7 +47,7 @@ fn repeated(channel: &Channel, drafts: &mut Drafts) {
         let times = seen.entry(version).or_insert(0);
         *times += 1;
         if *times > 1 {
-            let message = format!("{version} is listed in {} already", channel.name);
+            let message = format!("{version} is already listed in {}", channel.name);
             let mut draft =
                 draft(&codes::CHANNEL_REPEATED, channel, version, message, "remove one of the two".to_owned());
             draft.at = At::Entry { list: "versions", text: version.to_string(), repeat: *times - 1 };
@@ -63,8 +63,8 @@ fn order(channel: &Channel, drafts: &mut Drafts) {
         _ => None,
     });
     if let Some((one, other)) = unordered {
-        let message = format!("{other} stands behind {one}");
-        drafts.push(draft(&codes::CHANNEL_ORDER, channel, other, message, "put it in its place".to_owned()));
+        let message = format!("{other} is listed after {one}");
+        drafts.push(draft(&codes::CHANNEL_ORDER, channel, other, message, "sort the list by version".to_owned()));
     }
 }
 
@@ -129,5 +129,5 @@ pub(super) fn no_way(version: &Version, missing: Missing) -> String {
         Missing::OutOfMinor => "a later minor version",
         Missing::Both => "the newest patch of its minor version, nor a later one",
     };
-    format!("no way without a risk leads from {version} to {goal}")
+    format!("there is no path without a risk from {version} to {goal}")
 }

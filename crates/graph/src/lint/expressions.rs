@@ -30,7 +30,7 @@ pub(super) fn check<'r>(
                         &codes::EXPRESSION_INVALID,
                         "`clearway cel check` checks an expression, and `cel explain` a function",
                     ),
-                    ExpressionFault::Limit => (&codes::EXPRESSION_COST, "write an expression that looks at less"),
+                    ExpressionFault::Limit => (&codes::EXPRESSION_COST, "write an expression that reads less"),
                 };
                 drafts.push(Draft::new(code, file, at(expression, span.clone()), message.as_str(), help));
             }

@@ -20,7 +20,7 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
             continue;
         };
         if let Some(risk) = risk.filter(|risk| !rest.contains(risk)) {
-            let message = format!("the file name does not hold `{risk}`, the name of the risk");
+            let message = format!("the file name does not contain `{risk}`, the name of the risk");
             drafts.push(Draft::new(&codes::FILE_NAME_RISK, &block.file, At::Key("name"), message, rename(&want)));
         }
     }

@@ -49,8 +49,8 @@ pub(super) fn check<'r>(
             let start = query.find(&metric).unwrap_or(0);
             let span = start..start + metric.len();
             let place = At::RuleText { rule: at, keys: Rule::QUERY_KEYS, text: query, span };
-            let message = format!("no other risk asks for the metric `{metric}`");
-            let help = "look whether clusters have it under this name";
+            let message = format!("no other risk uses the metric `{metric}`");
+            let help = "check that clusters have a metric of this name";
             drafts.push(Draft::new(&codes::QUERY_METRIC, file, place, message, help));
         }
     }

@@ -23,21 +23,33 @@ pub(super) fn check(file: &str, risk: &Risk, drafts: &mut Drafts) {
 fn texts(file: &str, risk: &Risk, drafts: &mut Drafts) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !risk.name().starts_with(|first: char| first.is_ascii_uppercase()) || !risk.name().bytes().all(plain) {
-        let message = format!("`{}` is not the name of a risk", risk.name());
-        let help = "such as `SlowDisks`: letters, digits and `_`, the first a capital";
+        let message = format!("`{}` is not a valid name of a risk", risk.name());
+        let help = "such as `SlowDisks`: letters, digits and `_`, starting with a capital letter";
         drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("name"), message, help));
     }
     if !risk.url().starts_with("https://") {
         let message = format!("the url of `{}` does not begin with `https://`", risk.name());
-        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("url"), message, "link where more is said"));
+        drafts.push(Draft::new(
+            &codes::RISK_TEXT,
+            file,
+            At::Key("url"),
+            message,
+            "link to a page with more information",
+        ));
     }
     if risk.message().trim().is_empty() {
         let message = format!("the message of `{}` is empty", risk.name());
-        drafts.push(Draft::new(&codes::RISK_TEXT, file, At::Key("message"), message, "say what goes wrong for whom"));
+        drafts.push(Draft::new(
+            &codes::RISK_TEXT,
+            file,
+            At::Key("message"),
+            message,
+            "say what goes wrong, and for which clusters",
+        ));
     }
     if risk.message().len() > LONG {
         let message = format!("the message of `{}` has {} bytes", risk.name(), risk.message().len());
-        let help = "say in a few sentences what goes wrong for whom, and link the rest";
+        let help = "say in a few sentences what goes wrong and for which clusters, and link to the rest";
         drafts.push(Draft::new(&codes::RISK_MESSAGE, file, At::Key("message"), message, help));
     }
 }
@@ -48,15 +60,15 @@ fn rules(file: &str, risk: &Risk, drafts: &mut Drafts) {
     for rule in risk.rules() {
         if !seen.insert(&rule.kind) && told.insert(&rule.kind) {
             let message = format!("the risk `{}` has two rules of the type `{}`", risk.name(), rule.kind);
-            let help = "make one of them, such as one query with `or`";
+            let help = "merge them, for example into one query with `or`";
             drafts.push(Draft::new(&codes::RULE_REPEATED, file, At::Key("matchingRules"), message, help));
         }
     }
     let extra = risk.rules().iter().filter(|rule| rule.kind == Rule::ALWAYS).flat_map(|rule| rule.parameters.keys());
     let extra: Vec<String> = extra.map(|key| format!("`{key}`")).collect();
     if !extra.is_empty() {
-        let message = format!("`Always` of the risk `{}` has {} beside it", risk.name(), extra.join(", "));
-        let help = "remove it, or write the type that it belongs to";
+        let message = format!("the rule `Always` of the risk `{}` also has {}", risk.name(), extra.join(", "));
+        let help = "remove it, or set the type that it belongs to";
         drafts.push(Draft::new(&codes::RULE_PARAMETERS, file, At::Key("matchingRules"), message, help));
     }
 }

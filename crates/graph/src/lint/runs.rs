@@ -54,7 +54,7 @@ fn end(name: &str, run: &[&Block], releases: &[&Version], drafts: &mut Drafts) {
     let said = run.iter().any(|block| block.fixed_in.is_some());
     if let (Some(later), false) = (later, said) {
         let message =
-            format!("the risk `{name}` ends with {}, and no `fixedIn` says why {later} is free of it", last.to);
+            format!("the risk `{name}` ends with {}, and no `fixedIn` says why {later} does not have it", last.to);
         let help = format!("add `fixedIn: {later}`, or a block for {later}");
         drafts.push(Draft::new(&codes::FIXED_IN_MISSING, &last.file, At::Key("to"), message, help));
     }
@@ -67,7 +67,7 @@ fn twice(name: &str, run: &[&Block], drafts: &mut Drafts) {
             && one.to == other.to
             && is_own(other)
         {
-            let message = format!("the risk `{name}` is declared for {} in {} too", other.to, one.file);
+            let message = format!("the risk `{name}` is also declared for {} in {}", other.to, one.file);
             let help = "keep one file, with one expression for all sources";
             drafts.push(Draft::new(&codes::RISK_TWICE, &other.file, At::Key("to"), message, help));
         }

@@ -31,7 +31,7 @@ pub(super) fn check(index: &Index<'_>, drafts: &mut Drafts) {
             Ok(None) => continue,
             Err(Spent) => {
                 let file = blocks.first().map_or("", |block| block.file.as_str());
-                let message = format!("`{}` and the expressions behind it were not checked", shortened(text));
+                let message = format!("`{}` and the expressions after it were not checked", shortened(text));
                 let help = "write fewer and smaller expressions";
                 drafts.push(Draft::new(&codes::SOURCE_UNCHECKED, file, At::Key("from"), message, help));
                 return;
@@ -163,7 +163,7 @@ impl<'i> Judgement<'i> {
             let message = format!("`{text}` never matches: a source is searched as {version}+<arch>");
             draft(&codes::SOURCE_SUFFIX, message, "end it with `[+].*$` in place of `$`".to_owned());
         } else if self.nothing {
-            let help = "mend it, or remove the file".to_owned();
+            let help = "correct it, or remove the file".to_owned();
             draft(&codes::SOURCE_NOTHING, format!("`{text}` matches no known release"), help);
         }
         for (alternative, bare) in &self.dead {
@@ -172,7 +172,7 @@ impl<'i> Judgement<'i> {
                 let message = format!("{said} never matches: a source is searched as {version}+<arch>");
                 draft(&codes::SOURCE_SUFFIX, message, "end it with `[+].*$` in place of `$`".to_owned());
             } else {
-                let help = "mend it, or leave it out; it is right for releases that are still to come".to_owned();
+                let help = "correct it or remove it, unless it is meant for future releases".to_owned();
                 draft(&codes::SOURCE_ALTERNATIVE, format!("{said} matches no known release"), help);
             }
         }
@@ -205,7 +205,7 @@ impl<'i> Judgement<'i> {
         if let Some((escaped, surplus)) = &self.dots {
             let also = match surplus.len() {
                 0 => String::new(),
-                _ => format!(", so that it also matches {}", first_few(surplus.iter().copied())),
+                _ => format!(", so it also matches {}", first_few(surplus.iter().copied())),
             };
             let message = format!("a dot of `{text}` matches any character{also}");
             by_chance(&codes::SOURCE_DOT, surplus, message, format!("write `{}`", shortened(escaped)));

@@ -206,7 +206,7 @@ fn report_order(context: &Context<'_>, release: &Listed, must: &str, wrong: &[u3
         }
         let side = if must == "older" { "previous" } else { "next" };
         let message = format!("{} lists {} as {side}, which must be {must}", name(&release.version), shown.join(", "));
-        at(context, release, codes::RELEASE_ORDER.finding(message)).with_help("no edge comes of the entry")
+        at(context, release, codes::RELEASE_ORDER.finding(message)).with_help("the entry adds no edge")
     });
 }
 

@@ -75,7 +75,7 @@ fn compile(text: &str, unicode: bool, caps: &GraphLimits) -> Result<Pattern, Str
     if positions > caps.pattern_positions {
         let most = caps.pattern_positions;
         return Err(format!(
-            "it is too large: more than {most} positions with its repetitions written out (the cap `pattern_positions`)"
+            "it is too large: more than {most} positions with its repetitions expanded (the cap `pattern_positions`)"
         ));
     }
     let compiled = RegexBuilder::new(text).unicode(unicode).size_limit(caps.pattern_compiled_bytes).build();

@@ -100,7 +100,8 @@ impl FromStr for Range {
             return Ok(range(Bound::Included(low), Bound::Included(high)));
         }
         if let Some(prefix) = text.strip_suffix(".x") {
-            let (low, high) = wildcard(prefix).ok_or_else(|| bad("`x` stands behind one or two numbers".to_owned()))?;
+            let (low, high) =
+                wildcard(prefix).ok_or_else(|| bad("`x` is only allowed after one or two numbers".to_owned()))?;
             return Ok(range(Bound::Included(low), Bound::Excluded(high)));
         }
         if text.starts_with(['<', '>']) {
@@ -147,7 +148,7 @@ fn comparisons(
         };
         let again = !matches!(side, Bound::Unbounded);
         if again || !part.starts_with(['<', '>']) {
-            let why = "one comparison for each side, without a space behind its sign".to_owned();
+            let why = "write one comparison for each side, without a space after its sign".to_owned();
             return Err(RangeError { text: text.chars().take(80).collect(), why });
         }
         *side = bound;

@@ -200,7 +200,7 @@ impl Revision {
         // Channels with the same releases have the same answers.
         let different: HashSet<&[u32]> = self.members.channels.values().map(AsRef::as_ref).collect();
         let edges: u64 = different.into_iter().map(|members| self.rows_into(members)).sum();
-        let (most, what) = (self.caps.answers_edges, "updates to look at for all answers");
+        let (most, what) = (self.caps.answers_edges, "updates to read for all answers");
         Exceeded::first([("answers", answers, self.caps.answers, "answers: channels times architectures")])
             .or((edges > most).then_some(Exceeded { cap: "answers_edges", limit: most, what }))
     }

@@ -36,6 +36,8 @@ impl Rule {
     pub const RESOURCE: &'static str = "Resource";
     /// The type that asks for a condition of objects.
     pub const CONDITION: &'static str = "Condition";
+    /// The type that asks which bundle of CRDs is installed.
+    pub const BUNDLE: &'static str = "Bundle";
     /// The keys that lead to the query of a `PromQL` rule.
     pub(crate) const QUERY_KEYS: [&'static str; 2] = ["promql", "promql"];
     /// The keys that lead to the expression of a `Resource` rule.
@@ -44,7 +46,7 @@ impl Rule {
     pub const UNREADABLE: &'static str = "Unreadable";
     /// The types that Clearway evaluates.
     pub const KNOWN: &'static [&'static str] =
-        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, "Bundle", "Policy", "Rollout"];
+        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, Self::BUNDLE, "Policy", "Rollout"];
 
     /// A rule without parameters.
     pub fn of_kind(kind: &str) -> Self {
@@ -72,7 +74,8 @@ impl Rule {
         self.text(Rule::EXPRESSION_KEYS)
     }
 
-    fn text(&self, [outer, inner]: [&str; 2]) -> Option<&str> {
+    /// A text of its parameters, under two keys in any spelling.
+    pub(crate) fn text(&self, [outer, inner]: [&str; 2]) -> Option<&str> {
         let find = |map: &'_ Map<String, Value>, wanted: &str| -> Option<String> {
             map.keys().find(|key| key.eq_ignore_ascii_case(wanted)).cloned()
         };
@@ -83,7 +86,8 @@ impl Rule {
     /// What tells rules about objects of a cluster apart; nothing for other rules.
     pub(crate) fn object_question(&self) -> Option<String> {
         let mut text = String::new();
-        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION).then(|| self.render(&mut text))?;
+        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION | Self::BUNDLE)
+            .then(|| self.render(&mut text))?;
         Some(text)
     }
 

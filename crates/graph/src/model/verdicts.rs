@@ -132,7 +132,7 @@ pub(crate) fn judge(
     let rows = |block: &Block| targets.of(block).map(|to| table.range(to).len()).sum::<usize>();
     let trials = blocks.iter().map(rows).fold(0, usize::saturating_add);
     let expressions = by_sources(blocks);
-    if findings.exceeds("block_trials", trials, caps.block_trials, "updates for blocks to try", Place::default)
+    if findings.exceeds("block_trials", trials, caps.block_trials, "updates to match against blocks", Place::default)
         || findings.exceeds("patterns", expressions.len(), caps.patterns, "different expressions", Place::default)
     {
         return Judged::default();

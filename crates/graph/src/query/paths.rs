@@ -118,11 +118,13 @@ impl fmt::Display for NoPath {
             NoPath::UnknownFrom { version } | NoPath::UnknownTo { version } => {
                 write!(f, "{version} is not in this channel")
             }
-            NoPath::NotNewer { from, to } => write!(f, "{to} is not newer than {from}; updates only lead forward"),
+            NoPath::NotNewer { from, to } => {
+                write!(f, "{to} is not newer than {from}; updates only lead to newer versions")
+            }
             NoPath::Unreachable { from, to, newest_reachable, oldest_entry } => {
                 write!(f, "no sequence of updates leads from {from} to {to}")?;
                 match newest_reachable {
-                    Some(newest) => write!(f, "; the newest version on the way that can be reached is {newest}")?,
+                    Some(newest) => write!(f, "; the newest version in between that can be reached is {newest}")?,
                     None => write!(f, "; no version between them can be reached either")?,
                 }
                 oldest_entry.iter().try_for_each(|entry| write!(f, "; {to} can be reached from {entry}"))

@@ -26,7 +26,7 @@ use risks::RiskReader;
 /// What an answer was read as.
 #[derive(Debug)]
 pub struct Reading {
-    /// The graph; nothing if the answer is no graph at all, or above a cap on the whole.
+    /// The graph; nothing if the answer is not a graph at all, or above a cap on the whole.
     pub graph: Option<Graph>,
     /// What is wrong with the answer, by its paths.
     pub diagnostics: Vec<Diagnostic>,
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
         self.report_both();
         let (nodes, edges) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.edges));
         let (conditional, sets) = (std::mem::take(&mut self.conditional), std::mem::take(&mut self.sets));
-        let (limit, what) = (self.caps.answer_united as u64, "risks of updates that stand in several groups");
+        let (limit, what) = (self.caps.answer_united as u64, "risks of updates that are in several groups");
         let united = Exceeded { cap: "answer_united", limit, what };
         let graph = Graph::of_sets(nodes, edges, conditional, sets, self.caps.answer_united);
         let above = graph.as_ref().map_or(Some(united), |graph| graph.above(self.caps));
@@ -171,7 +171,7 @@ impl<'t> Reader<'t> {
         for (at, node) in read.into_iter().enumerate() {
             let torn = node.as_ref().filter(|node| torn.contains(node.version())).map(|node| node.version().clone());
             if let Some(version) = torn {
-                let message = || format!("the version {version} stands here with two contents");
+                let message = || format!("the version {version} occurs twice with different content");
                 self.report(&codes::WIRE_NODE, || format!("nodes[{at}]"), message);
             } else if let Some(node) = node {
                 let next = id(self.nodes.len());
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
             None => Ok(Some(edge)),
             Some(_) => {
                 let update = self.shown(edge);
-                self.report(&codes::WIRE_REPEATED, path, || format!("the update {update} stands in two groups"));
+                self.report(&codes::WIRE_REPEATED, path, || format!("the update {update} is in two groups"));
                 Ok(Some(edge))
             }
         }

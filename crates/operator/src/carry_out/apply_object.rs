@@ -87,7 +87,7 @@ impl<S: Store> Means<'_, S> {
         if manifest.deletes() {
             let Some(live) = live else { return Ok(Left::Done) };
             self.store.delete(&key, uid(&live)).await.map_err(hindered)?;
-            let verdict = Verdict::unknown("Deleted", "it was deleted just now");
+            let verdict = Verdict::unknown("Deleted", "it was just deleted");
             return Ok(Left::Given(self.given(None, verdict, None, carried)));
         }
         let said = self.task.owner.stamped(manifest);
@@ -97,7 +97,7 @@ impl<S: Store> Means<'_, S> {
             && times < SAY_AGAIN
             && let Some(path) = lost(&said, &answer)
         {
-            let message = format!("{id}: the API server does not keep {path}");
+            let message = format!("{id}: the API server does not store {path}");
             return Err(Hindered { failure: Failure { reason: "FieldNotKept".to_owned(), message }, passing: true });
         }
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
@@ -186,7 +186,7 @@ pub(super) fn uid(object: &Value) -> &str {
 /// That another owner has an object.
 fn claimed(id: &ObjectId, other: &str) -> Failure {
     let message = format!(
-        "{id} belongs to {other} and is not taken over; take it out of one of the two releases, or remove its label {OWNER}"
+        "{id} belongs to {other} and is not overwritten; remove it from one of the two releases, or remove its label {OWNER}"
     );
     Failure { reason: "OwnedByAnother".to_owned(), message }
 }

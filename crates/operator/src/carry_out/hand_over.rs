@@ -125,12 +125,13 @@ fn write(directory: &Path, payload: &Payload, task: &Task, left: &[ObjectId]) ->
 
 /// What is no longer in the release cannot be looked for; that is reported if it does not end soon.
 fn cannot_prune(trouble: &mut Option<Trouble>, error: &StoreError, settings: &Settings) -> Seen {
-    let (message, now) = (format!("cannot look for what is no longer in the release: {error}"), settings.clock.now());
+    let (message, now) =
+        (format!("cannot list objects that are no longer in the release: {error}"), settings.clock.now());
     let failure = Failure { reason: "CannotPrune".to_owned(), message };
     let after = Trouble::after(trouble.take(), failure, error.is_passing(), now);
     let reported = after.reported(&settings.pace, now);
     *trouble = Some(after);
-    reported.map_or_else(|| Seen::Waiting("what is no longer in the release".to_owned()), Seen::Failed)
+    reported.map_or_else(|| Seen::Waiting("objects that are no longer in the release".to_owned()), Seen::Failed)
 }
 
 async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &Payload, item: &mut Item<'_>) -> Seen {
@@ -146,10 +147,10 @@ async fn look<S: Store>(store: &S, settings: &Settings, task: &Task, payload: &P
     let verdict = match (live, manifest.deletes()) {
         (None, true) => return Seen::Done,
         (Some(_), false) if manifest.create_only() => return Seen::Done,
-        (Some(_), true) => Verdict::unknown("NotDeleted", "it is still there"),
-        (None, false) => Verdict::unknown("NotApplied", "it is not there"),
+        (Some(_), true) => Verdict::unknown("NotDeleted", "it still exists"),
+        (None, false) => Verdict::unknown("NotApplied", "it does not exist"),
         (Some(live), false) if !says(&task.owner.stamped(manifest), &live) => {
-            Verdict::unknown("NotApplied", "it is not as the release has it")
+            Verdict::unknown("NotApplied", "it differs from the release")
         }
         (Some(live), false) => {
             let version = &manifest.version;

@@ -130,7 +130,7 @@ impl Ledger<'_> {
         let open = || self.items.get(self.now_at.clone()).unwrap_or_default().iter().filter(|item| !item.is_done());
         let names = open().map(|item| item.id.to_string());
         let mut waiting_on: Vec<String> =
-            names.chain(self.removing.iter().map(|id| format!("the end of {id}"))).take(NAMED).collect();
+            names.chain(self.removing.iter().map(|id| format!("the deletion of {id}"))).take(NAMED).collect();
         let more = (open().count() + self.removing.len()).saturating_sub(NAMED);
         if more > 0 {
             waiting_on.push(format!("{more} more"));

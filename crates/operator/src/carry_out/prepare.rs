@@ -61,7 +61,7 @@ async fn attempt<S: Store>(
         }
         let view = collect_view(store, settings, task, &payload).await.map_err(|error| Refusal {
             step: Step::Preconditions,
-            why: format!("the cluster cannot be looked at: {error}"),
+            why: format!("cannot read the objects of the cluster: {error}"),
             passing: true,
         })?;
         let findings = preflight::findings(&view);
@@ -104,7 +104,7 @@ fn record(findings: &[Finding]) -> Vec<String> {
 async fn tell<S: Store>(store: &S, task: &Task, version: &str, findings: &[Finding]) {
     let said = record(findings);
     let (type_, reason, message) = if said.is_empty() {
-        let message = format!("Preflight found nothing that speaks against the update to {version}.");
+        let message = format!("Preflight checks passed for the update to {version}.");
         (EventType::Normal, "PreconditionsPassed", message)
     } else {
         (EventType::Warning, "PreconditionWarn", format!("Update to {version}:\n{}", said.join("\n")))

@@ -132,7 +132,7 @@ impl<S: Store> Course<'_, S> {
                 Err((kind, error)) => {
                     let (passing, now) = (error.is_passing(), clock.now());
                     let among = kind.map(|kind| format!(" among {kind}")).unwrap_or_default();
-                    let message = format!("cannot look for what is no longer in the release{among}: {error}");
+                    let message = format!("cannot list objects that are no longer in the release{among}: {error}");
                     let said = Failure { reason: "CannotPrune".to_owned(), message };
                     let after = Trouble::after(trouble.take(), said, passing, now);
                     self.removing(&[], after.reported(pace, now).into_iter().collect());
@@ -228,13 +228,13 @@ impl<S: Store> Course<'_, S> {
             Err(StoreError::NoSuchKind { .. }) => Vec::new(),
             listed => listed?,
         };
-        Ok(left_behind(&objects, "objects of it are left"))
+        Ok(left_behind(&objects, "objects of its kind still exist"))
     }
 
     /// Why a namespace stays.
     async fn left_in(&self, namespace: &str) -> Result<Option<String>, StoreError> {
         if FOR_GOOD.contains(&namespace) {
-            return Ok(Some("every cluster has it".to_owned()));
+            return Ok(Some("it is part of every cluster".to_owned()));
         }
         let kinds = self.means.store.kinds().await?;
         let lists = kinds.iter().filter(|kind| is_kept_there(kind)).map(|kind| {
@@ -253,7 +253,7 @@ impl<S: Store> Course<'_, S> {
             .flatten()
             .filter(|object| !comes_with_a_namespace(object) && !comes_with_another(object))
             .collect();
-        Ok(left_behind(&left, "something is left in it that is not of this release"))
+        Ok(left_behind(&left, "it still contains objects that are not of this release"))
     }
 
     fn removing(&self, names: &[String], failures: Vec<Failure>) {
@@ -291,7 +291,7 @@ impl Leaving {
         (now.since(self.since) >= pace.patience).then(|| {
             let longer = humanize(pace.patience);
             let message = format!(
-                "{} is no longer in the release and was deleted more than {longer} ago, but is not gone; look at its finalizers",
+                "{} is no longer in the release and was deleted more than {longer} ago, but still exists; check its finalizers",
                 self.id
             );
             Failure { reason: "TakesTooLong".to_owned(), message }

@@ -38,7 +38,7 @@ pub enum RenderError {
         error: io::Error,
     },
     /// There is something else in the directory.
-    #[error("{} holds files that were not rendered here; name an empty directory, or one that was rendered before", path.display())]
+    #[error("{} contains files that this command did not write; name an empty directory, or one that it wrote before", path.display())]
     Occupied {
         /// The directory.
         path: PathBuf,

@@ -47,10 +47,10 @@ pub(super) async fn retrieve(settings: &Settings, task: &Task, mut at: impl FnMu
     if wanted.is_none() && matches!(reference, Reference::Image(_)) {
         // A tag may mean another release tomorrow, when an interrupted update goes on.
         if !request.force {
-            let why = format!("{reference} names no digest; name the release as NAME@sha256:…, or force the update");
+            let why = format!("{reference} has no digest; name the release as NAME@sha256:…, or force the update");
             return Err(Refusal::new(Step::Retrieve, why));
         }
-        overridden.push(waived(request, "its image is named by a tag, which may come to mean another release"));
+        overridden.push(waived(request, "its image is named by a tag, which can be moved to another release"));
     }
     let fetched = release::fetch(&reference, settings.registries(), &settings.limits, wanted.as_ref()).await;
     let fetched = fetched.map_err(|error| Refusal::from(Step::Retrieve, &error))?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clearway_bundle::{BundleLimits, Preflight};
 use clearway_core::{GroupKind, GroupVersionKind, ObjectReference};
 use clearway_release::{Manifest, Payload};
 use clearway_sources::store::{Apply, Store, StoreError};
@@ -11,6 +12,7 @@ use clearway_update::task::Task;
 use futures::FutureExt as _;
 use serde_json::Value;
 
+use super::stored_objects::check_stored_objects;
 use super::{Settings, side_by_side};
 
 /// Looks at a cluster. What may not be read is a sentence in the view; an API server that does not answer is an error.
@@ -23,6 +25,7 @@ pub async fn collect_view<'a, S: Store>(
     let mut view = View::empty(task, payload, settings.clock.now());
     let most = settings.side_by_side.max(1);
     look_at_objects(&mut view, store, most).await?;
+    look_at_crds(&mut view, store).await?;
     try_out(&mut view, store, most).await;
     let Wanted { nodes, pods, budgets } = wanted(&view);
     let kind = |wanted: bool, api_version, kind| wanted.then(|| GroupVersionKind::new(api_version, kind));
@@ -38,7 +41,7 @@ async fn look_at_objects<S: Store>(view: &mut View<'_>, store: &S, most: usize) 
     let selector = view.task.owner.selector();
     let selector = &selector;
     let owned = kinds.iter().map(|kind| {
-        async move { seen(store.list(kind, selector).await, || format!("what there is of {kind}")) }.boxed()
+        async move { seen(store.list(kind, selector).await, || format!("the existing {kind} objects")) }.boxed()
     });
     let named = keys.iter().map(|key| async move { seen(store.get(key).await, || key.to_string()) }.boxed());
     let mut found = Vec::new();
@@ -54,6 +57,25 @@ async fn look_at_objects<S: Store>(view: &mut View<'_>, store: &S, most: usize) 
         }
     }
     Ok(())
+}
+
+/// Compares the CRDs of the release that are applied with those that are there, and checks their stored objects.
+async fn look_at_crds<S: Store>(view: &mut View<'_>, store: &S) -> Result<(), StoreError> {
+    let crds = view.manifests().filter(|manifest| manifest.is_definition() && is_applied(view, manifest));
+    let crds: Vec<&Manifest> = crds.collect();
+    let installed: Vec<&Value> = crds.iter().filter_map(|manifest| view.live(manifest)).collect();
+    let release: Vec<&Value> = crds.iter().map(|manifest| &manifest.object).collect();
+    let mut preflight = Preflight::of_release(&installed, &release, &BundleLimits::default());
+    check_stored_objects(store, &mut preflight, |_, _| ()).await?;
+    view.crds = preflight.finish();
+    Ok(())
+}
+
+/// Whether a manifest would be applied to the object that is there.
+fn is_applied(view: &View<'_>, manifest: &Manifest) -> bool {
+    let left_alone = manifest.create_only() && view.live(manifest).is_some();
+    let claimed = view.live(manifest).is_some_and(|live| view.task.owner.other(live).is_some());
+    !(manifest.deletes() || left_alone || claimed)
 }
 
 /// Has the API server say what would become of each manifest that it can judge now: not those of a kind that the
@@ -74,11 +96,9 @@ async fn try_out<S: Store>(view: &mut View<'_>, store: &S, most: usize) {
     });
     let there: BTreeSet<&str> = side_by_side(most, namespaces).await.into_iter().flatten().collect();
     let tried = view.manifests().filter(|manifest| {
-        let left_alone = manifest.create_only() && view.live(manifest).is_some();
-        let claimed = view.live(manifest).is_some_and(|live| view.task.owner.other(live).is_some());
         let homeless = !manifest.id.namespace.is_empty() && !there.contains(manifest.id.namespace.as_str());
         let unknown = defined.contains(&manifest.id.group_kind());
-        !(manifest.deletes() || left_alone || claimed || homeless || unknown)
+        is_applied(view, manifest) && !homeless && !unknown
     });
     let how = Apply { manager: MANAGER, force: true, dry_run: true };
     let owner = &view.task.owner;
@@ -107,7 +127,7 @@ async fn all<S: Store>(
     kind: Option<GroupVersionKind>,
 ) -> Result<Option<Vec<Value>>, StoreError> {
     let Some(kind) = kind else { return Ok(None) };
-    match seen(store.list(&kind, "").await, || format!("what there is of {kind}"))? {
+    match seen(store.list(&kind, "").await, || format!("the existing {kind} objects"))? {
         Ok(objects) => Ok(Some(objects)),
         Err(why) => {
             view.unseen.push(why);
@@ -125,7 +145,7 @@ fn seen<T: Default>(
         Ok(found) => Ok(Ok(found)),
         Err(StoreError::NoSuchKind { .. } | StoreError::Missing { .. }) => Ok(Ok(T::default())),
         Err(error) if error.is_passing() => Err(error),
-        Err(error) => Ok(Err(format!("{} could not be looked at: {error}.", what()))),
+        Err(error) => Ok(Err(format!("{} could not be read: {error}.", what()))),
     }
 }
 

@@ -110,7 +110,10 @@ async fn fetch<S: Store>(
             // A large answer takes a while to read, and others may be waiting for this thread. Waiting for a thread is not a
             // hang, so the computation begins where it runs.
             let heartbeat = tools.heartbeat.clone();
+            let permit = tools.memory.acquire().await;
             let read = tokio::task::spawn_blocking(move || {
+                // Parsing goes on when the caller is gone, and so does its need for memory.
+                let _permit = permit;
                 let _beat = heartbeat.begin("reading an answer of the update service", Instant::now());
                 Knowledge::read(&bytes, &version, at, &settings)
             })
@@ -165,13 +168,14 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     };
     let asked = async {
         let ran = ask.await;
-        tracing::debug!(due = ran.due, answered = ran.answered, "a round is over");
+        tracing::debug!(due = ran.due, answered = ran.answered, "a round is complete");
     };
     tokio::join!(asked, hand_on);
 }
 
 /// What the objects of the cluster say to the questions of rules.
 async fn look<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
+    let _permit = tools.memory.acquire().await;
     let at = (tools.clock)();
     let heartbeat = tools.heartbeat.clone();
     let busy = move || heartbeat.begin("the evaluation of rules about objects", Instant::now());
@@ -195,11 +199,11 @@ async fn store<S: Store>(object: Value, tools: &Tools<S>, key: &ObjectReference)
 async fn keep<S: Store>(kept: &CachedState, tools: &Tools<S>, key: &ObjectReference) {
     let object = match kept.to_object(key) {
         Ok(object) => object,
-        Err(why) => return tracing::warn!(why, "what is known is not kept over a restart"),
+        Err(why) => return tracing::warn!(why, "cannot save the cached state; it is lost at a restart"),
     };
     let how = Apply { manager: MANAGER, force: true, dry_run: false };
     if let Err(error) = tools.store.apply(&object, &how).await {
-        tracing::warn!(%error, "what is known is not kept over a restart");
+        tracing::warn!(%error, "cannot save the cached state; it is lost at a restart");
     }
 }
 
@@ -224,13 +228,20 @@ fn retrieval_error(error: &ServiceError) -> RetrievalError {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use clearway_core::Timestamp;
+    use clearway_sources::http::HttpOptions;
+    use clearway_sources::oci::{Cache, Registry, RegistryOptions};
+    use clearway_sources::store::StateDirectory;
     use serde_json::json;
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event as Line, Metadata, Subscriber};
 
     use super::*;
+    use crate::carry_out;
+    use crate::driver::MemoryPermit;
+    use crate::heartbeat::Heartbeat;
 
     /// Counts the lines of a log.
     struct Lines(Arc<AtomicUsize>);
@@ -255,6 +266,32 @@ mod tests {
         fn enter(&self, _: &Id) {}
 
         fn exit(&self, _: &Id) {}
+    }
+
+    /// The limits of hostile publishers of several add-ons do not add up: their objects are read one after the other.
+    #[tokio::test(start_paused = true)]
+    async fn objects_for_rules_are_read_only_with_the_permit() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(directory.path()).unwrap();
+        let tools = Tools {
+            store: state.clone(),
+            evidence: state.clone(),
+            updates: state,
+            metrics: None,
+            http: HttpOptions::default(),
+            carry_out: carry_out::Settings::new(Registry::new(RegistryOptions::default()).unwrap(), Cache::none()),
+            namespace: "clearway".to_owned(),
+            clock: || Timestamp::EPOCH,
+            heartbeat: Heartbeat::default(),
+            memory: MemoryPermit::default(),
+        };
+        let held = tools.memory.acquire().await;
+        let mut waiting = std::pin::pin!(look(Vec::new(), &tools));
+        let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
+        assert!(waited.is_err(), "objects were read while another held the permit");
+        drop(held);
+        assert_eq!(waiting.await.at, Timestamp::EPOCH);
+        assert!(tools.memory.acquire().await.is_some(), "the permit was returned");
     }
 
     /// U8: the status says that the rest is in the log, so it must be.

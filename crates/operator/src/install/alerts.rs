@@ -16,8 +16,8 @@ pub fn rules() -> Value {
             &format!("absent(up{{job=\"{NAME}\"}} == 1)"),
             Some("10m"),
             "critical",
-            "No replica of the Clearway operator is there.",
-            "Advice in the ClusterVersion is no longer kept current, and no update is carried out.",
+            "No replica of the Clearway operator is running.",
+            "Recommendations in the ClusterVersion are no longer updated, and no update is applied.",
         ),
         alert(
             "CannotRetrieveUpdates",
@@ -29,7 +29,7 @@ pub fn rules() -> Value {
             None,
             "warning",
             "The update service has not answered for an hour.",
-            "Advice is {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of {{ $labels.kind }} {{ $labels.name }} says why.",
+            "Recommendations are {{ $value | humanizeDuration }} old. The condition RetrievedUpdates of {{ $labels.kind }} {{ $labels.name }} says why.",
         ),
         alert(
             "CannotEvaluateConditionalUpdates",
@@ -37,7 +37,7 @@ pub fn rules() -> Value {
              ((time() - cluster_version_conditional_update_condition_seconds{condition=\"Recommended\",status=\"Unknown\"}) >= 3600)",
             None,
             "warning",
-            "Whether an update is recommended has not been known for an hour.",
+            "Whether an update is recommended has been unknown for an hour.",
             "The risks of the update of {{ $labels.kind }} {{ $labels.name }} to {{ $labels.version }} cannot be evaluated ({{ $labels.reason }}), so it is not recommended. \
              Its condition Recommended in status.conditionalUpdates says what fails.",
         ),
@@ -55,7 +55,7 @@ pub fn rules() -> Value {
             &format!("max by (namespace, kind, name, reason) ({} == 0)", conditions("ReleaseAccepted", "")),
             Some("60m"),
             "warning",
-            "The update that was asked for has not been accepted for an hour.",
+            "The requested update has not been accepted for an hour.",
             "The condition ReleaseAccepted of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says why, and what to do.",
         ),
         alert(
@@ -63,7 +63,7 @@ pub fn rules() -> Value {
             &format!("max by (namespace, kind, name, reason) ({} == 1)", conditions("Failing", "")),
             Some("30m"),
             "warning",
-            "The release cannot be brought about or kept.",
+            "The desired release cannot be applied.",
             "The condition Failing of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says what fails.",
         ),
         alert(
@@ -71,7 +71,7 @@ pub fn rules() -> Value {
             &format!("max by (namespace, kind, name, reason) ({} == 0)", conditions("Upgradeable", "")),
             Some("60m"),
             "info",
-            "Something speaks against updates to another minor version.",
+            "Updates to another minor version are not safe.",
             "The condition Upgradeable of {{ $labels.kind }} {{ $labels.name }} ({{ $labels.reason }}) says what. Patch updates are not affected.",
         ),
     ]}]})

@@ -84,10 +84,10 @@ pub enum InstallError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// The cluster serves no such kind, which every cluster should.
-    #[error("the cluster serves no {0}; is this a Kubernetes API server?")]
+    #[error("the cluster does not serve {0}; is this a Kubernetes API server?")]
     NoKind(String),
     /// Going back to the standard channel would lose data.
-    #[error("going back to the standard channel would lose {what}; with --discard-experimental it is lost")]
+    #[error("going back to the standard channel would delete {what}; to delete it, pass --discard-experimental")]
     WouldLose {
         /// What would be lost, and of which objects.
         what: String,
@@ -101,7 +101,7 @@ pub enum InstallError {
         why: String,
     },
     /// An object of somebody else is where ours should be, and cannot be changed.
-    #[error("there is a {kind} {name} that `clearway install` did not make, and it is immutable; delete or rename it")]
+    #[error("the {kind} {name} exists, was not created by `clearway install`, and is immutable; delete or rename it")]
     NotOurs {
         /// Its kind.
         kind: String,
@@ -113,8 +113,7 @@ pub enum InstallError {
     Adopt(String),
     /// A CRD of one of our kinds is somebody else's.
     #[error(
-        "nothing was installed: the CRD {name} is not Clearway's (it has none of its annotations). Where OpenShift's own \
-         operator keeps the ClusterVersion, --skip-foreign-crds leaves that CRD alone and installs everything else"
+        "nothing was installed: the CRD {name} is not Clearway's (it has none of its annotations). If OpenShift's own operator manages the ClusterVersion, pass --skip-foreign-crds to leave that CRD unchanged and install everything else"
     )]
     ForeignCrd {
         /// Its name.
@@ -122,8 +121,8 @@ pub enum InstallError {
     },
     /// The keys of the present installation cannot be kept.
     #[error(
-        "nothing was installed: cannot read the release keys of the present installation from the ConfigMap {name}: {why}. \
-         Name the keys with --release-key FILE"
+        "nothing was installed: cannot read the release keys of the current installation from the ConfigMap {name}: {why}. \
+         Pass the keys with --release-key FILE"
     )]
     NoKeys {
         /// The name of the ConfigMap.
@@ -209,7 +208,7 @@ impl Place<'_> {
             self.cluster.delete(resource, name(object), uid).await?;
             self.cluster.apply(resource, object, how).await?;
         }
-        Ok(done(object, Action::Configured, "it cannot be changed, so it is made again"))
+        Ok(done(object, Action::Configured, "it cannot be changed, so it is recreated"))
     }
 }
 
@@ -237,7 +236,7 @@ pub async fn install(
         let (_, name) = name(crd);
         let there = existing.iter().find(|(_, stored)| self::name(stored).1 == name);
         if there.is_some_and(|(_, stored)| Installed::of(stored) == Installed::Foreign) {
-            let why = "it is not Clearway's; where OpenShift's own operator runs, it keeps the ClusterVersion, and Clearway reads it";
+            let why = "it is not Clearway's; where OpenShift's own operator runs, that operator manages the ClusterVersion, and Clearway only reads it";
             log.push(done(crd, Action::LeftAlone, why));
             continue;
         }
@@ -248,7 +247,7 @@ pub async fn install(
     }
     for object in manifests.always() {
         if object["kind"] == "Namespace" && !is_ours_or_absent(place, object).await? {
-            log.push(done(object, Action::LeftAlone, "it was there before, so it also stays on uninstall"));
+            log.push(done(object, Action::LeftAlone, "it existed before, so uninstall does not delete it"));
             continue;
         }
         log.push(place.apply(object, options).await?);
@@ -261,7 +260,7 @@ pub async fn install(
         let removal = Removal { dry_run: options.dry_run, delete_crds: false };
         let removed = uninstall::remove(place, object, removal).await?;
         if removed.action != Action::Absent {
-            let why = "an earlier installation had it, and these options do not ask for it";
+            let why = "an earlier installation created it, and these options do not include it";
             log.push(Done { why: if removed.why.is_empty() { why.to_owned() } else { removed.why }, ..removed });
         }
     }
@@ -271,7 +270,7 @@ pub async fn install(
             log.push(place.apply(object, options).await?);
         } else {
             let why = format!(
-                "the cluster serves no {kind} ({group}); deploy/alerts.yaml has the alerts as a plain rule file"
+                "the cluster does not serve {kind} ({group}); use the rule file deploy/alerts.yaml for the alerts"
             );
             log.push(done(object, Action::LeftAlone, &why));
         }
@@ -365,7 +364,7 @@ async fn every(place: &Place<'_>, resource: &Resource) -> Result<Vec<Value>, Ins
 async fn served(place: &Place<'_>, crd: &Value) -> Result<(), InstallError> {
     let resource = crd_resource(place)?;
     let (_, name) = name(crd);
-    let mut said = "it says nothing yet".to_owned();
+    let mut said = "it has no conditions yet".to_owned();
     let look = async {
         loop {
             let stored = place.cluster.get(resource, "", name).await?;

@@ -107,13 +107,13 @@ pub const OPERATOR: &[Right] = &[
         &["config.openshift.io"],
         &["clusterversions"],
         &["get", "list", "watch"],
-        "what an administrator wants, and the id and channel to ask for updates with",
+        "the desired update, and the cluster id and channel for requests to the update service",
     ),
     Right::new(
         &["config.openshift.io"],
         &["clusterversions/status"],
         &["get", "patch", "update"],
-        "the advice itself, and what came of updates",
+        "recommendations, and the progress of updates",
     ),
     Right::new(&["clearway.dev"], &["componentversions"], &["get", "list", "watch"], "the same for add-ons"),
     Right::new(&["clearway.dev"], &["componentversions/status"], &["get", "patch", "update"], "the same for add-ons"),
@@ -123,17 +123,12 @@ pub const OPERATOR: &[Right] = &[
         &["get", "list", "watch"],
         "which channel is installed, and what its schema accepts, before a status is written",
     ),
-    Right::new(
-        &["", "events.k8s.io"],
-        &["events"],
-        &["create", "patch"],
-        "what an administrator would look for with kubectl describe",
-    ),
+    Right::new(&["", "events.k8s.io"], &["events"], &["create", "patch"], "events, which kubectl describe shows"),
     Right::new(
         &["coordination.k8s.io"],
         &["leases"],
         &["get"],
-        "whether OpenShift's own operator leads here: then the ClusterVersion is left alone",
+        "whether OpenShift's own operator is active: then the ClusterVersion is not changed",
     )
     .named(&[other_operator::LEASE]),
     Right::new(&["apps"], &["deployments"], &["get"], "whether OpenShift's own operator is installed")
@@ -142,21 +137,21 @@ pub const OPERATOR: &[Right] = &[
 
 /// What the operator's own account may do in its own namespace, in the standard channel.
 pub const OWN_NAMESPACE: &[Right] = &[
-    Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "one of the replicas leads"),
-    Right::new(&["coordination.k8s.io"], &["leases"], &["get", "patch"], "one of the replicas leads").named(&[NAME]),
-    Right::new(&[""], &["configmaps"], &["create"], "its state; the name of what is created cannot be limited"),
+    Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "leader election"),
+    Right::new(&["coordination.k8s.io"], &["leases"], &["get", "patch"], "leader election").named(&[NAME]),
+    Right::new(&[""], &["configmaps"], &["create"], "its state; RBAC cannot limit the names of created objects"),
     Right::new(
         &[""],
         &["configmaps"],
         &["get", "patch"],
-        "the last good graph and what was evaluated, over a restart while the update service is away",
+        "the last good graph and evaluations, for a restart while the update service is not reachable",
     )
     .named(&[CLUSTER_VERSION_STATE]),
     Right::new(
         &[""],
         &["serviceaccounts"],
         &["impersonate"],
-        "objects that rules look at are read with the rights of this account",
+        "objects for rules are read with the permissions of this account",
     )
     .named(&[EVIDENCE_READER]),
 ];
@@ -174,7 +169,7 @@ pub const IMPERSONATE_UPDATER: &[Right] = &[Right::new(
     &[""],
     &["serviceaccounts"],
     &["impersonate"],
-    "releases are applied with the rights of this account",
+    "releases are applied with the permissions of this account",
 )
 .named(&[UPDATER])];
 
@@ -183,17 +178,22 @@ pub const APPLY: &[Right] = &[Right::new(
     &["*"],
     &["*"],
     &["*"],
-    "a release may hold objects of any kind, and they are applied, looked after and pruned",
+    "a release may contain objects of any kind: stored objects of its CRDs are checked first, then it is applied, watched and pruned",
 )];
 
 /// What authenticated metrics add.
 pub const AUTHENTICATE_METRICS: &[Right] = &[
-    Right::new(&["authentication.k8s.io"], &["tokenreviews"], &["create"], "whose token a request for metrics carries"),
+    Right::new(
+        &["authentication.k8s.io"],
+        &["tokenreviews"],
+        &["create"],
+        "which user the token of a metrics request belongs to",
+    ),
     Right::new(
         &["authorization.k8s.io"],
         &["subjectaccessreviews"],
         &["create"],
-        "whether that user may get the URL /metrics",
+        "whether that user is allowed to get /metrics",
     ),
 ];
 

@@ -147,15 +147,13 @@ impl Settings {
         let mut warnings = Vec::new();
         if !is_pinned(&self.image) {
             warnings.push(format!(
-                "the image {} is named by a tag, so whoever can write to its registry decides what runs; name it by \
-                 digest (--image NAME@sha256:...)",
+                "the image {} is named by a tag, so anyone who can write to its registry decides what runs; name it by digest (--image NAME@sha256:...)",
                 self.image
             ));
         }
         if self.apply_updates && self.release_keys.is_empty() {
             warnings.push(
-                "releases are applied without checking who signed them; name the keys with --release-key FILE"
-                    .to_owned(),
+                "releases are applied without checking signatures; pass the keys with --release-key FILE".to_owned(),
             );
         }
         warnings

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clearway_operator::carry_out::{apply, prepare};
-use clearway_operator::driver::{ObjectReport, Tools, drive};
+use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools, drive};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
@@ -133,6 +133,7 @@ fn tools(world: &World) -> Tools<World> {
         namespace: "clearway".to_owned(),
         clock: clearway_sources::clock::now,
         heartbeat: Heartbeat::default(),
+        memory: MemoryPermit::default(),
     }
 }
 

@@ -15,7 +15,9 @@ use clearway_update::rollout::{Prepared, Rollout, Step, UpdateRequest};
 use clearway_update::task::Veto;
 use rcgen::KeyPair;
 
-use crate::world::{World, annotated, config, real_settings, release, request, settings, start, task, update};
+use crate::world::{
+    World, annotated, config, custom, definition, real_settings, release, request, settings, start, task, update,
+};
 
 fn shop() -> [(&'static str, serde_json::Value); 1] {
     [("0000_30_shop_01-config", config("shop", "settings", "1"))]
@@ -67,7 +69,7 @@ async fn what_is_refused_always_is_refused_at_its_step() {
         (request(&broken, "1.1.0"), Err((Step::Load, "the object has no apiVersion"))),
         (request(&empty, "1.2.0"), Err((Step::Load, "has no objects for this cluster (1 are for others)"))),
         (request(&root.path().join("nowhere"), "1.0.0"), Err((Step::Retrieve, "No such file or directory"))),
-        (image("example.com/release:latest"), Err((Step::Retrieve, "names no digest"))),
+        (image("example.com/release:latest"), Err((Step::Retrieve, "has no digest"))),
         (image(&format!("example.com/release@{}", "sha256:1")), Err((Step::Retrieve, "sha256:1"))),
         (image("not an image"), Err((Step::Retrieve, "does not name an image"))),
     ] {
@@ -144,7 +146,7 @@ async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
     let mut theirs = config("shop", "settings", "theirs");
     theirs["metadata"]["labels"][OWNER] = "ComponentVersion.other".into();
     let others = Apply { manager: "somebody", force: true, dry_run: false };
-    let sentence = "Preflight Owners: ConfigMap shop/settings is in this release and belongs to ComponentVersion.other; it is not taken over.";
+    let sentence = "Preflight Owners: ConfigMap shop/settings is in this release but belongs to ComponentVersion.other; it is not overwritten.";
     for (asked, force, begun, held) in [
         (false, false, false, false),
         (true, false, false, true),
@@ -174,6 +176,52 @@ async fn findings_are_recorded_and_hold_up_only_when_that_was_asked_for() {
             _ => unreachable!(),
         }
         assert_eq!(world.log(), Vec::<String>::new(), "preparing writes nothing, and what is theirs is not written");
+    }
+}
+
+/// V7: the CRDs of a release are compared with those that are there, and their stored objects are checked.
+#[tokio::test(start_paused = true)]
+async fn what_a_crd_would_do_to_stored_objects_is_found_without_a_write() {
+    let root = tempfile::tempdir().unwrap();
+    let mut without_size = definition("example.com", "Thing", &["v1"]);
+    without_size["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        serde_json::json!({"colour": {"type": "string"}});
+    let crd = |object: &serde_json::Value| vec![("0000_10_a_crd", object.clone())];
+    let same = release(root.path(), "1.0.0", &crd(&definition("example.com", "Thing", &["v1"])));
+    let lossy = release(root.path(), "1.1.0", &crd(&without_size));
+    let orphaning = release(root.path(), "1.2.0", &crd(&definition("example.com", "Thing", &["v2"])));
+    let left = release(
+        root.path(),
+        "1.3.0",
+        &crd(&annotated(without_size.clone(), "release.openshift.io/create-only", "true")),
+    );
+    let lost = "Preflight CRDs: things.example.com: stored objects would lose spec.size (shop/a: spec.size, shop/b: spec.size).";
+    let orphaned = "Preflight CRDs: things.example.com: objects may be stored in v1, which the new CRD does not have; \
+                    install a version that stores them in another one first.";
+    let not_checked = "Preflight CRDs: things.example.com: stored objects could not be listed: the two CRDs have no version in common.";
+    for (path, version, expected) in [
+        (same, "1.0.0", vec![]),
+        (lossy, "1.1.0", vec![lost]),
+        (orphaning, "1.2.0", vec![orphaned, not_checked]),
+        (left, "1.3.0", vec![]),
+    ] {
+        let world = World::new();
+        let by_others = Apply { manager: "somebody", force: true, dry_run: false };
+        for object in [
+            definition("example.com", "Thing", &["v1"]),
+            custom("example.com", "Thing", "shop", "a", 1),
+            custom("example.com", "Thing", "shop", "b", 2),
+        ] {
+            world.state.apply(&object, &by_others).await.unwrap();
+        }
+        let mut task = task(request(&path, version));
+        task.request.force = true;
+        let mut update = start(&world, &settings(), &task);
+        let rollout = update.until("it is prepared", |rollout| matches!(rollout, Rollout::Applying { .. })).await;
+        let Rollout::Applying { prepared, .. } = rollout else { unreachable!() };
+        let found: Vec<&str> =
+            prepared.overridden.iter().filter(|one| one.contains("CRDs")).map(String::as_str).collect();
+        assert_eq!(found, expected, "{version}");
     }
 }
 
@@ -222,7 +270,7 @@ async fn an_image_that_turns_out_older_is_refused_unless_it_is_forced_or_a_rollb
         accepted_risks: String::new(),
     };
     let present = Release { version: "2.0.0".into(), image: "example.com/r@two".into(), ..Release::default() };
-    let why = "1.0.0 is older than the present release 2.0.0, and the only downgrade that needs no force is a rollback to the previous release (1.5.0)";
+    let why = "1.0.0 is older than the current release 2.0.0; without force, only a rollback to the previous release (1.5.0) is allowed";
     for (previous, force, begun, refused) in [
         (("1.5.0", &other), false, false, true),
         (("1.5.0", &other), true, false, false),

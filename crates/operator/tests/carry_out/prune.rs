@@ -85,8 +85,8 @@ async fn what_holds_somebody_elses_things_is_kept_and_told() {
     assert_eq!(
         told,
         [
-            "Namespace gone is no longer in 2.0.0, but is kept: something is left in it that is not of this release (ConfigMap gone/theirs)",
-            "CustomResourceDefinition.apiextensions.k8s.io things.example.com is no longer in 2.0.0, but is kept: objects of it are left (Thing.example.com shop/theirs)",
+            "Namespace gone is no longer in 2.0.0, but is kept: it still contains objects that are not of this release (ConfigMap gone/theirs)",
+            "CustomResourceDefinition.apiextensions.k8s.io things.example.com is no longer in 2.0.0, but is kept: objects of its kind still exist (Thing.example.com shop/theirs)",
         ]
     );
 
@@ -125,7 +125,7 @@ async fn what_does_not_go_is_waited_for_and_named() {
     let mut update = start(&world, &settings(), &second);
     let progress = update.progress("a failure", |progress| !progress.failures.is_empty()).await;
     assert_eq!((progress.done, progress.total), (2, 2));
-    assert_eq!(progress.waiting_on, ["the end of ConfigMap shop/goes"]);
+    assert_eq!(progress.waiting_on, ["the deletion of ConfigMap shop/goes"]);
     assert_eq!(progress.failures[0].reason, "TakesTooLong");
     world.state.delete(&held, "").await.unwrap();
     update.done().await;

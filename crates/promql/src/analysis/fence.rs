@@ -164,21 +164,21 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refusal { value, allowed, .. } = self;
         match self.limit {
-            Limit::Length => write!(f, "The query has {value} bytes; at most {allowed} are let through."),
-            Limit::Depth => write!(f, "The query has {value} levels; at most {allowed} are let through."),
-            Limit::Nodes => write!(f, "The query has {value} nodes; at most {allowed} are let through."),
-            Limit::Selectors => write!(f, "The query has {value} selectors; at most {allowed} are let through."),
-            Limit::Range => write!(f, "The range reaches back {value}; at most {allowed} is let through."),
-            Limit::Offset => write!(f, "The offset is {value}; at most {allowed} is let through."),
-            Limit::Subquery => write!(f, "The subquery reaches back {value}; at most {allowed} is let through."),
-            Limit::Steps => write!(f, "The subquery evaluates {value} times; at most {allowed} are let through."),
-            Limit::RegexSize => write!(f, "The regular expression is larger than the {allowed} bytes let through."),
+            Limit::Length => write!(f, "The query has {value} bytes; the limit is {allowed}."),
+            Limit::Depth => write!(f, "The query has {value} levels; the limit is {allowed}."),
+            Limit::Nodes => write!(f, "The query has {value} nodes; the limit is {allowed}."),
+            Limit::Selectors => write!(f, "The query has {value} selectors; the limit is {allowed}."),
+            Limit::Range => write!(f, "The range reaches back {value}; the limit is {allowed}."),
+            Limit::Offset => write!(f, "The offset is {value}; the limit is {allowed}."),
+            Limit::Subquery => write!(f, "The subquery reaches back {value}; the limit is {allowed}."),
+            Limit::Steps => write!(f, "The subquery evaluates {value} times; the limit is {allowed}."),
+            Limit::RegexSize => write!(f, "The regular expression is larger than {allowed} bytes."),
             Limit::Regexes => {
-                write!(f, "The query has {value} regular expressions; at most {allowed} are let through.")
+                write!(f, "The query has {value} regular expressions; the limit is {allowed}.")
             }
-            Limit::MetricName => write!(f, "The selector names no metric; only selectors that do are let through."),
-            Limit::Experimental => write!(f, "`{value}` is experimental; only stable functions are let through."),
-            Limit::Allowed => write!(f, "The metric `{value}` is not among those let through."),
+            Limit::MetricName => write!(f, "The selector names no metric; a metric name is required."),
+            Limit::Experimental => write!(f, "`{value}` is experimental; only stable functions are allowed."),
+            Limit::Allowed => write!(f, "The metric `{value}` is not allowed."),
             Limit::Denied => write!(f, "The metric `{value}` is denied by the pattern `{allowed}`."),
         }
     }

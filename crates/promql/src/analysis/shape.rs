@@ -77,14 +77,16 @@ impl Finding {
     /// What is the matter, in one sentence.
     pub fn message(&self) -> String {
         match &self.kind {
-            FindingKind::NotAVector(found) => format!("The query gives a {found}, not an instant vector."),
-            FindingKind::NoZeroBranch => "The query can give 1 but never 0.".to_owned(),
-            FindingKind::NoOneBranch => "The query can give 0 but never 1.".to_owned(),
-            FindingKind::NeverAnswers => "The query can give neither 0 nor 1.".to_owned(),
-            FindingKind::ConstantOutside01(value) => format!("This branch gives {value}, which is neither 0 nor 1."),
-            FindingKind::Unaggregated(Cause::Selector) => "The query gives as many series as this selects.".to_owned(),
+            FindingKind::NotAVector(found) => format!("The query returns a {found}, not an instant vector."),
+            FindingKind::NoZeroBranch => "The query can return 1 but never 0.".to_owned(),
+            FindingKind::NoOneBranch => "The query can return 0 but never 1.".to_owned(),
+            FindingKind::NeverAnswers => "The query can return neither 0 nor 1.".to_owned(),
+            FindingKind::ConstantOutside01(value) => format!("This branch returns {value}, which is neither 0 nor 1."),
+            FindingKind::Unaggregated(Cause::Selector) => {
+                "The query returns as many series as this selects.".to_owned()
+            }
             FindingKind::Unaggregated(Cause::Groups(labels)) => {
-                format!("The query gives one series for each value of {}.", labels.join(", "))
+                format!("The query returns one series for each value of {}.", labels.join(", "))
             }
             FindingKind::Unaggregated(Cause::Branches) => match self.severity {
                 Severity::Error => {
@@ -96,7 +98,7 @@ impl Finding {
                 }
             },
             FindingKind::RegexUnderEquals(value) => {
-                format!("\"{}\" reads like a regular expression, but is compared literally.", shorten(value))
+                format!("\"{}\" looks like a regular expression, but is compared literally.", shorten(value))
             }
         }
     }
@@ -109,8 +111,8 @@ impl Finding {
             }
             FindingKind::NoZeroBranch => "Add a branch for clusters that are not affected: `… or 0 * group(metric)`.",
             FindingKind::NoOneBranch => "Add a branch for clusters that are affected: `group(metric{…}) or …`.",
-            FindingKind::NeverAnswers => "Make the query give 1 where the cluster is affected and 0 where it is not.",
-            FindingKind::ConstantOutside01(_) => "If that is to say \"unknown\", leave it; otherwise give 0 or 1.",
+            FindingKind::NeverAnswers => "Change the query to return 1 if the cluster is affected and 0 if it is not.",
+            FindingKind::ConstantOutside01(_) => "If this is meant as \"unknown\", keep it; otherwise return 0 or 1.",
             FindingKind::Unaggregated(Cause::Branches) => {
                 "Match the branches with `or on ()`, or take one with `topk(1, …)`."
             }

@@ -117,7 +117,7 @@ impl Checker {
             }
             ExprKind::Paren(inner) => self.expr(inner),
             ExprKind::Unary(_, inner) => {
-                self.want(inner, &[ValueType::Scalar, ValueType::Vector], "A sign stands before")
+                self.want(inner, &[ValueType::Scalar, ValueType::Vector], "A sign is applied to")
             }
             ExprKind::Binary(binary) => self.binary(binary, expr),
             ExprKind::Aggregate(aggregate) => {
@@ -224,14 +224,14 @@ impl Checker {
     fn binary(&mut self, binary: &Binary, expr: &Expr) -> ValueType {
         let name = binary.op.as_str();
         let sides = [ValueType::Scalar, ValueType::Vector];
-        let subject = format!("`{name}` stands between");
+        let subject = format!("`{name}` needs");
         let left = self.want(&binary.left, &sides, &subject);
         let right = self.want(&binary.right, &sides, &subject);
         let scalars = left == ValueType::Scalar && right == ValueType::Scalar;
         let vectors = left == ValueType::Vector && right == ValueType::Vector;
         let some_scalar = left == ValueType::Scalar || right == ValueType::Scalar;
         if binary.returns_bool && !binary.op.is_comparison() {
-            let message = format!("`bool` has no meaning behind `{name}`.");
+            let message = format!("`bool` is not allowed after `{name}`.");
             self.report(Error::new(Code::Matching, binary.op_span, message, "Only comparisons take `bool`."));
         }
         if binary.op.is_comparison() && !binary.returns_bool && scalars {
@@ -240,7 +240,7 @@ impl Checker {
             self.report(Error::new(Code::Matching, binary.op_span, message, help));
         }
         if binary.op.is_set() && some_scalar {
-            let message = format!("`{name}` stands between instant vectors, not scalars.");
+            let message = format!("`{name}` works on instant vectors, not scalars.");
             let help = "Turn the number into a vector with `vector(…)`.";
             self.report(Error::new(Code::Type, expr.span, message, help));
         }
@@ -248,8 +248,8 @@ impl Checker {
             self.matching(binary, matching, vectors);
         }
         if !binary.fill.is_empty() && (!vectors || binary.op.is_set()) {
-            let message = "Series are filled in between instant vectors, and not for set operators.";
-            self.report(Error::new(Code::Matching, binary.op_span, message, "Leave the filling out."));
+            let message = "`fill` works between instant vectors only, and not for set operators.";
+            self.report(Error::new(Code::Matching, binary.op_span, message, "Remove the `fill` modifier."));
         }
         if scalars { ValueType::Scalar } else { ValueType::Vector }
     }
@@ -269,7 +269,7 @@ impl Checker {
         }
         for label in include {
             if matching.labels.only && matching.labels.labels.iter().any(|on| on.text == label.text) {
-                let message = format!("The label `{}` is both matched by and taken over.", shorten(&label.text));
+                let message = format!("The label `{}` is in `on` and in the grouping.", shorten(&label.text));
                 let help = "Leave it out of the grouping: a label in `on (…)` is the same on both sides.";
                 self.report(Error::new(Code::Matching, label.span, message, help));
             }
@@ -284,14 +284,14 @@ impl Checker {
                 && matcher.label.text == METRIC_NAME
             {
                 let message =
-                    format!("The selector names its metric twice: `{}` and again.", shorten(&metric.name.text));
+                    format!("The selector has a second metric name besides `{}`.", shorten(&metric.name.text));
                 let help = "Name it once, before the braces or within.";
                 self.report(Error::new(Code::Selector, matcher.span(), message, help));
             }
             selects |= self.matches_empty(matcher) == Some(false);
         }
         if must_select && !selects && self.errors.is_empty() {
-            let message = "The selector names no metric and excludes nothing: it selects every series there is.";
+            let message = "The selector names no metric and excludes nothing: it selects all series.";
             let help = "Name a metric, or match a label with something that is not empty.";
             self.report(Error::new(Code::Selector, selector.span, message, help));
         }
@@ -304,7 +304,7 @@ impl Checker {
             MatchOp::NotEqual => Some(!matcher.value.text.is_empty()),
             MatchOp::Matches | MatchOp::NotMatches => {
                 let Some(left) = self.patterns.checked_sub(1) else {
-                    let message = "The query has more regular expressions than are read.";
+                    let message = "The query has too many regular expressions.";
                     self.report(Error::new(Code::Regex, matcher.value.span, message, "Use fewer of them."));
                     return None;
                 };

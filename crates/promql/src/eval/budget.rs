@@ -35,7 +35,7 @@ impl<'a> Budget<'a> {
         }
         self.until_asked = STRETCH;
         if self.stop.is_some_and(|stop| stop()) {
-            let help = "Give the evaluation more time, or ask for less.";
+            let help = "Raise the time limit, or select fewer series or a shorter range.";
             return Err(Error::new(Code::Stopped, span, "The evaluation was stopped.", help));
         }
         Ok(())

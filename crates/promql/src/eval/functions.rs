@@ -129,7 +129,7 @@ impl<'a> Evaluator<'a> {
         Ok(renamed(points_first, |value| larger(low, smaller(high, value))))
     }
 
-    /// When each series was sampled; the time of the evaluation for everything that is no selector.
+    /// When each series was sampled; the time of the evaluation for everything that is not a selector.
     fn timestamp(&mut self, vector: &'a Expr, at: At) -> Result<Vec<Point>, Error> {
         let inner = unwrapped(vector);
         let ExprKind::Selector(selector) = &inner.kind else {
@@ -174,6 +174,6 @@ pub(super) fn seconds(millis: i64) -> f64 {
 }
 
 fn unsupported(call: &Call, expr: &Expr) -> Error {
-    let message = format!("The function `{}` is not evaluated.", call.function.name);
-    Error::new(Code::Unsupported, expr.span, message, "Ask a Prometheus server for this query.")
+    let message = format!("The function `{}` is not supported by this evaluator.", call.function.name);
+    Error::new(Code::Unsupported, expr.span, message, "Run this query on a Prometheus server.")
 }

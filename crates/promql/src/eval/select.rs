@@ -198,8 +198,8 @@ impl<'a> Evaluator<'a> {
 
     /// The error that a sample is a native histogram.
     pub(super) fn native_histogram(&self, set: SetId, span: Span) -> Error {
-        let message = format!("{} has native histograms, which are not evaluated.", self.space.labels(set));
-        let help = "Ask a Prometheus server, or use the classic histogram: the series that end in _bucket.";
+        let message = format!("{} has native histograms, which are not supported.", self.space.labels(set));
+        let help = "Use a Prometheus server, or the classic histogram: the series that end in _bucket.";
         Error::new(Code::NativeHistogram, span, message, help)
     }
 }

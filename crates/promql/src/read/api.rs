@@ -166,7 +166,7 @@ impl<'de> Visitor<'de> for &mut Items<'_> {
         while let Some(item) = list.next_element()? {
             if let Err(error) = (self.take)(item) {
                 self.failed = Some(error);
-                return Err(A::Error::custom("a series is not taken"));
+                return Err(A::Error::custom("a series cannot be stored"));
             }
         }
         Ok(())
@@ -221,7 +221,7 @@ fn vector(within: &Within<'_>, result: &str, limits: &ReadLimits) -> Result<(Val
         };
         let seconds = time(seconds)?;
         if at.is_some_and(|at| at != seconds) {
-            return Err(ReadError::whole("The samples of the answer are of different times."));
+            return Err(ReadError::whole("The samples of the answer have different times."));
         }
         at = Some(seconds);
         samples.push(Sample { labels: Labels::new(item.metric.0), value });
@@ -295,15 +295,15 @@ impl<'b> Within<'b> {
         ReadError {
             line: start.line.saturating_add(line.saturating_sub(1)),
             column: if line == 1 { start.column.saturating_add(column.saturating_sub(1)) } else { column },
-            message: format!("The answer is not what the API sends: {message}."),
+            message: format!("The answer is not a valid Prometheus API response: {message}."),
         }
     }
 }
 
 fn number(text: &str) -> Result<f64, ReadError> {
-    super::cursor::number(text).ok_or_else(|| ReadError::whole(format!("`{text}` is no value of a sample.")))
+    super::cursor::number(text).ok_or_else(|| ReadError::whole(format!("`{text}` is not a valid sample value.")))
 }
 
 fn time(seconds: f64) -> Result<i64, ReadError> {
-    millis(seconds).ok_or_else(|| ReadError::whole(format!("{seconds} is no time of a sample.")))
+    millis(seconds).ok_or_else(|| ReadError::whole(format!("{seconds} is not a valid sample time.")))
 }

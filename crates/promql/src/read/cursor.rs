@@ -82,7 +82,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn number(&mut self) -> Result<f64, ReadError> {
         let start = self.at;
         let word = self.word();
-        number(word).ok_or_else(|| ReadError::at(self.text, start, format!("`{word}` is no number.")))
+        number(word).ok_or_else(|| ReadError::at(self.text, start, format!("`{word}` is not a number.")))
     }
 
     /// Takes the label that stood at this place in the series before, if it stands here again. Says whether it ends the
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         }
         let name = self.while_bytes(is_name);
         if name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(ReadError::at(self.text, start, format!("`{name}` is no name of a metric.")));
+            return Err(ReadError::at(self.text, start, format!("`{name}` is not a metric name.")));
         }
         let mut named = !name.is_empty();
         if named {
@@ -178,7 +178,7 @@ impl<'t> Cursor<'t> {
             if self.eat(b'=') {
                 self.blanks();
                 if !self.eat(b'"') {
-                    return Err(self.wrong("The value of a label stands in double quotes."));
+                    return Err(self.wrong("The value of a label must be in double quotes."));
                 }
                 let value = self.string(&mut buffer)?;
                 *named |= name == "__name__";
@@ -225,13 +225,13 @@ impl<'t> Cursor<'t> {
                 return Ok(buffer);
             }
             if !self.eat(ESCAPE) {
-                return Err(self.wrong("A quoted text does not end on its line."));
+                return Err(self.wrong("A quoted string does not end on its line."));
             }
             match self.peek() {
                 Some(b'n') => buffer.push('\n'),
                 Some(escaped @ (b'"' | ESCAPE)) => buffer.push(char::from(escaped)),
                 // Any other pair stays as it is.
-                Some(b'\n') | None => return Err(self.wrong("A quoted text does not end on its line.")),
+                Some(b'\n') | None => return Err(self.wrong("A quoted string does not end on its line.")),
                 Some(_) => {
                     buffer.push('\\');
                     buffer.push_str(self.while_bytes(|byte| !matches!(byte, b'"' | ESCAPE | b'\n')));

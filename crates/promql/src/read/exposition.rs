@@ -78,7 +78,7 @@ fn time(cursor: &mut Cursor<'_>, form: Form) -> Result<i64, ReadError> {
         Form::Text => word.parse::<i64>().ok(),
         Form::OpenMetrics => word.parse::<f64>().ok().and_then(millis),
     };
-    time.ok_or_else(|| ReadError::at(cursor.text, start, format!("`{word}` is no time of a sample.")))
+    time.ok_or_else(|| ReadError::at(cursor.text, start, format!("`{word}` is not a valid sample time.")))
 }
 
 /// The milliseconds of a time in seconds, if they fit.

@@ -75,18 +75,18 @@ fn series<'t>(cursor: &mut Cursor<'t>, builder: &mut Builder, before: &mut (&'t 
     let mut first = true;
     while !matches!(cursor.peek(), Some(b'\n') | None) {
         if !cursor.eat(b' ') {
-            return Err(cursor.wrong("One blank stands before a sample."));
+            return Err(cursor.wrong("A sample must follow one space."));
         }
         let later = cursor.eat(b'+');
         if later == first {
             let message =
-                if first { "The first sample has a time of its own." } else { "A further sample starts with `+`." };
+                if first { "The first sample must have a time." } else { "The next sample must start with `+`." };
             return Err(cursor.wrong(message));
         }
         let time = whole(cursor)?;
         let times = if later && cursor.eat(b'x') { whole(cursor)? } else { 1 };
         if !cursor.eat(b':') {
-            return Err(cursor.wrong("A colon stands between time and value."));
+            return Err(cursor.wrong("A colon must separate time and value."));
         }
         let start = cursor.at;
         let word = cursor.word();
@@ -96,7 +96,7 @@ fn series<'t>(cursor: &mut Cursor<'t>, builder: &mut Builder, before: &mut (&'t 
             _ => cursor::number(word),
         };
         let Some(value) = value else {
-            return Err(ReadError::at(cursor.text, start, format!("`{word}` is no value.")));
+            return Err(ReadError::at(cursor.text, start, format!("`{word}` is not a value.")));
         };
         let start = if first { Some(time) } else { last.checked_add(time) };
         let end = time.checked_mul(times.saturating_sub(1)).and_then(|width| start?.checked_add(width));

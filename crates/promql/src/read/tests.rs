@@ -51,12 +51,12 @@ fn what_is_wrong_is_named_with_its_place() {
         ("b{x=\"1\" y=\"2\"} 2", (1, 9), "`,` or `}`"),
         ("b{=\"1\"} 2", (1, 3), "name of a label"),
         ("b{x} 2", (1, 4), "`=` and a value"),
-        ("b{x=\"1\",x=\"2\"} 2", (1, 15), "stands twice"),
+        ("b{x=\"1\",x=\"2\"} 2", (1, 15), "occurs twice"),
         ("é 2", (1, 1), "starts with the name"),
-        ("1a 2", (1, 1), "no name"),
-        ("a b", (1, 3), "`b` is no number"),
-        ("a", (1, 2), "`` is no number"),
-        ("a 1 2.5", (1, 5), "no time"),
+        ("1a 2", (1, 1), "is not a metric name"),
+        ("a b", (1, 3), "`b` is not a number"),
+        ("a", (1, 2), "`` is not a number"),
+        ("a 1 2.5", (1, 5), "is not a"),
         ("a 1 2 3", (1, 7), "Nothing may follow"),
         ("a 1\na 2\n", (3, 1), "two values"),
     ] {
@@ -67,7 +67,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let error = text(b"a 1\n\xff", Millis(0), &ReadLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: The input is not UTF-8.");
     let error = text(b"a 1\n", Millis(0), &ReadLimits { bytes: 3, ..ReadLimits::default() }).unwrap_err();
-    assert!(error.message.contains("at most 3"), "{error}");
+    assert!(error.message.contains("the limit is 3"), "{error}");
 }
 
 #[test]

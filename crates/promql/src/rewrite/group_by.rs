@@ -46,13 +46,13 @@ pub struct Grouped {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotGroupable {
     /// No series ever has this label.
-    #[error("`{0}` is no label that tells clusters apart")]
+    #[error("the label `{0}` cannot identify clusters")]
     Label(String),
     /// The query gives no series.
-    #[error("the query gives a {0}, and no series that could have a cluster's label")]
+    #[error("the query returns a {0}, which has no cluster label")]
     NotAVector(ValueType),
     /// A function that gives something where there are no series.
-    #[error("`{function}` gives a series where a cluster has none, and then nothing says whose it is")]
+    #[error("`{function}` returns a series for clusters without data, and that series has no cluster label")]
     FromNothing {
         /// Its name.
         function: &'static str,
@@ -60,7 +60,7 @@ pub enum NotGroupable {
         span: Span,
     },
     /// A function that makes one number of a vector.
-    #[error("`{function}` makes one number of the series of all clusters")]
+    #[error("`{function}` merges the series of all clusters into one number")]
     OneNumber {
         /// Its name.
         function: &'static str,
@@ -68,9 +68,9 @@ pub enum NotGroupable {
         span: Span,
     },
     /// Something that reads or writes the label.
-    #[error("`{what}` asks for or makes the label `{label}`, which tells the clusters apart")]
+    #[error("{what} reads or sets the label `{label}`, which identifies the clusters")]
     UsesLabel {
-        /// The function or matcher.
+        /// The function, or a matcher.
         what: String,
         /// The label.
         label: String,
@@ -86,7 +86,7 @@ pub enum NotGroupable {
         span: Span,
     },
     /// The rewritten text breaks a limit.
-    #[error("the query for all clusters breaks a limit: {0}")]
+    #[error("the query for all clusters exceeds a limit: {0}")]
     Limits(Errors),
 }
 
@@ -212,7 +212,7 @@ impl Rewriting<'_> {
                 _ => None,
             };
             if let Some(label) = made.filter(|label| self.is_cluster(label)) {
-                let (what, label) = (aggregate.op.as_str().to_owned(), label.clone());
+                let (what, label) = (format!("`{}`", aggregate.op.as_str()), label.clone());
                 return Err(NotGroupable::UsesLabel { what, label, span });
             }
             self.expr(parameter)?;
@@ -256,7 +256,7 @@ impl Rewriting<'_> {
             _ => None,
         });
         if let Some(label) = uses {
-            return Err(NotGroupable::UsesLabel { what: function.to_owned(), label, span });
+            return Err(NotGroupable::UsesLabel { what: format!("`{function}`"), label, span });
         }
         call.arguments.iter_mut().try_for_each(|argument| self.expr(argument))
     }

@@ -45,7 +45,7 @@ fn end_of_labels(line: &str) -> usize {
 /// The labels of a series written as a selector.
 fn metric(text: &str) -> Result<Labels, String> {
     let expr = parser::parse(text, &Limits::default()).map_err(|error| error.message)?;
-    let ExprKind::Selector(selector) = expr.kind else { return Err(format!("`{text}` is no series.")) };
+    let ExprKind::Selector(selector) = expr.kind else { return Err(format!("`{text}` is not a series.")) };
     let name = selector.metric.map(|metric| (METRIC_NAME.to_owned(), metric.name.text));
     let mut labels: Vec<(String, String)> = name.into_iter().collect();
     for matcher in selector.matchers {
@@ -76,7 +76,7 @@ fn item<'t>(text: &'t str, values: &mut Values) -> Result<&'t str, String> {
         return histogram(text, values);
     }
     let (item, rest) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
-    let wrong = || format!("`{item}` is no value.");
+    let wrong = || format!("`{item}` is not a value.");
     let (item, times) = match item.rsplit_once('x') {
         Some((item, times)) => (item, Some(times.parse::<usize>().map_err(|_| wrong())?)),
         None => (item, None),
@@ -112,7 +112,7 @@ fn histogram<'t>(text: &'t str, values: &mut Values) -> Result<&'t str, String> 
     if let Some(more) = rest.strip_prefix('x') {
         let end = more.find(|c: char| !c.is_ascii_digit()).unwrap_or(more.len());
         let (count, tail) = more.split_at(end);
-        times = count.parse::<usize>().ok().filter(|times| *times <= MOST).ok_or("`x` wants a number.")?;
+        times = count.parse::<usize>().ok().filter(|times| *times <= MOST).ok_or("`x` needs a number.")?;
         rest = tail;
     }
     values.extend(std::iter::repeat_n(Some(HISTOGRAM), times.saturating_add(1)));

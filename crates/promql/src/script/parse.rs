@@ -122,7 +122,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
                 let (eval, used) = eval(number, line, &block)?;
                 (Command::Eval(Box::new(eval)), used)
             }
-            _ => return Err(wrong(format!("`{line}` is no command: load, eval or clear."))),
+            _ => return Err(wrong(format!("`{line}` is not a command; use load, eval or clear."))),
         };
         values = values.saturating_add(match &command {
             Command::Clear => 0,
@@ -147,7 +147,7 @@ fn load(number: usize, line: &str, block: &[(usize, &str)]) -> Result<Load, Scri
     let with_native = match word {
         "load" => false,
         "load_with_nhcb" => true,
-        _ => return Err(wrong(number, format!("`{word}` is no command: write `load STEP`."))),
+        _ => return Err(wrong(number, format!("`{word}` is not a command; write `load STEP`."))),
     };
     let step = duration(step.trim()).map_err(|message| wrong(number, message))?;
     let mut series = Vec::with_capacity(block.len());
@@ -171,7 +171,7 @@ fn duration(text: &str) -> Parsed<i64> {
     if text == "0" {
         return Ok(0);
     }
-    Millis::parse(text).map(|millis| millis.0).map_err(|_| format!("`{text}` is no duration such as `5m`."))
+    Millis::parse(text).map(|millis| millis.0).map_err(|_| format!("`{text}` is not a duration such as `5m`."))
 }
 
 /// The first word of a text, and the rest.
@@ -310,12 +310,12 @@ fn expect(eval: &mut Eval, text: &str) -> Parsed<()> {
         "string" => {
             let mut chars = rest.chars();
             let (Some(open), Some(close)) = (chars.next(), chars.next_back()) else {
-                return Err("A quoted text is missing.".to_owned());
+                return Err("A quoted string is missing.".to_owned());
             };
             if open != close || !matches!(open, '"' | '`') {
-                return Err("The text is not quoted.".to_owned());
+                return Err("The string is not quoted.".to_owned());
             }
-            let body = unquote(chars.as_str(), open).map_err(|_| "The text is not well quoted.".to_owned())?;
+            let body = unquote(chars.as_str(), open).map_err(|_| "The string is not quoted correctly.".to_owned())?;
             eval.expected = Expected::String(body);
             return Ok(());
         }

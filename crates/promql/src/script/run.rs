@@ -172,14 +172,16 @@ fn judge(eval: &Eval, series: &Series, limits: &Limits, settings: &Settings<'_>)
             Verdict::Unsupported(message)
         }
         (Err(error), Some(words)) if words.fit(&error.message) => Verdict::Passed,
-        (Err(error), Some(_)) => Verdict::Failed(format!("It fails with other words: {}", error.message)),
+        (Err(error), Some(_)) => Verdict::Failed(format!("It fails with another message: {}", error.message)),
         (Err(error), None) => Verdict::Failed(format!("It fails: {}", error.message)),
-        (Ok(answer), Some(_)) => Verdict::Failed(format!("It should fail, but gives:\n{}", answer.value)),
+        (Ok(answer), Some(_)) => Verdict::Failed(format!("It should fail, but returns:\n{}", answer.value)),
         (Ok(answer), None) => {
             if let Expected::Series { rows, .. } = &eval.expected
                 && rows.iter().any(|(_, values)| values.iter().flatten().any(|value| is_histogram(*value)))
             {
-                return Verdict::Unsupported("A native histogram is expected, which is not evaluated.".to_owned());
+                return Verdict::Unsupported(
+                    "A native histogram is expected, which is not supported by this evaluator.".to_owned(),
+                );
             }
             let difference = remarks(eval, &answer, &query).and_then(|()| compare(eval, &answer.value));
             difference.map_or_else(Verdict::Failed, |()| Verdict::Passed)
@@ -195,7 +197,7 @@ fn remarks(eval: &Eval, answer: &Answer, query: &Query) -> Result<(), String> {
         let name = if level == Level::Warning { "warning" } else { "remark" };
         let wanted: Vec<_> = eval.remarks.iter().filter(|(of, _)| *of == level).map(|(_, words)| words).collect();
         if (eval.some.contains(&level) || !wanted.is_empty()) && found.is_empty() {
-            return Err(format!("A {name} is expected, but not there."));
+            return Err(format!("A {name} is expected, but was not returned."));
         }
         if eval.silent.contains(&level) && !found.is_empty() {
             return Err(format!("No {name} is expected, but there is: {}", found.join("; ")));

@@ -45,7 +45,7 @@ fn a_wrong_expectation_fails_with_what_was_wanted_and_what_came() {
         ),
         (
             "load 1m\n  a{x=\"1\"} 1\n  a{x=\"2\"} 1\n\neval instant at 0 a * on () a\n  expect fail msg: no",
-            "other words",
+            "another message",
         ),
         ("eval instant at 0 vector(1)\n  expect warn\n  {} 1", "A warning is expected"),
         ("load 1m\n  a 1 2\n\neval instant at 1m rate(a[2m])\n  expect no_info\n", "No remark is expected"),
@@ -70,7 +70,7 @@ fn native_histograms_are_named() {
         ("load 1m\n  h 1 {{sum:1}}\n\neval instant at 1m count_over_time(h[5m])\n", "h has native histograms"),
         ("load_with_nhcb 1m\n  h_bucket{le=\"+Inf\"} 1\n\neval instant at 0 h\n", "h has native histograms"),
         ("eval instant at 0 vector(1)\n  {} {{sum:1}}", "A native histogram is expected"),
-        ("eval instant at 0 info(a)", "`info` is not evaluated"),
+        ("eval instant at 0 info(a)", "`info` is not supported"),
     ] {
         match verdict(script) {
             Verdict::Unsupported(message) => assert!(message.contains(words), "{script}: {message}"),

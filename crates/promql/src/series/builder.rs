@@ -37,7 +37,7 @@ pub enum BuildError {
     #[error("The labels have more than {0} bytes.")]
     TooMuchText(usize),
     /// A label stands twice in one series.
-    #[error("The label `{0}` stands twice in one series.")]
+    #[error("The label `{0}` occurs twice in one series.")]
     LabelTwice(String),
     /// A series has two values at one time.
     #[error("{series} has two values at {time} ms.")]

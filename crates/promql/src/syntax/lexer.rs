@@ -148,7 +148,7 @@ impl<'t> Lexer<'t> {
                 } else {
                     "Labels are matched within braces: `metric{label=~\"pattern\"}`."
                 };
-                return Err(self.refuse(text.len(), format!("`{text}` stands outside of braces."), help));
+                return Err(self.refuse(text.len(), format!("`{text}` is only allowed inside braces."), help));
             }
         }
         Ok(match c {
@@ -165,8 +165,8 @@ impl<'t> Lexer<'t> {
                 self.take(Kind::LeftBracket)
             }
             ']' | '}' => {
-                let help = "Remove it, or open it before.";
-                return Err(self.refuse(1, format!("`{c}` closes nothing."), help));
+                let help = "Remove it, or add the opening one.";
+                return Err(self.refuse(1, format!("`{c}` has no opening one."), help));
             }
             _ => return Err(self.stray(c)),
         })
@@ -219,7 +219,7 @@ impl<'t> Lexer<'t> {
                     }
                     return Err(experimental(span, &format!("`{word}` in a duration")));
                 }
-                let message = format!("`{}` is no duration.", shorten(word));
+                let message = format!("`{}` is not a duration.", shorten(word));
                 Err(Error::new(Code::Number, span, message, "A duration is a number and a unit, such as `5m`."))
             }
             _ => Err(self.stray(c)),
@@ -272,7 +272,7 @@ impl<'t> Lexer<'t> {
             Ok(duration) => Ok(Kind::Duration(duration)),
             Err(DurationError::Range) => {
                 let message = format!("The duration `{}` is too long.", shorten(text));
-                Err(Error::new(Code::Number, span, message, "Durations end at some 292 years."))
+                Err(Error::new(Code::Number, span, message, "The longest duration is about 292 years."))
             }
             Err(DurationError::Form) => {
                 let message = format!("`{}` is neither a number nor a duration.", shorten(text));
@@ -314,12 +314,12 @@ impl<'t> Lexer<'t> {
                 let wide = body.get(at..).unwrap_or_default().chars().take(2).map(char::len_utf8).sum();
                 let help = "Write `\\\\` for a backslash, or quote the string with backquotes.";
                 let span = Span::new(from, from.saturating_add(wide));
-                Error::new(Code::Text, span, "The string has an escape that does not exist.", help)
+                Error::new(Code::Text, span, "The string has an unknown escape.", help)
             }
             StringError::Utf8 => Error::new(
                 Code::Text,
                 Span::new(start, self.at),
-                "The escapes of the string do not give UTF-8.",
+                "The escapes of the string are not valid UTF-8.",
                 "Names and values of labels are UTF-8; write the characters themselves.",
             ),
         })
@@ -327,15 +327,17 @@ impl<'t> Lexer<'t> {
 
     fn stray(&mut self, c: char) -> Error {
         let (place, help) = match self.within {
-            Within::Nothing => ("", "Names have letters, digits, `_` and `:`; other names stand quoted within braces."),
+            Within::Nothing => {
+                ("", "Names have letters, digits, `_` and `:`; other names must be quoted, inside braces.")
+            }
             Within::Braces => {
-                (" within braces", "Within braces stand matchers such as `label=\"value\"`, with commas between.")
+                (" within braces", "Inside braces, write matchers such as `label=\"value\"`, separated by commas.")
             }
             Within::Brackets => {
-                (" within brackets", "Within brackets stands a duration such as `5m`, or two as in `1h:5m`.")
+                (" within brackets", "Inside brackets, write a duration such as `5m`, or two as in `1h:5m`.")
             }
         };
-        self.refuse(c.len_utf8(), format!("{c:?} has no meaning{place}."), help)
+        self.refuse(c.len_utf8(), format!("{c:?} is not allowed{place}."), help)
     }
 
     fn refuse(&self, bytes: usize, message: String, help: &str) -> Error {
@@ -345,7 +347,7 @@ impl<'t> Lexer<'t> {
 
 /// The error for syntax that Prometheus has behind a feature flag.
 pub(crate) fn experimental(span: Span, what: &str) -> Error {
-    let message = format!("Experimental syntax is not read: {what}.");
+    let message = format!("Experimental syntax is not supported: {what}.");
     Error::new(Code::Experimental, span, message, "Use the stable language: most clusters do not have this enabled.")
 }
 

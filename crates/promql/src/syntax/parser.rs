@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Expr, Error> {
 /// The same for a query over a range. Says whether the range makes a difference.
 pub(crate) fn parse_for(text: &str, limits: &Limits, context: Context) -> Result<(Expr, bool), Error> {
     if text.len() > limits.bytes {
-        let message = format!("The query has {} bytes; at most {} are read.", text.len(), limits.bytes);
+        let message = format!("The query has {} bytes; the limit is {}.", text.len(), limits.bytes);
         return Err(Error::new(Code::TooLong, Span::new(0, 0), message, "Shorten the query."));
     }
     let words = lexer::words(text, limits.experimental);
@@ -40,15 +40,15 @@ pub(crate) fn parse_for(text: &str, limits: &Limits, context: Context) -> Result
         timed: false,
     };
     if *parser.kind() == Kind::End && parser.stopped.is_none() {
-        let help = "Write an expression; comments alone are none.";
+        let help = "Write an expression; comments alone are not a query.";
         return Err(Error::new(Code::Syntax, parser.span(), "There is no query.", help));
     }
     let tree = parser.expression(0)?;
     match parser.kind() {
         Kind::End if parser.stopped.is_none() => Ok((tree.expr, parser.timed)),
         Kind::RightParen => {
-            let help = "Remove it, or open it before.";
-            Err(Error::new(Code::Syntax, parser.span(), "This parenthesis closes nothing.", help))
+            let help = "Remove it, or add the opening one.";
+            Err(Error::new(Code::Syntax, parser.span(), "This closing parenthesis has no opening one.", help))
         }
         _ => Err(parser.unexpected("an operator or the end of the query")),
     }
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
             return error;
         }
         let message = format!("Expected {wanted}, found {}.", self.kind().describe());
-        Error::new(Code::Syntax, self.span(), message, "Compare with the grammar of PromQL at this place.")
+        Error::new(Code::Syntax, self.span(), message, "Check the PromQL syntax here.")
     }
 
     /// The closing counterpart of what was opened at `open`.
@@ -128,14 +128,14 @@ impl<'t> Parser<'t> {
             return Ok(span);
         }
         if *self.kind() == Kind::End && self.stopped.is_none() {
-            let message = format!("What is opened here is never closed: {} is missing.", kind.describe());
+            let message = format!("This is opened and never closed: {} is missing.", kind.describe());
             return Err(Error::new(Code::Syntax, open, message, format!("Close it with {}.", kind.describe())));
         }
         Err(self.unexpected(wanted))
     }
 
     fn too_deep(&self, span: Span) -> Error {
-        let message = format!("The query nests deeper than {} levels.", self.levels);
+        let message = format!("The query is nested more than {} levels deep.", self.levels);
         Error::new(Code::TooDeep, span, message, "Use fewer parentheses and shorter chains of operators.")
     }
 
@@ -201,7 +201,7 @@ impl<'t> Parser<'t> {
             (self.kind(), self.next_kind())
         {
             if !self.experimental {
-                return Err(experimental(self.span(), &format!("`{word}` behind an operator")));
+                return Err(experimental(self.span(), &format!("`{word}` after an operator")));
             }
             let span = self.advance();
             let open = self.advance();
@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
             };
             if taken {
                 let help = "Keep one of them.";
-                return Err(Error::new(Code::Matching, span, "A side is filled twice.", help));
+                return Err(Error::new(Code::Matching, span, "`fill` is set twice for one side.", help));
             }
             if *word != "fill_right" {
                 fill.left = value;

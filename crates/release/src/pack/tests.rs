@@ -64,18 +64,18 @@ fn what_cannot_be_packed_is_said_by_place() {
     for (files, want) in [
         (
             vec![("a.yaml", object.to_owned()), ("b.yaml", object.to_owned())],
-            "b.yaml:1:1 ConfigMap a is there twice: also in a.yaml:1:1",
+            "b.yaml:1:1 ConfigMap a occurs twice: also in a.yaml:1:1",
         ),
         (
             vec![("a.yaml", with("clearway.dev/run-level: '100'"))],
             "a.yaml:1:1 ConfigMap a: the annotation clearway.dev/run-level is `100`",
         ),
         (vec![("a.yaml", with("clearway.dev/run-level: first"))], "must be a number from 0 to 99"),
-        (vec![("a.yaml", with("clearway.dev/component: a_b"))], "`a_b` is no component"),
+        (vec![("a.yaml", with("clearway.dev/component: a_b"))], "`a_b` is not a valid component"),
         (vec![("a.yaml", with("clearway.dev/component: 7"))], "a.yaml:5:41 metadata.annotations"),
         (vec![("a.yaml", "kind: X".to_owned())], "a.yaml:1:1 the object has no apiVersion"),
-        (vec![("a.yaml", "# nothing\n".to_owned())], "there is no object to pack"),
-        (vec![], "there is no object to pack"),
+        (vec![("a.yaml", "# nothing\n".to_owned())], "there are no objects to pack"),
+        (vec![], "there are no objects to pack"),
     ] {
         let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let problems = packed(&files).unwrap_err();

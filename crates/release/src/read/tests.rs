@@ -53,7 +53,7 @@ fn documents_lists_and_json_become_objects_with_their_places() {
 #[test]
 fn what_is_no_object_refuses_the_release_by_place() {
     for (file, text, code, want) in [
-        ("a.yaml", "just text", codes::NO_OBJECT, "a.yaml:1:1: a text is no object of Kubernetes"),
+        ("a.yaml", "just text", codes::NO_OBJECT, "a.yaml:1:1: a string is not a Kubernetes object"),
         (
             "a.yaml",
             "kind: ConfigMap\nmetadata: {name: a}",
@@ -74,12 +74,17 @@ fn what_is_no_object_refuses_the_release_by_place() {
             codes::NO_OBJECT,
             "a.yaml:3:18: metadata.name is a number",
         ),
-        ("a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: ../../x}", codes::NO_OBJECT, "leads elsewhere in a path"),
+        (
+            "a.yaml",
+            "apiVersion: v1\nkind: X\nmetadata: {name: ../../x}",
+            codes::NO_OBJECT,
+            "leads out of its directory as a path",
+        ),
         (
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: a%2fb}",
             codes::NO_OBJECT,
-            "leads elsewhere",
+            "leads out of its directory",
         ),
         ("a.yaml", "apiVersion: v1/../x\nkind: X\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),
         ("a.yaml", "apiVersion: v1\nkind: a/b\nmetadata: {name: a}", codes::NO_OBJECT, "is not valid"),
@@ -87,7 +92,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {x: true}}",
             codes::NO_OBJECT,
-            "`x` is a boolean, and must be a text",
+            "`x` is a boolean, but must be a string",
         ),
         (
             "a.yaml",
@@ -102,7 +107,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
             "a.yaml:4:7: the definition lacks",
         ),
         ("a.yaml", "a: [1", "IN001", "a.yaml:1:4: not YAML"),
-        ("a.yaml", "{{- if .Values.x }}\nkind: X", codes::TEMPLATE, "a template is not read"),
+        ("a.yaml", "{{- if .Values.x }}\nkind: X", codes::TEMPLATE, "templates are not supported"),
         (
             "a.yaml",
             "apiVersion: v1\nkind: X\nmetadata: {name: \"{{ .name }}\"}",
@@ -115,16 +120,16 @@ fn what_is_no_object_refuses_the_release_by_place() {
             codes::TEMPLATE,
             "spec.containers[0].image is a template",
         ),
-        ("a.yaml.tmpl", "kind: X", codes::TEMPLATE, "a.yaml.tmpl: a template is not read"),
+        ("a.yaml.tmpl", "kind: X", codes::TEMPLATE, "a.yaml.tmpl: templates are not supported"),
         ("0000_70000_a_b.yaml", GOOD, codes::FILE, "its run level is above 65535"),
         (METADATA, "{}", codes::METADATA, "release-metadata: missing field `kind`"),
         (
             REFERENCES,
             r#"{"kind": "ImageStream", "metadata": {"name": "9.9.9"}}"#,
             codes::REFERENCES,
-            "named `9.9.9`, and the release is 1.2.3",
+            "named `9.9.9`, but the release is 1.2.3",
         ),
-        (REFERENCES, "{}", codes::REFERENCES, "it is no ImageStream"),
+        (REFERENCES, "{}", codes::REFERENCES, "it is not an ImageStream"),
     ] {
         let error = payload(&[("good.yaml", GOOD), (file, text)]).unwrap_err();
         assert_eq!(error.findings[0].code, code, "{text}: {error}");
@@ -133,7 +138,7 @@ fn what_is_no_object_refuses_the_release_by_place() {
     let mut without = release(&[("a.yaml", GOOD)]);
     without.remove(METADATA);
     let error = read_payload(&without, &ReleaseLimits::default()).unwrap_err().to_string();
-    assert!(error.contains("release-metadata: it is not there"), "{error}");
+    assert!(error.contains("release-metadata: it does not exist"), "{error}");
 }
 
 #[test]
@@ -148,7 +153,7 @@ fn an_object_is_in_a_release_once_for_each_cluster() {
     let error = payload(&[("a.yaml", GOOD), ("b.yaml", &format!("---\n{beta}"))]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "b.yaml:2:1: ConfigMap ns/a is in the release twice: also in a.yaml:1:1; leave one of them out"
+        "b.yaml:2:1: ConfigMap ns/a is in the release twice: also in a.yaml:1:1; remove one of them"
     );
     // As OpenShift's releases have one definition for each set of features.
     let other = GOOD.replace(

@@ -22,7 +22,7 @@ pub(crate) fn archive(inputs: &Inputs, revision: &Revision, most: u64) -> Result
     }
     let mut out = Bounded { bytes: Vec::new(), most: usize::try_from(most).unwrap_or(usize::MAX) };
     let written = write(&files, &mut out);
-    let what = "bytes in all answers and files when packed";
+    let what = "bytes in all answers and files when compressed";
     match written {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             Err(Exceeded { cap: "answers_packed", limit: most, what }.into())

@@ -44,7 +44,7 @@ pub enum FeedError {
     #[error(transparent)]
     Registry(#[from] OciError),
     /// A repository that holds no release. It may have held some, and whoever runs them would be left without a way.
-    #[error("there is no release in {0}; a repository that was emptied by mistake would strand every cluster")]
+    #[error("{0} has no release; it is not served, because an empty repository would strand every cluster")]
     NoReleases(String),
     /// A registry is named, but not how to speak to it.
     #[error("no registry is configured")]
@@ -53,7 +53,7 @@ pub enum FeedError {
     #[error("the graph-data and the releases have {0}")]
     TooLarge(#[from] Exceeded),
     /// Reading was cut off.
-    #[error("reading was cut off: {0}")]
+    #[error("reading was interrupted: {0}")]
     CutOff(#[from] tokio::task::JoinError),
 }
 
@@ -114,7 +114,7 @@ impl Feed {
         };
         let scraped = oci::releases(self.registry()?, repository, &self.cache, &progress).await?;
         if let Some(trouble) = self.cache.trouble() {
-            tracing::warn!("what was read of the registry could not be kept: {trouble}");
+            tracing::warn!("cannot cache the content of the registry: {trouble}");
         }
         if scraped.releases == 0 { Err(FeedError::NoReleases(repository.to_string())) } else { Ok(scraped) }
     }

@@ -70,7 +70,7 @@ pub enum Unpublishable {
     #[error(transparent)]
     Exceeded(#[from] Exceeded),
     /// Its files cannot be packed for mirrors.
-    #[error("the files cannot be packed for mirrors: {0}")]
+    #[error("cannot compress the files for mirrors: {0}")]
     Archive(#[from] io::Error),
 }
 
@@ -283,7 +283,7 @@ impl<'p> Made<'p> {
         if self.plain.fetch_add(length, Ordering::Relaxed) + length > limit {
             return Err(Exceeded { cap: "answers_bytes", limit, what });
         }
-        let (limit, what) = (self.caps.answers_packed, "bytes in all answers and files when packed");
+        let (limit, what) = (self.caps.answers_packed, "bytes in all answers and files when compressed");
         let size = body.size() as u64;
         if self.kept.fetch_add(size, Ordering::Relaxed) + size > limit {
             return Err(Exceeded { cap: "answers_packed", limit, what });

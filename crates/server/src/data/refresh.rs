@@ -119,7 +119,7 @@ impl Refresher {
         let (findings, made, _) = self.prepare(inputs, processors(), false).await;
         if let Some(publication) = made {
             let age = clearway_core::humanize(self.service.now().since(confirmed));
-            tracing::warn!("serving the last good graph-data of before the restart, {age} old");
+            tracing::warn!("serving the last good graph-data from before the restart, {age} old");
             self.publish(publication, findings, confirmed);
         }
     }
@@ -158,7 +158,7 @@ impl Refresher {
             let Some(revision) = outcome.revision else { return (findings, None, None) };
             let files = ServedFiles::new(&inputs, &revision);
             let staged = last_good.and_then(|kept| {
-                let warn = |error: &std::io::Error| tracing::warn!(%error, "cannot keep graph-data for the next start");
+                let warn = |error: &std::io::Error| tracing::warn!(%error, "cannot save graph-data for the next start");
                 kept.stage(&inputs).inspect_err(warn).ok()
             });
             drop(inputs);
@@ -176,7 +176,7 @@ impl Refresher {
     /// A cache that cannot be written is a pity, and no reason not to serve.
     fn keep(&self, write: impl FnOnce(&LastGood) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.last_good.as_ref().map(write) {
-            tracing::warn!(%error, "cannot keep graph-data for the next start");
+            tracing::warn!(%error, "cannot save graph-data for the next start");
         }
     }
 }
@@ -190,7 +190,7 @@ pub(crate) fn pause(failures: u32, usual: Duration) -> Duration {
 }
 
 fn instead(served: bool) -> &'static str {
-    if served { "the last good revision goes on being served" } else { "there is nothing to serve yet" }
+    if served { "the last good revision is still served" } else { "there is nothing to serve yet" }
 }
 
 /// Every error in full, and how many there are of the rest.

@@ -54,7 +54,7 @@ impl Watch {
         match watcher {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(error) => {
-                tracing::debug!(%error, path = %self.path.display(), "cannot be watched; it is looked at from time to time");
+                tracing::debug!(%error, path = %self.path.display(), "cannot be watched; polling it instead");
                 self.watcher = None;
             }
         }

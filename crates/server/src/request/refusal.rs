@@ -74,11 +74,9 @@ impl Refusal {
             Refusal::NoSignature(path) => format!("does not exist: signature {path}"),
             Refusal::NotFound | Refusal::Method => String::new(),
             Refusal::AddressTooLong => {
-                "the address is too long; channel and arch fit into a few dozen bytes".to_owned()
+                "the address is too long; channel and arch need only a few dozen bytes".to_owned()
             }
-            Refusal::NotReady => {
-                "there is no graph yet: no readable graph-data was seen since the start; try again soon".to_owned()
-            }
+            Refusal::NotReady => "no graph yet: no readable graph-data since the start; try again soon".to_owned(),
             Refusal::Upstream(why) => format!("failed to fetch upstream graph: {why}"),
         }
     }

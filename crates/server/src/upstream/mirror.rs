@@ -54,7 +54,7 @@ pub struct Scope {
 
 /// Why a text names no channel and architecture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no channel; write CHANNEL or CHANNEL/ARCH, such as stable-1.5 or stable-1.5/arm64")]
+#[error("`{0}` is not a channel; write CHANNEL or CHANNEL/ARCH, such as stable-1.5 or stable-1.5/arm64")]
 pub struct ScopeError(String);
 
 /// `CHANNEL`, or `CHANNEL/ARCH`.
@@ -420,7 +420,7 @@ impl Shared {
 
     fn keep(&self, write: impl FnOnce(&KeptAnswers) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.kept.as_ref().map(write) {
-            tracing::warn!(%error, "an answer of upstream could not be kept for the next start");
+            tracing::warn!(%error, "cannot save an answer of upstream for the next start");
         }
     }
 }
@@ -438,7 +438,7 @@ fn prepare(
 ) -> Result<Mirrored, String> {
     let reading = wire::read(bytes, &Limits { graph: caps.clone(), ..Limits::default() });
     let Some(graph) = reading.graph else {
-        let why = reading.diagnostics.first().map_or("it is no graph", |diagnostic| &diagnostic.message);
+        let why = reading.diagnostics.first().map_or("it is not a graph", |diagnostic| &diagnostic.message);
         return Err(format!("the answer cannot be read: {why}"));
     };
     for diagnostic in reading.diagnostics.iter().take(MOST_TOLD) {

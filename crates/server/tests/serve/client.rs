@@ -82,7 +82,7 @@ impl Client {
 
     /// Reads one answer; of an answer to HEAD only the head.
     pub(crate) async fn read(&mut self, of_head: bool) -> io::Result<Reply> {
-        timeout(DEADLINE, self.read_reply(of_head)).await.map_err(|_| io::Error::other("no answer in time"))?
+        timeout(DEADLINE, self.read_reply(of_head)).await.map_err(|_| io::Error::other("the request timed out"))?
     }
 
     async fn read_reply(&mut self, of_head: bool) -> io::Result<Reply> {

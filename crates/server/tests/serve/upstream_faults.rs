@@ -21,7 +21,7 @@ fn faults() -> Vec<(Says, &'static str)> {
     vec![
         (Says::Away, "cannot be reached"),
         (Says::Endless, "the answer is larger than 1048576 bytes"),
-        (Says::This("200 OK", html, page), "a page for a browser"),
+        (Says::This("200 OK", html, page), "a web page"),
         (Says::This("200 OK", vec![], String::new()), "the answer is empty"),
         (Says::This("200 OK", vec![], "[]".to_owned()), "not a graph in JSON"),
         (Says::This("200 OK", vec![], "{\"nodes\":[".to_owned()), "cannot be read"),
@@ -31,7 +31,7 @@ fn faults() -> Vec<(Says, &'static str)> {
         (Says::This("404 Not Found", vec![], String::new()), "answers 404"),
         (Says::This("204 No Content", vec![], String::new()), "answers 204"),
         (Says::This("304 Not Modified", vec![], String::new()), "answers 304"),
-        (Says::This("302 Found", vec![("location", "/graph?channel=x".to_owned())], String::new()), "circle"),
+        (Says::This("302 Found", vec![("location", "/graph?channel=x".to_owned())], String::new()), "in a loop"),
         (
             Says::This("302 Found", vec![("location", "http://localhost:1/graph".to_owned())], String::new()),
             "redirects to another host, localhost",

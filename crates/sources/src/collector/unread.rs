@@ -66,7 +66,7 @@ impl Unread {
             Unread::Unsupported => FailureClass::Unsupported,
             Unread::NotInSnapshot => FailureClass::Absent,
         };
-        Failure::new(class, format!("{kind} objects are not known: {self}."))
+        Failure::new(class, format!("{kind} objects are unknown: {self}."))
     }
 
     /// The reason behind an error of a store.

@@ -122,7 +122,9 @@ pub(crate) fn walk_checked(
     match outcome {
         Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, Spoiled::from)),
         Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
-        Ok(_) => Err(Spoiled::Broken(format!("it does not unpack to {diff_id}, as the image's configuration has it"))),
+        Ok(_) => {
+            Err(Spoiled::Broken(format!("its unpacked digest is not {diff_id}, which the image configuration names")))
+        }
     }
 }
 
@@ -130,7 +132,7 @@ impl From<Excess> for Spoiled {
     fn from(excess: Excess) -> Self {
         match excess {
             Excess::Bytes(limit) => Spoiled::TooLarge(limit),
-            Excess::Members(limit) => Spoiled::TooMany("packed parts one behind the other", limit),
+            Excess::Members(limit) => Spoiled::TooMany("consecutive compressed parts", limit),
         }
     }
 }
@@ -153,7 +155,7 @@ impl<R: Read> Read for Hashed<R> {
 #[allow(clippy::needless_pass_by_value)]
 fn broken(error: io::Error) -> Spoiled {
     let why = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+        io::ErrorKind::UnexpectedEof => "it is truncated".to_owned(),
         _ => error.to_string(),
     };
     Spoiled::Broken(why)
@@ -190,7 +192,7 @@ fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<
             global.read(&extension(&mut entry, size)?)?;
             // One reader would give it to every file that follows, another one would not.
             if global.name.is_some() || global.is_sparse {
-                return Err(Spoiled::Broken("it gives all files in it one name".to_owned()));
+                return Err(Spoiled::Broken("it gives all of its files the same name".to_owned()));
             }
             continue;
         }
@@ -244,7 +246,7 @@ fn described(kind: EntryType) -> Kind {
         EntryType::Fifo => Kind::Other("a named pipe"),
         EntryType::Char | EntryType::Block => Kind::Other("a device"),
         EntryType::GNUSparse => Kind::Other("a sparse file"),
-        _ => Kind::Other("of a type that is not read"),
+        _ => Kind::Other("of an unsupported type"),
     }
 }
 
@@ -258,7 +260,11 @@ impl Entry<'_> {
 fn content(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
     let mut content = Vec::new();
     stream.take(size).read_to_end(&mut content).map_err(broken)?;
-    if content.len() as u64 == size { Ok(content) } else { Err(Spoiled::Broken("it ends within a file".to_owned())) }
+    if content.len() as u64 == size {
+        Ok(content)
+    } else {
+        Err(Spoiled::Broken("it is truncated within a file".to_owned()))
+    }
 }
 
 fn extension(stream: &mut dyn Read, size: u64) -> Result<Vec<u8>, Spoiled> {
@@ -348,11 +354,11 @@ mod tests {
         let huge = 7 << 30;
         for (bytes, want) in [
             (raw(b"a/../../etc/passwd", tar::EntryType::Regular, 0), "a name in it has `..`"),
-            (pax(EntryType::XGlobalHeader, "path", b"a"), "it gives all files in it one name"),
-            (pax(EntryType::XGlobalHeader, "GNU.sparse.major", b"1"), "it gives all files in it one name"),
+            (pax(EntryType::XGlobalHeader, "path", b"a"), "it gives all of its files the same name"),
+            (pax(EntryType::XGlobalHeader, "GNU.sparse.major", b"1"), "it gives all of its files the same name"),
             (pax(EntryType::XHeader, "size", b"9"), "a file in it is larger than 8 GiB"),
             (pax(EntryType::XHeader, "path", b"a\0b"), "a name in it has a zero byte"),
-            (raw(b"n", tar::EntryType::Regular, 5), "it ends within a file"),
+            (raw(b"n", tar::EntryType::Regular, 5), "it is truncated within a file"),
         ] {
             assert_eq!(names(&bytes, 1 << 20), Err(Spoiled::Broken(want.to_owned())));
         }
@@ -409,7 +415,7 @@ mod tests {
             (b'4', Kind::Other("a device")),
             (b'6', Kind::Other("a named pipe")),
             (b'S', Kind::Other("a sparse file")),
-            (b'V', Kind::Other("of a type that is not read")),
+            (b'V', Kind::Other("of an unsupported type")),
         ] {
             let mut header = tar::Header::from_byte_slice(&raw(b"a", EntryType::Regular, 0)).clone();
             header.as_mut_bytes()[156] = letter;

@@ -119,7 +119,7 @@ impl ConfinedDirectory {
         let (above, name) = split_last(path);
         self.make_directories(above)?;
         if !matches!(self.look(path)?.node, Node::Missing | Node::File) {
-            return Err(io::Error::other("something that is no file is there"));
+            return Err(io::Error::other("the path exists and is not a file"));
         }
         let directory = self.directory(above)?;
         let scratch = format!(".new-{}-{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));

@@ -84,9 +84,9 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Dangling(target) => write!(f, "it links to `{}`, which does not exist", printable(target)),
             Refusal::Outside(target) => {
-                write!(f, "it links to `{}`, outside of the directory that is read", printable(target))
+                write!(f, "it links to `{}`, outside the directory", printable(target))
             }
-            Refusal::Circle => f.write_str("its links lead in a circle"),
+            Refusal::Circle => f.write_str("its links form a loop"),
             Refusal::Other(what) => write!(f, "it is {what}, not a file"),
             Refusal::Unreadable(why) => f.write_str(why),
         }

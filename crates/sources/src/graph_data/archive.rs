@@ -22,7 +22,7 @@ const NAMES_BYTES: usize = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It is something else.
-    #[error("no archive of graph-data (tar, or tar packed with gzip)")]
+    #[error("not an archive of graph-data (tar, or tar compressed with gzip)")]
     NotAnArchive,
     /// It ends too early, or was changed on the way.
     #[error("the archive is damaged: {why}")]
@@ -45,10 +45,10 @@ pub enum ArchiveError {
         limit: u64,
     },
     /// It is an archive of other things.
-    #[error("no graph-data: there is no directory in it with a `version` file and `channels`")]
+    #[error("not graph-data: no directory in it has a `version` file and a `channels` directory")]
     NoGraphData,
     /// There is graph-data in two directories, and none of them is in the other one.
-    #[error("there is graph-data in it at `/{one}` and at `/{other}`; leave one")]
+    #[error("it has graph-data at `/{one}` and at `/{other}`; remove one of them")]
     SeveralGraphData {
         /// The first directory.
         one: String,
@@ -138,7 +138,7 @@ impl<R: Read> OpenedArchive<R> {
         match (self.unpacked.exceeded(), error.kind()) {
             (Some(Excess::Bytes(limit)), _) => ArchiveError::TooLarge { limit },
             (Some(excess), _) => Spoiled::from(excess).into(),
-            (None, io::ErrorKind::UnexpectedEof) => ArchiveError::Damaged { why: "it ends too early".to_owned() },
+            (None, io::ErrorKind::UnexpectedEof) => ArchiveError::Damaged { why: "it is truncated".to_owned() },
             (None, _) => ArchiveError::Damaged { why: error.to_string() },
         }
     }
@@ -152,7 +152,7 @@ fn unpack(archive: OpenedArchive<impl Read>) -> Result<Inputs, ArchiveError> {
     archive.walk(&mut |entry| {
         let path = entry.path;
         let mut keep = |path: &[u8], stored: Stored| {
-            let excess = Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64);
+            let excess = Spoiled::TooMany("bytes in names", NAMES_BYTES as u64);
             names = names.checked_sub(path.len()).ok_or(excess)?;
             insert(&mut kept, path.to_vec(), stored);
             Ok::<(), Spoiled>(())
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(inputs.get("channels/a.yaml"), Some(&b"a"[..]));
         let beside: [(&str, &[u8]); 2] = [("h/x/version", b"1.0.0"), ("h/x/channels/a.yaml", b"b")];
         let error = archive(tar(&[good, beside].concat()).as_slice(), &Limits::default()).unwrap_err().to_string();
-        assert_eq!(error, "there is graph-data in it at `/g/` and at `/h/x/`; leave one");
+        assert_eq!(error, "it has graph-data at `/g/` and at `/h/x/`; remove one of them");
     }
 
     #[test]
@@ -274,12 +274,9 @@ mod tests {
             header.set_size(0);
             builder.append_data(&mut header, name, &b""[..]).unwrap();
         }
-        assert_eq!(
-            error(&builder.into_inner().unwrap()),
-            "the archive has more than 8388608 bytes in names that are kept"
-        );
+        assert_eq!(error(&builder.into_inner().unwrap()), "the archive has more than 8388608 bytes in names");
         let parts = gzip(b"").repeat(10_001);
-        assert_eq!(error(&parts), "the archive has more than 10000 packed parts one behind the other");
+        assert_eq!(error(&parts), "the archive has more than 10000 consecutive compressed parts");
     }
 
     #[test]
@@ -288,11 +285,11 @@ mod tests {
         let packed = gzip(&good);
         let small = Limits { file_bytes: 4096, ..Limits::default() };
         for (bytes, limits, want) in [
-            (b"<html>no</html>".to_vec(), &Limits::default(), "no archive of graph-data"),
-            (Vec::new(), &Limits::default(), "no archive of graph-data"),
-            (tar(&[("README", b"x")]), &Limits::default(), "no graph-data: there is no directory"),
-            (vec![0; 1024], &Limits::default(), "no graph-data: there is no directory"),
-            (packed[..packed.len() / 2].to_vec(), &Limits::default(), "damaged: it ends too early"),
+            (b"<html>no</html>".to_vec(), &Limits::default(), "not an archive of graph-data"),
+            (Vec::new(), &Limits::default(), "not an archive of graph-data"),
+            (tar(&[("README", b"x")]), &Limits::default(), "not graph-data: no directory"),
+            (vec![0; 1024], &Limits::default(), "not graph-data: no directory"),
+            (packed[..packed.len() / 2].to_vec(), &Limits::default(), "damaged: it is truncated"),
             (good[..4000].to_vec(), &Limits::default(), "damaged"),
             (
                 tar(&[("version", b"1.1.0"), ("channels/a.yaml", b"a"), ("x/../channels/b.yaml", b"b")]),

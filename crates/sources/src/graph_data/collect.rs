@@ -89,7 +89,7 @@ impl<T: FileTree> Collector<'_, T> {
             let path = format!("{shown}/{exact}");
             // Hand-made git trees have such names.
             if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
-                self.refuse(&path, "its name is not a name of a file")?;
+                self.refuse(&path, "its name is not a valid file name")?;
                 continue;
             }
             let why = match (unusual_name(directory, &name), resolve(self.tree, directory, &name)) {
@@ -106,7 +106,7 @@ impl<T: FileTree> Collector<'_, T> {
                     continue;
                 }
                 (None, Ok(Target::Directory(_))) => "it is a directory, not a file".to_owned(),
-                (None, Ok(Target::Missing)) => "it vanished while the directory was read".to_owned(),
+                (None, Ok(Target::Missing)) => "it was removed while the directory was read".to_owned(),
                 (None, Err(refusal)) => refusal.to_string(),
             };
             self.refuse(&path, &why)?;

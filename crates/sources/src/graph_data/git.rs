@@ -35,15 +35,15 @@ pub fn git_revision(path: &Path, revision: &str, limits: &Limits) -> Result<Inpu
 fn read_revision(path: &Path, revision: &str, limits: &Limits, patience: Duration) -> Result<Inputs, GraphDataError> {
     let failed = |why: String| GraphDataError::Git { path: path.to_owned(), revision: revision.to_owned(), why };
     if revision.starts_with('-') {
-        return Err(failed("a revision does not begin with a dash".to_owned()));
+        return Err(failed("a revision cannot begin with a dash".to_owned()));
     }
     if revision.chars().any(char::is_control) {
-        return Err(failed("a revision has no control characters".to_owned()));
+        return Err(failed("a revision cannot contain control characters".to_owned()));
     }
     let prefix = process::prefix(path, patience).map_err(failed)?;
     let mut tree = GitTree::open(path, revision, &prefix, patience).map_err(failed)?;
     if !is_graph_data(&mut tree) {
-        let none = "no graph-data: there is no `version` file and no `channels` directory at this revision".to_owned();
+        let none = "not graph-data: it has no `version` file and no `channels` directory at this revision".to_owned();
         return Err(failed(tree.failure.take().unwrap_or(none)));
     }
     match (collect(&mut tree, limits.file_bytes.min(BYTES)), tree.failure.take()) {
@@ -58,7 +58,7 @@ fn read_revision(path: &Path, revision: &str, limits: &Limits, patience: Duratio
 /// A directory at a revision, named as `REVISION:PATH`, of the repository that `path` is in.
 pub(crate) fn open_git_directory(path: &Path, name: &str) -> Result<impl FileTree + use<>, String> {
     if name.starts_with('-') || name.chars().any(char::is_control) {
-        return Err("a revision does not begin with a dash, and has no control characters".to_owned());
+        return Err("a revision cannot begin with a dash or contain control characters".to_owned());
     }
     GitTree::open(path, name, b"", PATIENCE)
 }
@@ -103,7 +103,7 @@ impl GitTree {
             // A directory of a revision, `HEAD:graph-data`, is meant as it is.
             None => match tree(revision)?.filter(is_tree) {
                 Some(root) => (root, &b""[..]),
-                None => return Err("git knows no such revision".to_owned()),
+                None => return Err("git does not know this revision".to_owned()),
             },
         };
         for name in names_of(prefix) {
@@ -112,7 +112,7 @@ impl GitTree {
                 _ => None,
             };
             let Some(below) = below else {
-                return Err(format!("the directory `{}` did not exist then", printable(prefix)));
+                return Err(format!("the directory `{}` does not exist at this revision", printable(prefix)));
             };
             root = below;
         }
@@ -129,8 +129,8 @@ impl GitTree {
         }
         match self.git.object(id, limit) {
             Ok(Some(object)) if object.kind == kind => Ok(object),
-            Ok(Some(_)) => refused("its object is of another type than its directory says"),
-            Ok(None) => refused("its object is missing in the repository"),
+            Ok(Some(_)) => refused("its object type differs from the type in its directory"),
+            Ok(None) => refused("its object is missing from the repository"),
             Err(GitFailure::TooLarge) => {
                 self.failure = Some(format!("an object of it is larger than {limit} bytes"));
                 Err(ReadError::TooLarge)
@@ -216,7 +216,7 @@ fn entries(mut content: &[u8], id_bytes: usize) -> Result<BTreeMap<Vec<u8>, Entr
             b"120000" => EntryKind::Link,
             b"160000" => EntryKind::Other("a submodule"),
             mode if mode.starts_with(b"100") => EntryKind::File,
-            _ => EntryKind::Other("of a type that is not read"),
+            _ => EntryKind::Other("of an unsupported type"),
         };
         let object = id.iter().fold(String::new(), |mut hex, byte| {
             // Writing to a text cannot fail.
@@ -224,7 +224,7 @@ fn entries(mut content: &[u8], id_bytes: usize) -> Result<BTreeMap<Vec<u8>, Entr
             hex
         });
         let twice = entries.contains_key(name);
-        let kind = if twice { EntryKind::Other("in its directory twice") } else { kind };
+        let kind = if twice { EntryKind::Other("twice in its directory") } else { kind };
         entries.insert(name.to_vec(), Entry { kind, object });
     }
     Ok(entries)

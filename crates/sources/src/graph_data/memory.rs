@@ -164,5 +164,5 @@ impl FileTree for MemoryTree {
 pub(crate) fn insert(entries: &mut BTreeMap<Vec<u8>, Stored>, path: Vec<u8>, stored: Stored) {
     use std::mem::discriminant;
     let is_other = entries.get(&path).is_some_and(|before| discriminant(before) != discriminant(&stored));
-    entries.insert(path, if is_other { Stored::Other("in it twice, as different things") } else { stored });
+    entries.insert(path, if is_other { Stored::Other("in it twice, with different types") } else { stored });
 }

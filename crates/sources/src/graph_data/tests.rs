@@ -40,7 +40,7 @@ fn a_directory_is_its_files_and_nothing_else() {
 fn what_is_no_graph_data_missing_or_too_large_is_said() {
     let root = sample();
     let error = |path: PathBuf, limits: &Limits| directory(&path, limits).unwrap_err().to_string();
-    assert!(error(root.path().join("channels/old"), &Limits::default()).contains("no graph-data"));
+    assert!(error(root.path().join("channels/old"), &Limits::default()).contains("not graph-data"));
     assert!(error(root.path().join("nope"), &Limits::default()).contains("No such file"));
     let small = Limits { file_bytes: 8, ..Limits::default() };
     assert!(error(root.path().to_owned(), &small).ends_with("larger than 8 bytes"));
@@ -64,7 +64,7 @@ fn a_directory_that_never_rests_is_refused_with_what_to_do() {
     let mut restless = Restless(root.path(), 0);
     let error = read_directory(root.path(), &Limits::default(), &mut restless).unwrap_err().to_string();
     assert_eq!(restless.1, READS);
-    assert!(error.contains("changed each of the 5 times") && error.contains("docs/publishing.md"), "{error}");
+    assert!(error.contains("changed during each of 5 reads") && error.contains("docs/publishing.md"), "{error}");
 }
 
 /// Swaps a mounted `ConfigMap` after the first reading, as the kubelet does.

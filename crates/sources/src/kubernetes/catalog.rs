@@ -149,7 +149,7 @@ impl Catalog {
             .take(5)
             .map(ToString::to_string)
             .collect();
-        if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
+        if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
     }
 }
 
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_near_ones() {
         let error = catalog().find("deployer").unwrap_err().to_string();
-        assert_eq!(error, "the cluster serves no kind named `deployer`; near it: deployments.apps");
+        assert_eq!(error, "the cluster serves no kind named `deployer`; similar: deployments.apps");
     }
 
     #[test]

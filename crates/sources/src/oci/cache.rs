@@ -283,6 +283,6 @@ mod tests {
         assert!(cache.trouble().unwrap().contains("No such file"), "{:?}", cache.trouble());
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Cache::directory(file.path()).unwrap_err().to_string();
-        assert!(error.contains("the cache cannot be kept there"), "{error}");
+        assert!(error.contains("cannot use this directory as a cache"), "{error}");
     }
 }

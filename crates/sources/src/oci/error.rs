@@ -11,13 +11,13 @@ use clearway_core::Digest;
 #[derive(Debug, thiserror::Error)]
 pub enum OciError {
     /// The options cannot be used.
-    #[error("the connection to the registry cannot be set up: {why}")]
+    #[error("cannot connect to the registry: {why}")]
     Options {
         /// Which, and what is wrong with it.
         why: String,
     },
     /// The directory of the cache cannot be used.
-    #[error("{}: the cache cannot be kept there: {error}; name a directory that can be written to", path.display())]
+    #[error("{}: cannot use this directory as a cache: {error}; pass a writable directory", path.display())]
     Cache {
         /// The directory.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum OciError {
         error: io::Error,
     },
     /// The registry did not answer, or not to the end, however often it was asked.
-    #[error("{at}: not read after {attempts} attempts: {why}; try again when the registry is well")]
+    #[error("{at}: failed after {attempts} attempts: {why}; try again when the registry is available")]
     Unreachable {
         /// What was asked for.
         at: String,
@@ -35,7 +35,7 @@ pub enum OciError {
         why: String,
     },
     /// The registry's certificate is not trusted.
-    #[error("{at}: the certificate of the registry is not trusted: {why}; name the file of its authority")]
+    #[error("{at}: the certificate of the registry is not trusted: {why}; pass the CA certificate of the registry")]
     Certificate {
         /// What was asked for.
         at: String,
@@ -61,7 +61,7 @@ pub enum OciError {
         what: &'static str,
     },
     /// The registry answers something that the protocol does not have.
-    #[error("{at}: the answer is not that of a registry: {why}; check the host")]
+    #[error("{at}: the answer is not from a registry: {why}; check the host")]
     Protocol {
         /// What was asked for.
         at: String,
@@ -69,7 +69,7 @@ pub enum OciError {
         why: String,
     },
     /// The bytes are not those that the digest names.
-    #[error("{at}: the registry sends other bytes than the digest {digest} names; push the image again")]
+    #[error("{at}: the content does not match the digest {digest}; push the image again")]
     Mismatch {
         /// What was asked for.
         at: String,
@@ -77,7 +77,7 @@ pub enum OciError {
         digest: Digest,
     },
     /// More than is read.
-    #[error("{at}: larger than {limit} bytes, which is more than is read")]
+    #[error("{at}: it is larger than {limit} bytes")]
     TooLarge {
         /// What was asked for.
         at: String,
@@ -85,7 +85,7 @@ pub enum OciError {
         limit: u64,
     },
     /// A kind of manifest that is not read.
-    #[error("{at}: {what}, which is not read; push it as a Docker schema 2 or an OCI image")]
+    #[error("{at}: {what}, which is not supported; push it as a Docker schema 2 or an OCI image")]
     Unsupported {
         /// What was asked for.
         at: String,
@@ -93,7 +93,7 @@ pub enum OciError {
         what: String,
     },
     /// There is no image for the architecture.
-    #[error("{at}: there is no image for {wanted}; there is one for: {has}")]
+    #[error("{at}: no image for {wanted}; it has images for: {has}")]
     Architecture {
         /// What was asked for.
         at: String,

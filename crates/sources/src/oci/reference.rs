@@ -138,9 +138,9 @@ impl FromStr for Image {
 fn repository(text: &str) -> Result<Repository, &'static str> {
     let name = text.strip_prefix("oci://").unwrap_or(text);
     if name.contains("://") {
-        return Err("only `oci://` may stand before the host");
+        return Err("only the scheme `oci://` is allowed");
     }
-    let (host, path) = name.split_once('/').ok_or("there is no path after the host")?;
+    let (host, path) = name.split_once('/').ok_or("the path after the host is missing")?;
     let host = host.to_ascii_lowercase();
     if !is_host(&host) {
         return Err("it must begin with a host, such as `quay.io` or `localhost:5000`");
@@ -162,11 +162,11 @@ fn image(text: &str) -> Result<Image, &'static str> {
         _ => (name, None),
     };
     if tag.is_some_and(|tag| !is_tag(tag)) {
-        return Err("a tag is at most 128 letters, digits, `.`, `_` and `-`, and begins with none of the last two");
+        return Err("a tag is at most 128 letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`");
     }
     let at = match digest {
         // A digest says which image is meant; a tag beside it only says how it was found.
-        Some(digest) => At::Digest(digest.parse().map_err(|_| "what follows the `@` is not a digest")?),
+        Some(digest) => At::Digest(digest.parse().map_err(|_| "the part after `@` is not a digest")?),
         None => At::Tag(tag.unwrap_or("latest").to_owned()),
     };
     Ok(Image { repository: repository(name)?, at })
@@ -324,7 +324,7 @@ mod tests {
         let error = "https://quay.io/a".parse::<Image>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "`https://quay.io/a` does not name an image: only `oci://` may stand before the host; \
+            "`https://quay.io/a` does not name an image: only the scheme `oci://` is allowed; \
              write it as `oci://host[:port]/path[:tag|@digest]`"
         );
     }

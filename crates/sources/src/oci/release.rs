@@ -68,7 +68,7 @@ pub enum Why {
         /// What is wrong with it.
         what: String,
     },
-    /// It was gone when it was to be read.
+    /// It was deleted before it could be read.
     Vanished,
 }
 
@@ -82,12 +82,14 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Companion => f.write_str("belongs to another image, by its name, and is not looked at"),
-            Why::NoRelease => write!(f, "is no release: none of its layers holds {METADATA}"),
+            Why::Companion => f.write_str("belongs to another image, by its name, and is skipped"),
+            Why::NoRelease => write!(f, "is not a release: none of its layers contains {METADATA}"),
             Why::Shard { arch } => write!(f, "is the {arch} part of a release of several architectures"),
-            Why::Unsupported { what } => write!(f, "is {what}, which is not read; push it again with a current tool"),
+            Why::Unsupported { what } => {
+                write!(f, "is {what}, which is not supported; push it again with a current tool")
+            }
             Why::Broken { what } => write!(f, "is a release that cannot be read: {what}"),
-            Why::Vanished => f.write_str("was gone when it was to be read"),
+            Why::Vanished => f.write_str("was deleted before it could be read"),
         }
     }
 }
@@ -255,7 +257,7 @@ impl Registry {
 }
 
 fn unknown(error: &ArchError) -> Stop {
-    Stop::broken(format!("it is built for an architecture of no known form: {error}"))
+    Stop::broken(format!("its architecture is not valid: {error}"))
 }
 
 fn stopped(stop: Stop) -> Result<Result<Release, Why>, OciError> {
@@ -271,7 +273,7 @@ fn find(stream: &mut dyn Read, limit: u64, most: u64) -> Result<Found, Spoiled> 
     archive::walk(stream, limit, &mut |entry| {
         if entry.path == METADATA.as_bytes() {
             if entry.kind != Kind::File {
-                return Err(Spoiled::Broken(format!("{METADATA} is no file")));
+                return Err(Spoiled::Broken(format!("{METADATA} is not a file")));
             }
             let content = entry.content(most)?;
             let what = "bytes in the metadata of one release";
@@ -329,7 +331,7 @@ mod tests {
         header.set_size(0);
         link.append_link(&mut header, METADATA, "/etc/passwd").unwrap();
         let error = find(&mut link.into_inner().unwrap().as_slice(), 1 << 20, 100).unwrap_err();
-        assert_eq!(error, Spoiled::Broken(format!("{METADATA} is no file")));
+        assert_eq!(error, Spoiled::Broken(format!("{METADATA} is not a file")));
         let long = layer(&[(METADATA, &"x".repeat(101))]);
         let Err(Spoiled::Broken(why)) = find(&mut long.as_slice(), 1 << 20, 100) else { panic!("it is too large") };
         assert!(why.contains("more than 100 bytes") && why.contains("`metadata_bytes`"), "{why}");

@@ -83,12 +83,12 @@ impl Prometheus {
     async fn window(&self, window: &Window, limit: u64, bytes: &mut u64) -> Result<Samples, PrometheusError> {
         let query = format!("{}[{}]", window.selector, Millis(window.width));
         let Value::Matrix(rows) = self.counted(&query, window.end, limit, bytes).await? else {
-            return Err(self.not("the answer to a range of samples is no matrix"));
+            return Err(self.not("the answer to a range query is not a matrix"));
         };
         let mut found: Samples = rows.into_iter().map(|row| (row.labels, row.samples.into_iter().collect())).collect();
         if window.instant {
             let Value::Vector(alive) = self.counted(&window.selector, window.end, limit, bytes).await? else {
-                return Err(self.not("the answer to a selector is no vector"));
+                return Err(self.not("the answer to a selector is not a vector"));
             };
             let alive: BTreeSet<Labels> = alive.into_iter().map(|sample| sample.labels).collect();
             for (_, samples) in found.iter_mut().filter(|(labels, _)| !alive.contains(labels)) {

@@ -40,7 +40,7 @@ pub enum PrometheusError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// A file that proves who asks cannot be used.
-    #[error("{} is not usable as {what}: {why}", path.display())]
+    #[error("{} cannot be used as {what}: {why}", path.display())]
     Credentials {
         /// The file.
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum PrometheusError {
         why: String,
     },
     /// There is more than is wanted.
-    #[error("{url}: the answer has more than {limit} {}; ask for less, or raise the limit", measure.as_str())]
+    #[error("{url}: the answer has more than {limit} {}; select fewer series, or raise the limit", measure.as_str())]
     TooLarge {
         /// What was asked.
         url: String,
@@ -97,7 +97,7 @@ pub enum PrometheusError {
         why: String,
     },
     /// Some stores behind it did not answer, or the engine doubts its result. What is missing may be what matters.
-    #[error("{url}: the answer comes with warnings and may be partial: {}", warnings.join("; "))]
+    #[error("{url}: the answer has warnings and may be partial: {}", warnings.join("; "))]
     PartialResponse {
         /// What was asked.
         url: String,

@@ -57,7 +57,7 @@ impl Prometheus {
         let difference = asked.since(given).max(given.since(asked));
         (difference > self.options.time_difference).then(|| {
             let difference = humanize(difference);
-            let message = format!("The answer is about another time than was asked for (difference: {difference}).");
+            let message = format!("The answer is for another time than requested (difference: {difference}).");
             Failure::new(FailureClass::Stale, message)
         })
     }
@@ -96,7 +96,7 @@ impl PrometheusError {
             PrometheusError::PartialResponse { url, warnings } => {
                 format!("{url}: the answer has {} warning(s) and may be partial.", warnings.len())
             }
-            PrometheusError::NotAnAnswer { url, .. } => format!("{url}: the answer is not one of the Prometheus API."),
+            PrometheusError::NotAnAnswer { url, .. } => format!("{url}: it is not an answer of the Prometheus API."),
             PrometheusError::Address { .. }
             | PrometheusError::Http(_)
             | PrometheusError::Credentials { .. }

@@ -44,11 +44,13 @@ fn an_identity_that_is_none_is_refused_by_name() {
         let error = Prometheus::new("https://h", &PrometheusOptions { identity, ..PrometheusOptions::default() });
         error.unwrap_err().to_string()
     };
-    assert!(refused().contains("a.crt is not usable as a client certificate: No such file"), "{}", refused());
+    assert!(refused().contains("a.crt cannot be used as a client certificate: No such file"), "{}", refused());
     fs::write(&certificate, "x").unwrap();
-    assert!(refused().contains("a.key is not usable as the key of a client certificate"), "{}", refused());
+    assert!(refused().contains("a.key cannot be used as the key of a client certificate"), "{}", refused());
     fs::write(&key, "hunter2").unwrap();
-    assert!(refused().contains("there is no certificate with a private key") && !refused().contains("hunter2"));
+    assert!(
+        refused().contains("it contains no PEM certificate with its private key") && !refused().contains("hunter2")
+    );
 }
 
 #[test]

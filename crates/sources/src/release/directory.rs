@@ -45,9 +45,9 @@ fn read_directory(path: &Path, limits: &ReleaseLimits, hooks: &mut dyn ReadHooks
 
 fn not_a_release(path: &Path, is_inside: bool) -> ReleaseError {
     let why = if is_inside {
-        "this is the inside of one; name the directory above it, in which it is called release-manifests"
+        "this is its release-manifests directory; name the parent directory"
     } else {
-        "there is no directory release-manifests in it; `clearway release pack` makes a release from plain manifests"
+        "it has no directory release-manifests; to make a release from plain manifests, run `clearway release pack`"
     };
     ReleaseError::NotARelease { at: path.display().to_string(), why: why.to_owned() }
 }
@@ -76,19 +76,19 @@ impl Gathered<'_> {
             // Such a name would make the list of the digest mean two things.
             let is_plain = |name: &&str| !name.contains('\\') && !name.chars().any(char::is_control);
             let Some(name) = str::from_utf8(&name).ok().filter(is_plain) else {
-                return refused(&shown, "its name is no plain text".to_owned());
+                return refused(&shown, "its name is not plain text".to_owned());
             };
             let full = format!("{prefix}{name}");
             match self.directory.node(&path) {
                 Ok(Node::Directory) if depth >= MAX_DEPTH => {
-                    return refused(name, "the directories are nested too deep".to_owned());
+                    return refused(name, "directories are nested too deeply".to_owned());
                 }
                 Ok(Node::Directory) => self.below(&path, &format!("{full}/"), depth + 1)?,
                 Ok(Node::File) => self.file(&path, full)?,
                 // The digest is of files, and what a link leads to is not among them.
                 Ok(Node::Link(_)) => return refused(name, "it is a symbolic link".to_owned()),
                 Ok(Node::Other(what)) => return refused(name, format!("it is {what}")),
-                Ok(Node::Missing) => return refused(name, "it vanished while the directory was read".to_owned()),
+                Ok(Node::Missing) => return refused(name, "it was removed while the directory was read".to_owned()),
                 Err(why) => return refused(name, why),
             }
         }
@@ -120,7 +120,7 @@ pub fn write_directory(path: &Path, files: &Files, signatures: Option<&[u8]>) ->
     let failed = |path: &Path, error| ReleaseError::Io { path: path.to_owned(), error };
     let occupied = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if occupied || path.is_file() {
-        let why = "it is there already, and has something in it; name another".to_owned();
+        let why = "it exists and is not empty; name another directory".to_owned();
         return Err(ReleaseError::NotARelease { at: path.display().to_string(), why });
     }
     let parent = match path.parent() {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!((&fetched.files, &fetched.digest), (&files, &digest(&files)));
         assert_eq!(fs::read(path.join("release.sig")).unwrap(), b"x");
         let error = write_directory(&path, &files, None).unwrap_err().to_string();
-        assert!(error.contains("there already"), "{error}");
+        assert!(error.contains("not empty"), "{error}");
         assert_eq!(fs::read_dir(root.path().join("new")).unwrap().count(), 1, "nothing is left beside it");
     }
 
@@ -179,7 +179,7 @@ mod tests {
         let fetched = directory(root.path(), &ReleaseLimits::default()).unwrap();
         assert!(fetched.clone().expect(None).is_ok() && fetched.clone().expect(Some(&fetched.digest)).is_ok());
         let error = fetched.expect(Some(&clearway_core::Digest::sha256(b"x"))).unwrap_err();
-        assert!(error.kind() == "digest" && error.to_string().contains("was asked for"), "{error}");
+        assert!(error.kind() == "digest" && error.to_string().contains("was requested"), "{error}");
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let said = |path: &Path, limits: &ReleaseLimits| directory(path, limits).unwrap_err();
         for (error, kind, want) in [
             (said(&root.path().join("nope"), &limits), "io", "No such file"),
-            (said(&root.path().join(MANIFESTS), &limits), "not_a_release", "name the directory above it"),
+            (said(&root.path().join(MANIFESTS), &limits), "not_a_release", "name the parent directory"),
             (said(tempfile::tempdir().unwrap().path(), &limits), "not_a_release", "release pack"),
             (said(root.path(), &ReleaseLimits { files: 1, ..limits.clone() }), "too_large", "more than 1 files"),
             (said(root.path(), &ReleaseLimits { bytes: 5, ..limits.clone() }), "too_large", "more than 5 bytes"),
@@ -211,7 +211,7 @@ mod tests {
                 mknodat(CWD, path.join("b.yaml"), FileType::Fifo, Mode::RUSR, 0).unwrap();
             }),
             ("b.yaml: it is a socket", &|path| drop(UnixListener::bind(path.join("b.yaml")).unwrap())),
-            ("b .yaml: its name is no plain text", &|path| fs::write(path.join("b\n.yaml"), "b").unwrap()),
+            ("b .yaml: its name is not plain text", &|path| fs::write(path.join("b\n.yaml"), "b").unwrap()),
             ("release-manifests: it links to `/etc`, outside", &|path| {
                 fs::remove_dir_all(path).unwrap();
                 symlink("/etc", path).unwrap();

@@ -21,7 +21,7 @@ pub enum ReleaseError {
         error: io::Error,
     },
     /// There is no release there.
-    #[error("{at}: no release: {why}")]
+    #[error("{at}: not a release: {why}")]
     NotARelease {
         /// Where.
         at: String,
@@ -29,7 +29,7 @@ pub enum ReleaseError {
         why: String,
     },
     /// A file that is none, or whose name is not read.
-    #[error("{at}: {why}; a release is made of plain files with plain names")]
+    #[error("{at}: {why}; a release consists of regular files with plain names")]
     File {
         /// Which.
         at: String,
@@ -37,13 +37,13 @@ pub enum ReleaseError {
         why: String,
     },
     /// The directory does not come to rest.
-    #[error("{}: it changed each of the {READS} times that it was read; move a finished release there", path.display())]
+    #[error("{}: it changed during each of {READS} reads; move a finished release there", path.display())]
     Changing {
         /// Which.
         path: PathBuf,
     },
     /// More than is read.
-    #[error("{at}: more than {limit} {what}, which is more than is read")]
+    #[error("{at}: more than {limit} {what}")]
     TooLarge {
         /// Where.
         at: String,
@@ -53,7 +53,7 @@ pub enum ReleaseError {
         limit: u64,
     },
     /// Another digest than the one that was asked for.
-    #[error("{at}: the digest is {found}, and {wanted} was asked for; it is another release, or was changed")]
+    #[error("{at}: the digest is {found}, but {wanted} was requested; it is another release, or was changed")]
     Digest {
         /// Where.
         at: String,

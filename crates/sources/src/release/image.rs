@@ -25,11 +25,11 @@ pub async fn image(registries: Registries<'_>, image: &Image, limits: &ReleaseLi
     let ReleaseFiles { digest, chosen, files } = oci::release_files(registry, image, arch, cache, most).await?;
     let at = image.to_string();
     if files.is_empty() {
-        let why = format!("there is no directory {MANIFESTS} in the image");
+        let why = format!("the image has no directory {MANIFESTS}");
         return Err(ReleaseError::NotARelease { at, why });
     }
     if let Some(name) = files.keys().find(|name| name.contains('\\') || name.chars().any(char::is_control)) {
-        let why = format!("the name {name:?} in it is no plain text");
+        let why = format!("the name {name:?} in it is not plain text");
         return Err(ReleaseError::File { at, why });
     }
     Ok(Fetched { reference: Reference::Image(Box::new(image.clone())), digest, chosen, files })

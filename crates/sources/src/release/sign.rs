@@ -26,10 +26,10 @@ impl SigningKey {
         let failed = |why: &str| KeyError { name: name.to_owned(), why: why.to_owned() };
         if pem.windows(9).any(|word| word == b"ENCRYPTED") {
             return Err(failed(
-                "the private key is encrypted, which is not read; push without it, and sign with `cosign sign --key`",
+                "encrypted private keys are not supported; push without the key, and sign with `cosign sign --key`",
             ));
         }
-        let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| failed("there is no private key in it"))?;
+        let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| failed("it contains no private key"))?;
         let key = rustls::crypto::ring::sign::any_supported_type(&key);
         let schemes =
             [SignatureScheme::ECDSA_NISTP256_SHA256, SignatureScheme::ED25519, SignatureScheme::RSA_PKCS1_SHA256];

@@ -81,7 +81,7 @@ impl Key {
         let found: Result<Vec<_>, _> = SubjectPublicKeyInfoDer::pem_slice_iter(pem).collect();
         let found = found.map_err(|error| failed(error.to_string()))?;
         if found.is_empty() {
-            return Err(failed("there is no public key in it".to_owned()));
+            return Err(failed("it contains no public key".to_owned()));
         }
         let many = found.len() > 1;
         let keys = found.into_iter().enumerate().map(|(number, key)| {
@@ -108,13 +108,13 @@ impl Key {
 
     /// Refuses keys that no algorithm fits, before something was signed with them.
     fn check(&self) -> Result<(), String> {
-        let entity = RawPublicKeyEntity::try_from(&self.key).map_err(|_| "it is no public key".to_owned())?;
+        let entity = RawPublicKeyEntity::try_from(&self.key).map_err(|_| "it is not a public key".to_owned())?;
         let fits = |algorithm: &&dyn SignatureVerificationAlgorithm| {
             let tried = entity.verify_signature(*algorithm, b"", b"");
             !matches!(tried, Err(webpki::Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_)))
         };
         let known = ALGORITHMS.iter().any(fits);
-        if known { Ok(()) } else { Err("its keys are none of ECDSA P-256 or P-384, Ed25519, RSA".to_owned()) }
+        if known { Ok(()) } else { Err("its keys are not ECDSA P-256 or P-384, Ed25519 or RSA".to_owned()) }
     }
 
     fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
@@ -140,7 +140,7 @@ pub(super) fn verify(digest: &Digest, signatures: &[Signature], keys: &[Key]) ->
             Ok(named) if named == digest.to_string() => {
                 return Verdict::Verified { key: key.name.clone(), what: named };
             }
-            Ok(named) => other = Some(format!("{} signed {named}, which is another release", key.name)),
+            Ok(named) => other = Some(format!("{} signed another release, {named}", key.name)),
             Err(why) => other = Some(format!("{} signed something else: {why}", key.name)),
         }
     }
@@ -157,9 +157,11 @@ fn named(payload: &[u8]) -> Result<String, String> {
     let text: serde_json::Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
     let get = |pointer: &str| text.pointer(pointer).and_then(serde_json::Value::as_str);
     if !get("/critical/type").is_some_and(|kind| TYPES.contains(&kind)) {
-        return Err("it is no signature of an image".to_owned());
+        return Err("it is not a signature of an image".to_owned());
     }
-    get("/critical/image/docker-manifest-digest").map(str::to_owned).ok_or_else(|| "it names no digest".to_owned())
+    get("/critical/image/docker-manifest-digest")
+        .map(str::to_owned)
+        .ok_or_else(|| "it does not name a digest".to_owned())
 }
 
 impl Fetched {

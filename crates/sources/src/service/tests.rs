@@ -182,7 +182,7 @@ fn what_is_no_answer_is_said_in_one_sentence() {
         ("404 Not Found", "", "the service answers 404"),
         ("502 Bad Gateway", "<html>nginx</html>", "the service answers 502"),
         ("304 Not Modified", "", "the service answers 304"),
-        ("200 OK", "<!doctype html>", "the answer is a page for a browser, not a graph"),
+        ("200 OK", "<!doctype html>", "the answer is a web page, not a graph"),
         ("200 OK", "", "the answer is empty; the service may not be ready yet"),
         ("200 OK", "no graph", "the answer is not a graph in JSON"),
     ] {
@@ -232,6 +232,8 @@ fn graph_data_is_unpacked_or_said_to_be_none() {
     let archive = builder.into_inner().unwrap();
     assert_eq!(data(&archive).unwrap().iter().count(), 2);
     let error = data(b"<html>").unwrap_err();
-    assert!(error.to_string().ends_with("/graph-data: no archive of graph-data (tar, or tar packed with gzip)"));
+    assert!(
+        error.to_string().ends_with("/graph-data: not an archive of graph-data (tar, or tar compressed with gzip)")
+    );
     assert_eq!(error.kind(), "not_graph_data");
 }

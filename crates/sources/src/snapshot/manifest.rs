@@ -30,6 +30,8 @@ pub(super) struct Manifest {
     pub(super) objects: Vec<ObjectsEntry>,
     #[serde(default)]
     pub(super) crds: Option<Entry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) bundles: Vec<String>,
     #[serde(default)]
     pub(super) left_out: Vec<Omission>,
 }

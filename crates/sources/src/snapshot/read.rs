@@ -85,13 +85,11 @@ pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loade
     let mut names = NAMES_BYTES;
     let walked = opened.walk(&mut |entry| {
         let Some((root, name)) = split(entry.path) else { return Ok(Then::Continue) };
-        names = names
-            .checked_sub(entry.path.len())
-            .ok_or(Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64))?;
+        names = names.checked_sub(entry.path.len()).ok_or(Spoiled::TooMany("bytes in names", NAMES_BYTES as u64))?;
         let found = all.entry(root.to_vec()).or_default();
         if found.files.contains_key(&name) || found.unreadable.contains_key(&name) {
             // Which of the two is meant cannot be told.
-            return Err(Spoiled::Broken(format!("{} stands in it twice", printable(entry.path))));
+            return Err(Spoiled::Broken(format!("it contains {} twice", printable(entry.path))));
         }
         match entry.kind {
             Kind::File => {
@@ -182,7 +180,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
     let mut reader = Reader { files, unreadable, limits, diagnostics: Vec::new() };
     let mut budget = Budget::new();
     if newer {
-        let message = format!("The schema is {}, which is newer than what is known here.", manifest.schema);
+        let message = format!("The schema is {}, which is newer than this version supports.", manifest.schema);
         let found =
             Diagnostic::new("SN001", Severity::Warning, message).with_help("Use a newer version to read all of it.");
         reader.diagnostics.push(found.at(place(MANIFEST)));
@@ -191,6 +189,7 @@ fn assemble_found(found: Found, limits: &Limits) -> Result<Loaded, SnapshotError
     snapshot.cluster = manifest.cluster;
     snapshot.sources = manifest.sources;
     snapshot.redacted = manifest.redacted;
+    snapshot.bundles = manifest.bundles;
     snapshot.left_out = manifest.left_out;
     if let Some(listed) = manifest.series {
         let windows = listed.windows.into_iter().map(Into::into).collect();
@@ -260,7 +259,7 @@ impl Reader<'_> {
             return self.unknown("SN002", file, &why);
         }
         if entry.digest.as_ref().is_some_and(|digest| !digest.matches(&bytes)) {
-            return self.unknown("SN002", file, "it is not what the manifest says: its digest is another");
+            return self.unknown("SN002", file, "its digest differs from the one in the manifest");
         }
         match parse(&bytes, self.limits) {
             Ok(value) => Part::Collected(value),
@@ -270,7 +269,7 @@ impl Reader<'_> {
 
     fn unknown<T>(&mut self, code: &'static str, file: &str, why: &str) -> Part<T> {
         let message = format!("{file} is not used: {why}.");
-        let help = "What it would say is taken as not known; take the snapshot again.";
+        let help = "Its evidence counts as unknown; take the snapshot again.";
         self.diagnostics.push(Diagnostic::new(code, Severity::Error, message).with_help(help).at(place(file)));
         Part::NotCollected { why: format!("{file}: {why}") }
     }
@@ -304,10 +303,10 @@ fn items(bytes: &[u8], limits: &Limits) -> Result<Vec<Value>, String> {
 /// Whether an object is of the kind it stands under, and may be in a snapshot at all.
 fn belongs(item: &Value, kind: &GroupKind) -> Result<(), String> {
     if !kind.is_kind_of(item) {
-        return Err(format!("it holds an object that is no {kind}"));
+        return Err(format!("it contains an object that is not a {kind}"));
     }
     if is_secret_kind(&kind.kind) {
-        return Err("it holds secrets, which are not read".to_owned());
+        return Err("it contains secrets, which are not read".to_owned());
     }
     Ok(())
 }

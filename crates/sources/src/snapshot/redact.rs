@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use clearway_core::Digest;
+use clearway_core::{Digest, GroupKind};
 use clearway_promql::ast::{ExprKind, MatchOp};
 use clearway_promql::matching::Pattern;
 use clearway_promql::series::{BuildError, Builder, Capacity};
@@ -108,7 +108,9 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
         let selectors = evidence.windows.iter().map(|window| parsed(&window.selector));
         names.of_series(&evidence.series, &selectors.collect::<Result<Vec<_>, _>>()?)?;
     }
-    for objects in redacted.objects.values().filter_map(|part| part.known().ok()) {
+    // The names in definitions are words of an API: rules about bundles go by them.
+    let others = redacted.objects.iter().filter(|(kind, _)| !is_definition(kind));
+    for objects in others.filter_map(|(_, part)| part.known().ok()) {
         objects.items.iter().for_each(|item| names.of_object(item));
     }
     if !names.id.is_empty() {
@@ -128,9 +130,13 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
             window.selector = names.without_id(&window.selector)?;
         }
     }
-    for part in redacted.objects.values_mut() {
+    for (kind, part) in &mut redacted.objects {
         match part {
             Part::NotCollected { why } => *why = names.text(why),
+            Part::Collected(objects) if is_definition(kind) => {
+                // Their names are words of an API, and stay.
+                objects.items.iter_mut().for_each(|item| names.definition(item));
+            }
             Part::Collected(objects) => {
                 let selection = &mut objects.selection;
                 let unread = selection.not_read.iter_mut().map(|one| &mut one.name);
@@ -149,6 +155,11 @@ pub fn redact(snapshot: &Snapshot, options: &RedactOptions) -> Result<Snapshot, 
         *why = names.text(why);
     }
     Ok(redacted)
+}
+
+/// Whether objects define an API.
+fn is_definition(kind: &GroupKind) -> bool {
+    kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition"
 }
 
 fn not_collected<T>(part: &mut Part<T>) -> Option<&mut String> {
@@ -260,6 +271,20 @@ impl Names<'_> {
         builder.finish()
     }
 
+    /// A definition keeps its API and the annotations of its bundle; labels, other annotations and the webhook for
+    /// conversion belong to whoever installed it.
+    fn definition(&self, definition: &mut Value) {
+        let notes = definition.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+        if let Some(notes) = notes {
+            notes.retain(|key, _| keeps_key(key) || key.ends_with("/bundle-version") || key.ends_with("/channel"));
+        }
+        for place in ["/metadata/labels", "/metadata/ownerReferences", "/metadata/uid", "/spec/conversion/webhook"] {
+            if let Some(value) = definition.pointer_mut(place) {
+                self.value(value);
+            }
+        }
+    }
+
     fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.text(text),
@@ -354,7 +379,7 @@ impl Test {
 
 /// A selector that cannot be read may ask for anything, so that nothing could be replaced.
 fn parsed(selector: &str) -> Result<Query, SnapshotError> {
-    let failed = || SnapshotError::Series { why: format!("`{selector}` is no selector") };
+    let failed = || SnapshotError::Series { why: format!("`{selector}` is not a selector") };
     Query::parse(selector, &Limits::default()).map_err(|_| failed())
 }
 

@@ -4,6 +4,7 @@
 //! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
 use clearway_advice::evidence::{REMOVED, is_secret_kind};
+use clearway_core::GroupKind;
 use serde_json::{Map, Value};
 
 use crate::json_size::JsonSize;
@@ -36,11 +37,38 @@ const JSON_IN_TEXT: usize = 8 << 20;
 struct Place {
     /// How often JSON inside a text is still looked into. Deeper ones are removed.
     texts: u8,
-    /// In the schema of a definition, where `env` is the name of a field and not a list of variables.
-    in_schema: bool,
+    schema: SchemaPlace,
+    /// In a custom resource definition, where what a schema accepts is kept as it is: that is no secret.
+    in_definition: bool,
 }
 
-const TOP: Place = Place { texts: 3, in_schema: false };
+/// Where in the schema of a definition a value stands. There `env` is the name of a field and not a list of variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SchemaPlace {
+    Outside,
+    /// Among the keywords of a schema.
+    Keywords,
+    /// Among the schemas of fields, by the names of the fields.
+    Fields,
+    /// In a value of an object.
+    Value,
+}
+
+impl SchemaPlace {
+    /// The place of what is below a key.
+    fn below(self, key: &str) -> Self {
+        match (self, key) {
+            (SchemaPlace::Outside, "openAPIV3Schema") | (SchemaPlace::Fields, _) => SchemaPlace::Keywords,
+            (SchemaPlace::Keywords, "properties") => SchemaPlace::Fields,
+            (SchemaPlace::Keywords, "default" | "enum" | "example") => SchemaPlace::Value,
+            _ => self,
+        }
+    }
+}
+
+const TOP: Place = Place { texts: 3, schema: SchemaPlace::Outside, in_definition: false };
+/// Texts of a schema that decide what it accepts.
+const SCHEMA_TEXTS: [&str; 3] = ["pattern", "rule", "messageExpression"];
 
 /// The object without what is never kept; nothing if nothing of it is.
 pub fn strip(mut object: Value) -> Option<Value> {
@@ -56,7 +84,9 @@ pub fn strip(mut object: Value) -> Option<Value> {
         }
         remove_contents(fields);
     }
-    clean(&mut object, TOP);
+    let in_definition = GroupKind::of(&object)
+        .is_some_and(|kind| kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition");
+    clean(&mut object, Place { in_definition, ..TOP });
     if let Value::Object(fields) = &mut object {
         for (name, mut content) in kept {
             clean_content(&name, &mut content);
@@ -160,6 +190,11 @@ fn remove_values(field: &str, variables: &mut Value) {
 
 fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
     fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | LAST_APPLIED));
+    let is_schema = place.in_definition && place.schema == SchemaPlace::Keywords;
+    if is_schema {
+        // More than half of a definition, and nothing that a rule asks about.
+        fields.remove("description");
+    }
     // Objects within objects, as in a list or a template.
     if fields.get("kind").and_then(Value::as_str).is_some_and(|kind| is_secret_kind(kind) || kind == "ConfigMap") {
         remove_contents(fields);
@@ -167,9 +202,12 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
     // A variable of a container: the name says what the value is.
     let secret_variable = fields.get("name").and_then(Value::as_str).is_some_and(is_secret_name);
     for (name, value) in fields.iter_mut() {
-        let place = Place { in_schema: place.in_schema || name == "openAPIV3Schema", ..place };
-        if !place.in_schema {
+        let place = Place { schema: place.schema.below(name), ..place };
+        let outside = place.schema == SchemaPlace::Outside;
+        if outside {
             remove_values(name, value);
+        } else if is_schema && value.is_string() && SCHEMA_TEXTS.contains(&name.as_str()) {
+            continue;
         }
         let secret = is_secret_name(name) || (secret_variable && name == "value");
         match value {
@@ -178,7 +216,7 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
                 items.iter_mut().filter(|item| item.is_string()).for_each(|item| *item = REMOVED.into());
                 clean_items(items, place);
             }
-            Value::Object(notes) if name == "annotations" => clean_annotations(notes, place),
+            Value::Object(notes) if name == "annotations" && outside => clean_annotations(notes, place),
             value => clean(value, place),
         }
     }
@@ -233,7 +271,7 @@ fn clean_text(text: &mut String) {
     }
 }
 
-/// A text whose addresses have no `user:password@` any more.
+/// A text whose addresses have no `user:password@` any more, but a mark in its place: what depends on it is not known.
 fn without_users(text: &str) -> String {
     let mut parts = text.split("://");
     let mut cleaned = parts.next().unwrap_or_default().to_owned();
@@ -241,7 +279,10 @@ fn without_users(text: &str) -> String {
         let end = part.find(['/', '?', '#', ' ', '"', '\'', ',']).unwrap_or(part.len());
         let (host, rest) = part.split_at(end);
         cleaned.push_str("://");
-        cleaned.push_str(host.rsplit_once('@').map_or(host, |(_, host)| host));
+        match host.rsplit_once('@') {
+            None => cleaned.push_str(host),
+            Some((_, host)) => cleaned.extend([REMOVED, "@", host]),
+        }
         cleaned.push_str(rest);
     }
     cleaned
@@ -275,7 +316,7 @@ mod tests {
         let text = clean.to_string();
         assert!(!text.contains("hunter2") && !text.contains("managedFields"), "{text}");
         assert_eq!(text.matches("kept").count(), 5, "{text}");
-        assert_eq!(clean["spec"]["httpProxy"], "http://proxy:3128/x, https://b");
+        assert_eq!(clean["spec"]["httpProxy"], "http://(removed)@proxy:3128/x, https://(removed)@b");
         assert_eq!(strip(clean.clone()), Some(clean));
         let map = strip(json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"a": "hunter2"},
@@ -319,10 +360,25 @@ mod tests {
         assert_eq!(text.matches("kept").count(), 6, "{text}");
         assert_eq!(strip(clean.clone()), Some(clean));
 
-        let schema = json!({"env": {"type": "array", "description": "kept"}});
-        let definition =
-            json!({"kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": {"properties": schema}}});
+        let schema = json!({
+            "env": {"type": "array", "default": [{"name": "A", "value": "kept", "description": "kept"}]},
+            "description": {"type": "string"},
+        });
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": {"properties": schema}}});
         assert_eq!(strip(definition.clone()), Some(definition), "a schema has fields of these names");
+        let schema = json!({
+            "description": "A text.",
+            "pattern": "^https://[^@]+@.*$", "x-kubernetes-validations": [{"rule": "self != 'bearer x'"}],
+            "default": "-----BEGIN PRIVATE KEY-----hunter2",
+        });
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"openAPIV3Schema": schema},
+        });
+        let clean = strip(definition.clone()).unwrap();
+        for place in ["/spec/openAPIV3Schema/pattern", "/spec/openAPIV3Schema/x-kubernetes-validations"] {
+            assert_eq!(clean.pointer(place), definition.pointer(place), "what accepts objects is kept as it is");
+        }
+        assert!(!clean.to_string().contains("hunter2") && !clean.to_string().contains("A text."), "{clean}");
     }
 
     #[test]

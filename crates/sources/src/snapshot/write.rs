@@ -88,6 +88,7 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
         series: Some(series),
         objects,
         crds: Some(crds),
+        bundles: snapshot.bundles.clone(),
         left_out,
     };
     let wrong = |error: serde_json::Error| SnapshotError::Manifest { why: error.to_string() };

@@ -221,7 +221,7 @@ impl Store for ClusterStore {
             secondary: event.release.as_deref().map(release),
         };
         let told = self.recorder.publish(&event, &reference).await;
-        told.map_err(|error| StoreError::Away { why: format!("an event could not be written: {error}") })
+        told.map_err(|error| StoreError::Away { why: format!("failed to record an event: {error}") })
     }
 }
 

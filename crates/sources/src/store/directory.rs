@@ -15,7 +15,7 @@
 //!
 //! A file that holds no object, or the object of another path, is named and not used, and never written over; the other
 //! objects are read as if it were not there. But a list of its kind fails, because what the list lacks would be taken for
-//! something that does not exist. Nothing is read or written outside of the directory, wherever links lead.
+//! something that does not exist. Nothing is read or written outside the directory, wherever links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -140,8 +140,9 @@ impl StateDirectory {
     /// The number of the next change.
     fn next_revision(&self) -> Result<u64, StoreError> {
         let path = self.root.join("revision");
-        let no_number =
-            || StoreError::Refused { why: format!("{} holds no number; remove it to count anew", path.display()) };
+        let no_number = || StoreError::Refused {
+            why: format!("{} does not contain a number; remove it to restart the count", path.display()),
+        };
         let last: u64 = match self.own_files()?.content(b"revision", NUMBER_BYTES) {
             Ok(None) => 0,
             Ok(Some(text)) => {
@@ -178,7 +179,7 @@ fn complete(kind: &GroupVersionKind, listed: Listed) -> Result<Vec<Value>, Store
     if unreadable.len() > NAMED {
         named.push(format!("and {} more", unreadable.len() - NAMED));
     }
-    let why = format!("the list of {kind} is not complete: {}; mend or remove the file", named.join("; "));
+    let why = format!("the list of {kind} is not complete: {}; repair or remove the file", named.join("; "));
     Err(StoreError::Refused { why })
 }
 
@@ -220,7 +221,7 @@ impl Store for StateDirectory {
         let key = ObjectReference::of(object)?;
         self.change(&key, true, |before, _| match before {
             None => Ok(object.clone()),
-            Some(_) => Err(StoreError::Conflict { why: format!("{key} is there already") }),
+            Some(_) => Err(StoreError::Conflict { why: format!("{key} already exists") }),
         })
     }
 
@@ -232,7 +233,7 @@ impl Store for StateDirectory {
             let status = after["status"].take();
             merge::apply(&mut after, &files.read(&area, &key)?.unwrap_or_default(), object);
             let fields =
-                after.as_object_mut().ok_or_else(|| StoreError::Refused { why: format!("{key} is no object") })?;
+                after.as_object_mut().ok_or_else(|| StoreError::Refused { why: format!("{key} is not an object") })?;
             fields.remove("status");
             if !status.is_null() {
                 fields.insert("status".to_owned(), status);
@@ -251,7 +252,7 @@ impl Store for StateDirectory {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             let expected = &patch["metadata"]["resourceVersion"];
             if !expected.is_null() && after["metadata"]["resourceVersion"] != *expected {
-                return Err(StoreError::Conflict { why: format!("{key} was changed meanwhile") });
+                return Err(StoreError::Conflict { why: format!("{key} was changed by another writer") });
             }
             let mut patch = patch.clone();
             if let Some(fields) = patch.as_object_mut() {
@@ -267,7 +268,7 @@ impl Store for StateDirectory {
         self.change(&key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             if after["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
-                return Err(StoreError::Conflict { why: format!("{key} was changed meanwhile") });
+                return Err(StoreError::Conflict { why: format!("{key} was changed by another writer") });
             }
             after["status"] = object["status"].clone();
             Ok(after)
@@ -279,7 +280,7 @@ impl Store for StateDirectory {
         let mut files = ObjectFiles::open(&self.root)?;
         let Some(object) = files.read(OBJECTS, key)? else { return Ok(()) };
         if !uid.is_empty() && object["metadata"]["uid"] != uid {
-            return Err(StoreError::Conflict { why: format!("{key} is another one by now") });
+            return Err(StoreError::Conflict { why: format!("{key} was deleted and created again") });
         }
         files.remove(OBJECTS, key)?;
         for manager in files.directories("applied", &mut Vec::new())? {
@@ -352,7 +353,7 @@ impl Store for StateDirectory {
 fn applied_by(manager: &str) -> Result<String, StoreError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if manager.is_empty() || manager.starts_with('.') || !manager.chars().all(is_plain) {
-        return Err(StoreError::Refused { why: format!("{manager:?} is no name for a manager") });
+        return Err(StoreError::Refused { why: format!("{manager:?} is not a valid field manager") });
     }
     Ok(format!("applied/{manager}"))
 }
@@ -419,7 +420,9 @@ fn selector(text: &str) -> Result<Vec<(&str, Option<&str>)>, StoreError> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').map_or((part, None), |(name, value)| (name, Some(value)));
         if name.contains(['!', ' ', '(']) || value.is_some_and(|value| value.starts_with('=')) {
-            return Err(StoreError::Refused { why: format!("a state directory cannot select by `{part}`") });
+            return Err(StoreError::Refused {
+                why: format!("a state directory does not support the selector `{part}`"),
+            });
         }
         wanted.push((name, value));
     }

@@ -272,7 +272,7 @@ impl ObjectFiles {
             place = match resolve(&mut self.directory, &place, name.as_bytes()) {
                 Ok(Target::Directory(directory)) => directory,
                 Ok(Target::Missing) => join(&place, name.as_bytes()),
-                Ok(Target::File(_)) => return Err(self.refused(path, "a file is in place of a directory on the way")),
+                Ok(Target::File(_)) => return Err(self.refused(path, "a parent directory of it is a file")),
                 Err(refusal) => return Err(self.refused(path, &refusal.to_string())),
             };
         }
@@ -292,7 +292,7 @@ fn path(area: &str, key: &ObjectReference) -> Result<String, StoreError> {
         // Names of other places, such as `..`, are not names of objects.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         if part.is_empty() || part.starts_with('.') || part.len() > 253 || !part.chars().all(plain) {
-            return Err(StoreError::Refused { why: format!("{part:?} is no name for an object") });
+            return Err(StoreError::Refused { why: format!("{part:?} is not a valid object name") });
         }
     }
     Ok(format!("{area}/{}/{}/{namespace}/{name}.yaml", group(kind), kind.kind))
@@ -350,8 +350,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
     match value {
         Value::Object(_) => Ok(value),
-        Value::Array(_) => Err("it holds a list, not an object".to_owned()),
-        _ => Err("it holds a single value, not an object".to_owned()),
+        Value::Array(_) => Err("it contains a list, not an object".to_owned()),
+        _ => Err("it contains a single value, not an object".to_owned()),
     }
 }
 
@@ -359,7 +359,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
 fn belongs(mut object: Value, key: &ObjectReference) -> Result<Value, String> {
     let found = ObjectReference::of(&object).map_err(|error| error.to_string())?;
     if found.id() != key.id() {
-        return Err(format!("it holds {} {found}, and by its path it would be {} {key}", found.kind, key.kind));
+        return Err(format!("it contains {}, but its path is that of {}", found.id(), key.id()));
     }
     if let (Some(fields), false) = (object.as_object_mut(), key.kind.version.is_empty()) {
         fields.insert("apiVersion".to_owned(), key.kind.api_version().into());

@@ -121,8 +121,8 @@ async fn what_is_no_graph_data_is_said() {
     let torn = gzip(&under(""));
     push.image(Family::Oci, Some("torn"), "amd64", vec![torn[..torn.len() - 30].to_vec()]).await;
     for (name, kind, want) in [
-        ("g:none", "not_graph_data", "there is no graph-data in it"),
-        ("g:text", "not_graph_data", "there is no graph-data in it"),
+        ("g:none", "not_graph_data", "it contains no graph-data"),
+        ("g:text", "not_graph_data", "it contains no graph-data"),
         ("g:twice", "not_graph_data", "at `/a/` and at `/b/`"),
         ("g:torn", "broken", "build the image again"),
         ("g:nowhere", "not_found", "g:nowhere: the registry has no such image; check the name"),

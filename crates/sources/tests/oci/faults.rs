@@ -99,8 +99,7 @@ async fn a_tag_that_cannot_be_read_fails_the_whole_and_the_next_scrape_goes_on()
     assert_eq!(
         error.to_string(),
         format!(
-            "{}/a:v3: not read after 12 attempts: the registry answers 503 Service Unavailable; try again when the \
-             registry is well",
+            "{}/a:v3: failed after 12 attempts: the registry answers 503 Service Unavailable; try again when the registry is available",
             proxy.host()
         )
     );
@@ -153,8 +152,8 @@ async fn wrong_bytes_and_missing_layers_leave_out_the_release_and_are_not_kept()
     *flipped.last_mut().unwrap() ^= 1;
     let longer = [layer.clone(), vec![0]].concat();
     for (answer, want) in [
-        (Some(flipped), "sends other bytes than the digest"),
-        (Some(longer), "sends other bytes than the digest"),
+        (Some(flipped), "does not match the digest"),
+        (Some(longer), "does not match the digest"),
         (None, "has no such layer or configuration"),
     ] {
         let wrong = wrong.to_string();
@@ -213,7 +212,7 @@ async fn too_much_is_refused() {
 #[tokio::test]
 async fn what_is_no_registry_is_said_to_be_none() {
     let Some(registry) = registry().await else { return };
-    for (answer, want) in [("<html>", "it is no list of tags"), (r#"{"tags": [7]}"#, "it is no list of tags")] {
+    for (answer, want) in [("<html>", "it is not a list of tags"), (r#"{"tags": [7]}"#, "it is not a list of tags")] {
         let proxy =
             Proxy::start(registry.base_url(), move |_| Answer::Say(StatusCode::OK, vec![], answer.into())).await;
         let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
@@ -229,5 +228,5 @@ async fn what_is_no_registry_is_said_to_be_none() {
     let away = vec![("location", "http://example.com/".to_owned())];
     let proxy = Proxy::start(registry.base_url(), move |_| Answer::Say(StatusCode::FOUND, away.clone(), vec![])).await;
     let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
-    assert!(error.to_string().contains("it points to a host without TLS"), "{error}");
+    assert!(error.to_string().contains("it redirects to a host without TLS"), "{error}");
 }

@@ -86,8 +86,8 @@ async fn tokens_and_passwords_are_given_where_they_are_asked_for() {
         assert!(!format!("{connection:?}").contains("hunter2"));
     }
     for (proxy, credentials, want) in [
-        (&known, Credentials::Anonymous, "give a user, or the docker config.json that names one"),
-        (&password, Credentials::Anonymous, "it asks for a user"),
+        (&known, Credentials::Anonymous, "pass a user, or a docker config.json with one"),
+        (&password, Credentials::Anonymous, "it requires authentication"),
         (&password, file(), "check that `auths` of the docker config.json names the host"),
         (&known, Credentials::Basic { user: "me".into(), password: "wrong".into() }, "check the user, the password"),
         (
@@ -110,7 +110,7 @@ async fn passwords_are_not_sent_where_anybody_could_read_them() {
         Proxy::start(registry.base_url(), |_| challenge("Bearer realm=\"http://example.com/token\"".to_owned())).await;
     let connection = connect(Credentials::Basic { user: "me".into(), password: "hunter2".into() });
     let error = scrape_as(&connection, proxy.host(), "a", &Cache::none()).await.unwrap_err().to_string();
-    assert!(error.contains("it wants the password sent to a host without TLS"), "{error}");
+    assert!(error.contains("it requests the password for a host without TLS"), "{error}");
 }
 
 #[tokio::test]

@@ -173,8 +173,8 @@ async fn pages_of_tags_are_followed_and_a_tag_that_vanished_is_left_out() {
     assert_eq!(
         left_out(&scraped),
         [
-            "tag ghost was gone when it was to be read",
-            "tag no/tag is an entry whose name is not a valid tag, which is not read; push it again with a current tool"
+            "tag ghost was deleted before it could be read",
+            "tag no/tag is an entry whose name is not a valid tag, which is not supported; push it again with a current tool"
         ]
     );
 }
@@ -199,7 +199,7 @@ async fn schema_1_is_refused_by_name() {
     assert_eq!(versions(&scraped), ["1.0.0"]);
     assert_eq!(
         left_out(&scraped),
-        ["tag old is a Docker schema 1 manifest, which is not read; push it again with a current tool"]
+        ["tag old is a Docker schema 1 manifest, which is not supported; push it again with a current tool"]
     );
 }
 

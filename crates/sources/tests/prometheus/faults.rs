@@ -13,8 +13,8 @@ async fn every_fault_has_its_kind_and_says_where() {
     let cases: [(Script, &str, FailureClass, &str); 16] = [
         (|_| Answer::Stall, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
         (|_| Answer::Hang, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
-        (|_| Answer::Endless, "too_large", FailureClass::Budget, "more than 100000 bytes; ask for less"),
-        (|_| say(200, "<html>\nlog in"), "not_an_answer", FailureClass::Unreachable, "a page for a browser"),
+        (|_| Answer::Endless, "too_large", FailureClass::Budget, "more than 100000 bytes; select fewer series"),
+        (|_| say(200, "<html>\nlog in"), "not_an_answer", FailureClass::Unreachable, "a web page"),
         (|_| say(200, ""), "not_an_answer", FailureClass::Unreachable, "the answer is empty"),
         (|_| say(200, "{\"nodes\":[]}"), "not_an_answer", FailureClass::Unreachable, "missing field `status`"),
         (
@@ -166,7 +166,7 @@ async fn the_token_is_read_for_every_request_and_never_shown() {
     let prometheus = Prometheus::new(&server.url().replace("//", "//me:pass@"), &options).unwrap();
     assert!(matches!(refused(&at(&server.url())).await, PrometheusError::Refused { status: 401, .. }));
     for (content, words) in [
-        (None, "token is not usable as a bearer token: No such file"),
+        (None, "token cannot be used as a bearer token: No such file"),
         (Some(" \n".to_owned()), "it is empty"),
         (Some("hunter2\nhunter3".to_owned()), "it is not one line"),
         (Some("hunter2".repeat(10_000)), "it is larger than 65536 bytes"),

@@ -55,6 +55,7 @@ pub(crate) struct ControlPlane {
     pub(crate) credentials: Credentials,
     pub(crate) admin_kubeconfig: PathBuf,
     pub(crate) url: String,
+    pub(crate) etcd_port: u16,
 }
 
 impl ControlPlane {
@@ -103,7 +104,7 @@ impl ControlPlane {
                 Some(controllers)
             }
         };
-        Ok(Self { apiserver, controllers, etcd, credentials, admin_kubeconfig, url })
+        Ok(Self { apiserver, controllers, etcd, credentials, admin_kubeconfig, url, etcd_port: client_port })
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {

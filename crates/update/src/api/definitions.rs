@@ -50,8 +50,8 @@ fn definition(kind: Kind) -> Definition {
         Kind::ClusterVersion => (
             "clusterversion",
             Channel::Standard,
-            "ClusterVersion is the version of the platform: where its updates come from, which of them are recommended for \
-             this cluster, which one is wanted, and what came of it. There is one, named version.",
+            "ClusterVersion is the version of the platform: the source of its updates, the updates that are \
+             recommended for this cluster, the desired update, and the history of updates. There is one, named version.",
         ),
         Kind::ComponentVersion => (
             "componentversion",

@@ -58,7 +58,7 @@ impl<'v, 'r> Fields<'v, 'r> {
 
     /// A text; empty if it is not there.
     pub(super) fn text(&mut self, key: &str) -> String {
-        self.one(key, "is not a text", |value| value.as_str().map(str::to_owned)).unwrap_or_default()
+        self.one(key, "is not a string", |value| value.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
     /// A text that counts only if it is not empty: Go clients write empty texts for "not set".
@@ -103,7 +103,7 @@ impl<'v, 'r> Fields<'v, 'r> {
         for (at, item) in items.iter().enumerate() {
             match item {
                 Value::String(text) => texts.push(text.clone()),
-                _ => self.remark(format!("{path}[{at}]"), "is not a text"),
+                _ => self.remark(format!("{path}[{at}]"), "is not a string"),
             }
         }
         texts

@@ -9,20 +9,20 @@ use super::schema;
 /// The architecture of a release that is for several.
 pub const MULTI: &str = "Multi";
 
-/// A release: what may be updated to, and where it is.
+/// A release: its version, and the location of its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// architecture is Multi if the release is for several architectures, and absent otherwise.
+    /// architecture is Multi for a multi-architecture release, and absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::architecture")]
     pub architecture: Option<String>,
 
-    /// version is the semantic version of the release. It is empty if an image was asked for whose version is not known
-    /// yet.
+    /// version is the semantic version of the release. It is empty if the update was requested by image and the version
+    /// is not known yet.
     pub version: String,
 
-    /// image is where the release's content is: a container image with its digest, or a directory.
+    /// image is the location of the release: a container image with its digest, or a directory.
     pub image: String,
 
     /// url contains information about this release. It comes from the update service.
@@ -30,13 +30,14 @@ pub struct Release {
     #[schemars(with = "String")]
     pub url: Option<String>,
 
-    /// channels is the set of channels that have this release, as the update service says.
+    /// channels is the set of channels that contain this release, according to the update service.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub channels: Vec<String>,
 }
 
-/// What an administrator asks for. Either a version, which is looked up among the available and conditional updates and in
+/// What an administrator asks for. Either a version, which is looked up among the available and conditional updates and
+/// in
 /// the history, or an image, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,8 +52,8 @@ pub struct Release {
     },
 ]))]
 pub struct Update {
-    /// architecture is Multi to ask for the release that is for several architectures. It needs a version, and excludes an
-    /// image.
+    /// architecture is Multi to request the multi-architecture release. It requires a version, and cannot be set with
+    /// an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::architecture")]
     pub architecture: Option<String>,
@@ -67,14 +68,13 @@ pub struct Update {
     #[schemars(with = "String")]
     pub image: Option<String>,
 
-    /// force waives the checks that would hold up the update, among them that of the signature. What was waived is
-    /// recorded in the history.
+    /// force skips checks that would block the update, including the signature check. Skipped checks are recorded in
+    /// the history.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 
-    /// acceptRisks are the names of risks that an administrator has decided to take. An update that nothing else speaks
-    /// against is recommended although it has them. OpenShift's clients write it; acceptedRisks has room for a reason and
-    /// an end.
+    /// acceptRisks are the names of risks that an administrator has accepted. They do not stop an update from being
+    /// recommended. OpenShift's clients write this field; spec.acceptedRisks also has a reason and an end time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(min = 1, max = 1000),
@@ -127,7 +127,7 @@ impl Read for Update {
 
 impl Read for AcceptRisk {
     fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
-        let name = fields.set("name").ok_or("has no name, so it accepts nothing")?;
+        let name = fields.set("name").ok_or("has no name, so it accepts no risk")?;
         Ok(AcceptRisk { name })
     }
 }

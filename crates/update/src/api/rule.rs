@@ -68,11 +68,12 @@ impl Serialize for ClusterCondition {
 impl Read for ClusterCondition {
     fn read(fields: &mut Fields<'_, '_>) -> Result<Self, &'static str> {
         let rule = Rule::from_json(&Value::Object(fields.map().clone()));
-        rule.as_ref().map(ClusterCondition::from).ok_or("has a type that is not a text")
+        rule.as_ref().map(ClusterCondition::from).ok_or("has a type that is not a string")
     }
 }
 
-/// Makes the schema of `matchingRules` take whatever a graph has: types that are not known here, parameters in any form, and
+/// Makes the schema of `matchingRules` take whatever a graph has: types that are not known here, parameters in any
+/// form, and
 /// no rule at all. So the status shows every update and why it is not recommended (U7).
 pub(super) fn store_any_rule(rules: &mut Value) {
     if let Some(rules) = rules.as_object_mut() {
@@ -119,20 +120,22 @@ struct Described {
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     resource: Value,
 
-    /// condition represents a cluster condition based on a status condition of objects: apiVersion, kind, namespace, name,
+    /// condition represents a cluster condition based on a status condition of objects: apiVersion, kind, namespace,
+    /// name,
     /// labelSelector, type, status, quantifier, whenAbsent.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     condition: Value,
 
-    /// bundle represents a cluster condition based on the CRDs that are installed.
+    /// bundle represents a cluster condition based on the CRDs that are installed: group, version, channel, servedVersion,
+    /// storedVersion, usedField, whenAbsent.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     bundle: Value,
 
-    /// policy represents a cluster condition based on what the audit of policies found.
+    /// policy represents a cluster condition based on the results of a policy audit.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     policy: Value,
 
-    /// rollout represents a cluster condition that ends for one cluster after the other: start, and duration or
+    /// rollout represents a cluster condition that stops matching one cluster after another: start, and duration or
     /// percentage.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     rollout: Value,

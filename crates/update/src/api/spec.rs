@@ -8,7 +8,7 @@ use super::read::{Fields, Read};
 use super::release::Update;
 use super::schema;
 
-/// What is wanted: where updates come from, and which one to carry out.
+/// Desired state: the source of updates, and the update to apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
@@ -16,13 +16,13 @@ pub struct Spec {
     #[serde(rename = "clusterID")]
     pub cluster_id: String,
 
-    /// desiredUpdate is the release that is to be brought about. Setting it starts an update; while it is absent the present
-    /// release is kept as it is.
+    /// desiredUpdate is the release to update to. Setting it starts an update; while it is absent, the current release
+    /// stays applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Update")]
     pub desired_update: Option<Update>,
 
-    /// upstream is the URL of the update service. If it is absent, the one the operator was started with is asked.
+    /// upstream is the URL of the update service. If it is absent, the operator uses the URL that it was started with.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub upstream: Option<String>,
@@ -32,13 +32,14 @@ pub struct Spec {
     #[schemars(with = "String")]
     pub channel: Option<String>,
 
-    /// capabilities says which optional parts of the platform are wanted. OpenShift's operator and clients read it; Clearway
-    /// keeps it.
+    /// capabilities selects optional parts of the platform. OpenShift's operator and clients read it; Clearway leaves
+    /// it unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CapabilitiesSpec")]
     pub capabilities: Option<CapabilitiesSpec>,
 
-    /// signatureStores are places to look for signatures of releases. OpenShift's operator reads them; Clearway keeps them.
+    /// signatureStores are locations of release signatures. OpenShift's operator reads them; Clearway leaves them
+    /// unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 32),
@@ -46,7 +47,7 @@ pub struct Spec {
     )]
     pub signature_stores: Vec<SignatureStore>,
 
-    /// overrides are objects of the release that are not to be touched.
+    /// overrides are objects of the release that the operator must not change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
@@ -54,8 +55,8 @@ pub struct Spec {
     ))]
     pub overrides: Vec<ComponentOverride>,
 
-    /// acceptedRisks are risks that an administrator has decided to take, by name. An update that nothing else speaks against
-    /// is recommended although it has them. They stand apart from desiredUpdate, which clients replace whole.
+    /// acceptedRisks are risks that an administrator has accepted, by name. They do not stop an update from being
+    /// recommended. They are separate from desiredUpdate because clients replace that field as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 500),
@@ -76,7 +77,7 @@ pub struct AcceptedRisk {
     #[schemars(length(min = 1, max = 256))]
     pub name: String,
 
-    /// reason says why the risk is taken. It is recorded in the history of updates that have the risk.
+    /// reason says why the risk was accepted. It is recorded in the history of updates that have the risk.
     #[schemars(length(min = 1, max = 4096))]
     pub reason: String,
 
@@ -90,22 +91,22 @@ pub struct AcceptedRisk {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilitiesSpec {
-    /// baselineCapabilitySet names the set to begin with.
+    /// baselineCapabilitySet is the set of capabilities to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::capability_set")]
     pub baseline_capability_set: Option<String>,
 
-    /// additionalEnabledCapabilities are wanted beyond that set.
+    /// additionalEnabledCapabilities are enabled in addition to that set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::capabilities")]
     pub additional_enabled_capabilities: Vec<String>,
 }
 
-/// A place to look for signatures.
+/// A location of signatures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignatureStore {
-    /// url is where the signatures are.
+    /// url is the URL of the signatures.
     #[schemars(
         extend("x-kubernetes-validations" = [
             {"rule": "isURL(self)", "message": "url must be a valid absolute URL"},
@@ -113,7 +114,7 @@ pub struct SignatureStore {
     )]
     pub url: String,
 
-    /// ca names a config map with the certificates that the server is checked with.
+    /// ca names a config map with the CA certificates of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ConfigMapReference")]
     pub ca: Option<ConfigMapReference>,
@@ -126,18 +127,18 @@ pub struct ConfigMapReference {
     pub name: String,
 }
 
-/// An object of the release that is not to be touched.
+/// An object of the release that the operator must not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ComponentOverride {
     /// kind is the kind of the object.
     pub kind: String,
     /// group is the API group of the kind.
     pub group: String,
-    /// namespace is the namespace of the object; empty if it is in none.
+    /// namespace is the namespace of the object; empty if the object is cluster-scoped.
     pub namespace: String,
     /// name is the name of the object.
     pub name: String,
-    /// unmanaged says that the object is not to be touched.
+    /// unmanaged is true if the operator must not change the object.
     pub unmanaged: bool,
 }
 
@@ -161,9 +162,9 @@ impl Read for AcceptedRisk {
         let until = fields.time("until");
         if fields.value("until").is_some() && until.is_none() {
             // Read as "for ever" it would accept more than was meant (U16).
-            return Err("has an end that cannot be read, so it accepts nothing");
+            return Err("has an unreadable end time, so it accepts no risk");
         }
-        let name = fields.set("name").ok_or("has no name, so it accepts nothing")?;
+        let name = fields.set("name").ok_or("has no name, so it accepts no risk")?;
         Ok(AcceptedRisk { name, reason: fields.text("reason"), until })
     }
 }

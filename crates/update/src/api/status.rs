@@ -10,39 +10,42 @@ use super::read::{Fields, Read};
 use super::release::{Release, same_image};
 use super::schema;
 
-/// What there is: the release that is being kept or brought about, what came before it, and what may come next.
+/// Observed state: the current or desired release, the history of updates, and the available updates.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// desired is the release that is being kept or brought about. The conditions say how that is going.
+    /// desired is the release that the operator applies. The conditions report its progress.
     pub desired: Release,
 
-    /// history contains the most recent releases, newest first. An entry is made when an update begins, and closed when
-    /// it ends or another one begins.
+    /// history contains the most recent releases, newest first. An entry is added when an update starts, and closed
+    /// when it completes or another update starts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub history: Vec<UpdateHistory>,
 
-    /// observedGeneration is the metadata.generation of the spec that is being brought about. It is the present one when
-    /// the latest spec has been taken up.
+    /// observedGeneration is the metadata.generation of the spec that the operator acts on. It equals
+    /// metadata.generation when the operator has observed the latest spec.
     pub observed_generation: i64,
 
-    /// versionHash is a fingerprint of what the release contains. It may be empty while that is not known.
+    /// versionHash is a digest of the content of the release. It is empty while the content is not known.
     pub version_hash: String,
 
-    /// capabilities are the optional parts of the platform that there are.
+    /// capabilities are the optional parts of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CapabilitiesStatus")]
     pub capabilities: Option<CapabilitiesStatus>,
 
-    /// conditions are the latest observations, at most one of each type. Ready sums them up; Available, ReleaseAccepted,
-    /// clearway.dev/ReleaseApplied, RetrievedUpdates, Progressing and Failing are always there.
+    /// conditions are the latest observations, at most one of each type. Ready summarizes them; Available,
+    /// ReleaseAccepted,
+    /// clearway.dev/ReleaseApplied, RetrievedUpdates, Progressing and Failing are always present.
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Conditions,
 
-    /// availableUpdates contains updates recommended for this cluster. Updates which appear in conditionalUpdates but not
-    /// in availableUpdates may expose this cluster to known issues. This list may be empty if no updates are recommended,
+    /// availableUpdates contains updates recommended for this cluster. Updates which appear in conditionalUpdates but
+    /// not
+    /// in availableUpdates may expose this cluster to known issues. This list may be empty if no updates are
+    /// recommended,
     /// if the update service is unavailable, or if an invalid channel has been specified.
     #[serde(serialize_with = "null_if_empty")]
     #[schemars(extend("nullable" = true, "x-kubernetes-list-type" = "atomic"))]
@@ -66,20 +69,20 @@ pub enum UpdateState {
     Partial,
 }
 
-/// One release that was brought about, or is being.
+/// One release that was applied, or is being applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateHistory {
-    /// state is Completed if the release was brought about whole, and Partial while it is not, or if it never was.
+    /// state is Completed if the release was applied completely, and Partial otherwise.
     #[schemars(with = "String")]
     pub state: UpdateState,
 
-    /// startedTime is when the update began.
+    /// startedTime is when the update started.
     #[schemars(schema_with = "schema::time")]
     pub started_time: Timestamp,
 
-    /// completionTime is when the update was completed, or when another one began before that. It is null while the update
-    /// is being carried out.
+    /// completionTime is when the update completed, or when another update replaced it. It is null while the update is
+    /// in progress.
     #[schemars(schema_with = "schema::nullable_time")]
     pub completion_time: Option<Timestamp>,
 
@@ -87,14 +90,16 @@ pub struct UpdateHistory {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
 
-    /// image is where the release's content was taken from.
+    /// image is the location that the release was read from.
     pub image: String,
 
-    /// verified says whether the signature of the release was checked before the update began.
+    /// verified says whether the signature of the release was checked before the update started.
     pub verified: bool,
 
-    /// acceptedRisks records risks which were accepted to initiate the update. For example, it may mention a check that was
-    /// overridden via desiredUpdate.force, or an update that was initiated despite not being in the availableUpdates set
+    /// acceptedRisks records risks which were accepted to initiate the update. For example, it may mention a check that
+    /// was
+    /// overridden via desiredUpdate.force, or an update that was initiated despite not being in the availableUpdates
+    /// set
     /// of recommended update targets.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub accepted_risks: String,
@@ -104,12 +109,12 @@ pub struct UpdateHistory {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilitiesStatus {
-    /// enabledCapabilities are those that are there.
+    /// enabledCapabilities are the capabilities that are enabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::capabilities")]
     pub enabled_capabilities: Vec<String>,
 
-    /// knownCapabilities are those that could be.
+    /// knownCapabilities are the capabilities that can be enabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::capabilities")]
     pub known_capabilities: Vec<String>,
@@ -181,7 +186,7 @@ impl Read for UpdateHistory {
         let completed = fields.text("state") == UpdateState::Completed.as_str();
         Ok(UpdateHistory {
             state: if completed { UpdateState::Completed } else { UpdateState::Partial },
-            started_time: fields.time("startedTime").ok_or("has no time at which it began")?,
+            started_time: fields.time("startedTime").ok_or("has no valid startedTime")?,
             completion_time: fields.time("completionTime"),
             version: fields.text("version"),
             image: fields.text("image"),

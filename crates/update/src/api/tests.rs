@@ -119,20 +119,20 @@ fn v6_one_bad_element_is_named_and_takes_nothing_with_it() {
     assert_eq!(
         remarks,
         [
-            "spec.clusterID is not a text",
+            "spec.clusterID is not a string",
             "spec.desiredUpdate is not an object",
             "spec.overrides is not a list",
             "spec.acceptedRisks[1].until is not an RFC 3339 time",
-            "spec.acceptedRisks[1] has an end that cannot be read, so it accepts nothing",
-            "spec.acceptedRisks[2] has no name, so it accepts nothing",
+            "spec.acceptedRisks[1] has an unreadable end time, so it accepts no risk",
+            "spec.acceptedRisks[2] has no name, so it accepts no risk",
             "spec.acceptedRisks[3] is not an object",
-            "status.history[0] has no time at which it began",
+            "status.history[0] has no valid startedTime",
             "status.observedGeneration is not a whole number",
             "status.conditions is not a list",
-            "status.availableUpdates[0].channels[1] is not a text",
+            "status.availableUpdates[0].channels[1] is not a string",
             "status.availableUpdates[1] is not an object",
             "status.conditionalUpdates[0] has no release",
-            "status.conditionalUpdates[1].risks[0].matchingRules[0] has a type that is not a text",
+            "status.conditionalUpdates[1].risks[0].matchingRules[0] has a type that is not a string",
         ]
     );
     let names: Vec<_> = object.spec.accepted_risks.iter().map(|risk| risk.name.as_str()).collect();

@@ -62,12 +62,10 @@ impl Downgrade {
     pub fn refusal(&self) -> Option<String> {
         let Downgrade { from, to, previous, is_rollback } = self;
         let rollback = match previous {
-            Some(previous) => format!("a rollback to the previous release ({previous})"),
-            None => "a rollback, and there is no previous release".to_owned(),
+            Some(previous) => format!("a rollback to the previous release ({previous}) is allowed"),
+            None => "a rollback is allowed, and there is no previous release".to_owned(),
         };
-        (!is_rollback).then(|| {
-            format!("{to} is older than the present release {from}, and the only downgrade that needs no force is {rollback}")
-        })
+        (!is_rollback).then(|| format!("{to} is older than the current release {from}; without force, only {rollback}"))
     }
 
     /// The sentence for the history.
@@ -141,7 +139,7 @@ mod tests {
         let far = current.downgrade_to("1.0.0", "").unwrap();
         assert_eq!(
             far.refusal().unwrap(),
-            "1.0.0 is older than the present release 1.2.0, and the only downgrade that needs no force is a rollback to the previous release (1.1.0)"
+            "1.0.0 is older than the current release 1.2.0; without force, only a rollback to the previous release (1.1.0) is allowed"
         );
         assert_eq!(
             far.record(),

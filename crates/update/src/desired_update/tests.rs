@@ -117,7 +117,7 @@ fn what_is_taken_on_is_recorded_in_the_words_that_clients_know() {
         said("example.com/r@eleven", "1.1.0"),
         "Updating from 1.0.0 to 1.1.0 is supported, but not recommended for this cluster.\n\nReason: Slow\n\nIt is slow. https://example.com/slow"
     );
-    let unknown = "is not among the updates that are known for this cluster, so nothing is known about its risks.";
+    let unknown = "is not in the list of updates for this cluster, so its risks are unknown.";
     assert_eq!(said("example.com/r@new", "1.0.2"), format!("Updating from 1.0.0 to 1.0.2 {unknown}"));
     assert_eq!(
         said("example.com/r@nine", "0.9.0"),
@@ -159,7 +159,7 @@ fn an_overridden_upgradeable_is_recorded_for_another_minor_version() {
 #[test]
 fn a_downgrade_is_refused_unless_it_is_a_rollback_or_forced() {
     let older = Release { version: "0.8.0".into(), image: "example.com/r@eight".into(), ..Release::default() };
-    let refused = "invalid spec.desiredUpdate: Invalid value: \"0.8.0\": 0.8.0 is older than the present release 1.0.0, and the only downgrade that needs no force is a rollback to the previous release (0.9.0)";
+    let refused = "invalid spec.desiredUpdate: Invalid value: \"0.8.0\": 0.8.0 is older than the current release 1.0.0; without force, only a rollback to the previous release (0.9.0) is allowed";
     for (desired, want) in [
         (json!({"version": "0.8.0"}), refused),
         (json!({"version": "0.8.0", "image": "example.com/r@eight"}), refused),
@@ -192,12 +192,12 @@ fn an_architecture_is_honoured_or_refused() {
         (
             at("1.0.1"),
             MultiRelease::Found(&multi),
-            "invalid spec.desiredUpdate.architecture: Invalid value: \"Multi\": the architecture is changed at the present version; ask for Multi with version 1.0.0 first, then update",
+            "invalid spec.desiredUpdate.architecture: Invalid value: \"Multi\": the architecture can only be changed at the current version; set Multi with version 1.0.0 first, then update",
         ),
         (
             json!({"architecture": "Multi"}),
             MultiRelease::Pending,
-            "invalid spec.desiredUpdate.version: Required value: an architecture is asked for with a version",
+            "invalid spec.desiredUpdate.version: Required value: an architecture needs a version",
         ),
         (
             json!({"architecture": "arm64", "version": "1.0.0"}),

@@ -1,4 +1,5 @@
-//! Definitions of custom kinds that the release replaces: versions in which objects are stored, and versions that clients use.
+//! Definitions of custom kinds that the release replaces or deletes: versions that clients use, and what cannot be changed.
+//! What happens to stored objects is found by [`super::crds`].
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use super::{Check, Finding, View};
 
-/// Objects that are stored in a version that nobody knows any more cannot be read.
+/// Clients of versions that are no longer served fail, and objects are deleted with their definition.
 #[derive(Debug)]
 pub(super) struct Definitions;
 
@@ -22,31 +23,16 @@ impl Check for Definitions {
             let name = &manifest.id.name;
             if manifest.deletes() {
                 let stored = texts(&live["status"]["storedVersions"]).join(", ");
-                let message = format!(
-                    "{name} is deleted by this release, and every object of it (stored in {stored}) goes with it."
-                );
+                let message = format!("This release deletes {name} and all of its objects (stored in {stored}).");
                 found.push(Finding::blocking(self, message));
                 continue;
             }
-            let versions = |definition: &Value, served: bool| -> BTreeSet<String> {
+            let served = |definition: &Value| -> BTreeSet<String> {
                 let all = definition["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
-                let wanted = all.iter().filter(|version| !served || version["served"] == true);
-                wanted.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
+                let served = all.iter().filter(|version| version["served"] == true);
+                served.filter_map(|version| Some(version["name"].as_str()?.to_owned())).collect()
             };
-            let known = versions(&manifest.object, false);
-            let lost: Vec<&str> = texts(&live["status"]["storedVersions"])
-                .into_iter()
-                .filter(|stored| !known.contains(*stored))
-                .collect();
-            if !lost.is_empty() {
-                let message = format!(
-                    "{name} has objects that may be stored in {}, which the new definition does not have; they would be lost. Store them in another version first, and take the old one out of status.storedVersions.",
-                    lost.join(", ")
-                );
-                found.push(Finding::blocking(self, message));
-            }
-            let ended: Vec<String> =
-                versions(live, true).difference(&versions(&manifest.object, true)).cloned().collect();
+            let ended: Vec<String> = served(live).difference(&served(&manifest.object)).cloned().collect();
             if !ended.is_empty() {
                 let message = format!("{name} is no longer served in {}; clients that use it fail.", ended.join(", "));
                 found.push(Finding::warning(self, message));
@@ -56,7 +42,7 @@ impl Check for Definitions {
                 if before != after {
                     let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("nothing").to_owned();
                     let message = format!(
-                        "{name} would change its {what} from {} to {}, which an API server does not do.",
+                        "{name} would change its {what} from {} to {}, which the API server does not allow.",
                         word(before),
                         word(after)
                     );

@@ -19,7 +19,7 @@ impl Check for Owners {
             }
             let other = view.task.owner.other(live)?;
             let id = view.id(manifest);
-            let message = format!("{id} is in this release and belongs to {other}; it is not taken over.");
+            let message = format!("{id} is in this release but belongs to {other}; it is not overwritten.");
             Some(Finding::blocking(self, message))
         };
         view.manifests().filter_map(|manifest| claimed(&manifest)).collect()

@@ -67,7 +67,7 @@ impl Check for Room {
                 let fitting: Vec<&Value> = nodes.iter().filter(|node| takes(node, pod(then))).collect();
                 if fitting.is_empty() {
                     let message = format!(
-                        "{id} has pods for which no node is schedulable: none has the labels of its nodeSelector and only taints it tolerates."
+                        "{id} has pods that cannot be scheduled: no node has the labels of its nodeSelector and only taints that it tolerates."
                     );
                     found.push(Finding::blocking(self, message));
                 } else if needs_room(id, then) && view.objects.contains_key(id) {
@@ -106,7 +106,7 @@ impl Room {
         let needed = if id.kind == "DaemonSet" { nodes.len() } else { 1 };
         (fitting < needed).then(|| {
             let message = format!(
-                "{id} may take no pod down (maxUnavailable is 0), and {} room for one more; its roll-out would wait.",
+                "{id} cannot replace a pod (maxUnavailable is 0), and {} room for one more; its rollout would not progress.",
                 if id.kind == "DaemonSet" {
                     format!("{} of {needed} nodes have no", needed - fitting)
                 } else {
@@ -134,7 +134,7 @@ impl Room {
         })?;
         let name = budget["metadata"]["name"].as_str().unwrap_or_default();
         let message = format!(
-            "{id} is protected by the disruption budget {name}, which allows no disruption now; a roll-out takes pods down all the same."
+            "{id} is protected by the disruption budget {name}, which allows no disruption now; a rollout replaces pods anyway."
         );
         Some(Finding::warning(self, message))
     }

@@ -107,7 +107,7 @@ fn what_is_unwell_is_told_and_what_has_failed_is_blocking() {
 }
 
 #[test]
-fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
+fn a_definition_keeps_the_versions_that_clients_use() {
     let definition = |versions: &[(&str, bool)], stored: &[&str], scope: &str| {
         let versions: Vec<Value> =
             versions.iter().map(|(name, served)| json!({"name": name, "served": served, "storage": false})).collect();
@@ -124,18 +124,12 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
     for (release, want) in [
         (next(&[("v1alpha1", true), ("v1", true)]), vec![]),
         (next(&[("v1alpha1", false), ("v1", true)]), vec![(Severity::Warning, "no longer served in v1alpha1")]),
-        (
-            next(&[("v1", true)]),
-            vec![
-                (Severity::Blocking, "may be stored in v1alpha1, which"),
-                (Severity::Warning, "no longer served in v1alpha1"),
-            ],
-        ),
+        (next(&[("v1", true)]), vec![(Severity::Warning, "no longer served in v1alpha1")]),
         (
             definition(&[("v1alpha1", true), ("v1", true)], &[], "Cluster"),
             vec![(Severity::Blocking, "scope from Namespaced to Cluster")],
         ),
-        (deleted, vec![(Severity::Blocking, "is deleted by this release")]),
+        (deleted, vec![(Severity::Blocking, "This release deletes")]),
     ] {
         let found = found(std::slice::from_ref(&release), std::slice::from_ref(&live), nothing);
         assert_eq!(found.len(), want.len(), "{release}: {found:?}");
@@ -143,6 +137,31 @@ fn a_definition_keeps_the_versions_in_which_objects_are_stored() {
             assert!(*severity == wanted && text.contains(words), "{text}");
         }
     }
+}
+
+#[test]
+fn findings_about_stored_objects_are_recorded_and_what_loses_data_is_blocking() {
+    use clearway_bundle::{PreflightFinding, PreflightProblem, PreflightSeverity};
+    let finding = |severity, problem, message: &str| PreflightFinding {
+        severity,
+        problem,
+        crd: Some("things.example.com".to_owned()),
+        bundle: None,
+        message: message.to_owned(),
+        count: 0,
+        objects: Vec::new(),
+    };
+    let found = found(&[], &[], |view| {
+        view.crds = vec![
+            finding(PreflightSeverity::Warning, PreflightProblem::SkippedMinor, "a minor is skipped"),
+            finding(PreflightSeverity::Blocking, PreflightProblem::LostFields, "fields are lost"),
+        ];
+    });
+    let expected = [
+        (Severity::Blocking, "Preflight CRDs: things.example.com: fields are lost.".to_owned()),
+        (Severity::Warning, "Preflight CRDs: things.example.com: a minor is skipped.".to_owned()),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -184,7 +203,7 @@ fn a_workload_that_no_node_takes_is_blocking() {
     gold["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "gold"});
     let found = found(&[gold], &[], |view| view.nodes = Some(vec![node("one", "1", &json!({}))]));
     assert!(
-        matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("no node is schedulable")),
+        matches!(found.as_slice(), [(Severity::Blocking, text)] if text.contains("pods that cannot be scheduled")),
         "{found:?}"
     );
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clearway_bundle::PreflightFinding;
 use clearway_core::{ObjectId, Timestamp};
 use clearway_release::{Manifest, Payload};
 use serde_json::Value;
@@ -19,6 +20,9 @@ pub struct View<'a> {
     pub payload: &'a Payload,
     /// What is there: the objects the release names, and those of their kinds that its owner claims.
     pub objects: BTreeMap<ObjectId, Value>,
+    /// What its CRDs would do to those that are there and to their stored objects. Objects are read page by page and not
+    /// kept, so this is what was found.
+    pub crds: Vec<PreflightFinding>,
     /// What the workloads of the release would become.
     pub workloads: BTreeMap<ObjectId, Value>,
     /// What could not be tried.
@@ -63,6 +67,7 @@ impl<'a> View<'a> {
             task,
             payload,
             objects: BTreeMap::new(),
+            crds: Vec::new(),
             workloads: BTreeMap::new(),
             trials: Vec::new(),
             nodes: None,

@@ -60,11 +60,11 @@ impl Reconciler {
         self.evidence.contact.lost = lost;
         let (event, over) = match unreachable {
             _ if answered && lost => {
-                let message = "Queries of risks are answered again.";
+                let message = "Risk queries succeed again.";
                 (Event::new(EventType::Normal, "MetricsReachable", message), "MetricsUnreachable")
             }
             Some(why) if !answered && !lost => {
-                let message = format!("Queries of risks get no answer: {why}");
+                let message = format!("Risk queries fail: {why}");
                 (Event::new(EventType::Warning, "MetricsUnreachable", message), "MetricsReachable")
             }
             _ => return,

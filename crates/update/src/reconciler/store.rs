@@ -77,7 +77,7 @@ impl Reconciler {
             effects.push(Effect::Store(next));
         }
         for note in &composed.left_out {
-            let message = format!("Left out of the status, because it cannot be stored there: {note}");
+            let message = format!("Left out of the status because it cannot be stored: {note}");
             let event = Event::new(EventType::Warning, "UpdateLeftOut", message);
             effects.extend(self.events.if_never_recorded(event).map(Effect::Record));
         }

@@ -126,9 +126,9 @@ impl fmt::Display for Phase {
 /// What happened, for readers of the diagram.
 fn label(trigger: Trigger, to: Phase) -> &'static str {
     match (trigger, to) {
-        (Trigger::Unready, _) => "asked for, cannot begin yet",
-        (Trigger::Requested, _) => "asked for, or begun by an earlier process",
-        (Trigger::Ended, _) => "complete and stored, or withdrawn before it began",
+        (Trigger::Unready, _) => "requested, cannot start yet",
+        (Trigger::Requested, _) => "requested, or started by an earlier process",
+        (Trigger::Ended, _) => "complete and stored, or withdrawn before it started",
         (Trigger::Deleted, _) => "object deleted",
         (Trigger::Stored, _) => "status stored",
         (Trigger::Reported, Phase::Preparing) => "a check begins",

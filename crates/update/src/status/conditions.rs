@@ -10,30 +10,30 @@ use crate::upstream::GraphFindings;
 use crate::upstream::RetrievalError;
 
 condition_set! {
-    /// What an object says of its version.
+    /// The conditions of a ClusterVersion or ComponentVersion.
     pub set Versioned { summary: Ready }
     /// Always present.
     pub always Aspect {
-        /// A release was brought about and is there.
+        /// A release was applied completely at least once.
         Available: dependent,
-        /// What was asked for can be brought about.
+        /// The desired release was retrieved, verified and can be applied.
         ReleaseAccepted: dependent,
         /// Every object of the desired release is applied and healthy (K3).
         ReleaseApplied = "clearway.dev/ReleaseApplied": dependent,
-        /// What is known about updates is current.
+        /// The updates in the status are current.
         RetrievedUpdates: info,
-        /// An update is being carried out.
+        /// An update is being applied.
         Progressing: info,
-        /// Something keeps it from going on.
+        /// The update cannot continue.
         Failing: negative,
     }
-    /// Present while there is something to say.
+    /// Present only while the problem exists.
     pub problems Problem {
-        /// What the spec asks for makes no sense.
+        /// The spec is invalid.
         Invalid: problem,
         /// Updates cannot be stored in the status as they are, and are left out of it (U15).
         UpdatesLeftOut = "clearway.dev/UpdatesLeftOut": problem_warning,
-        /// Something speaks against the update that is being carried out, and was overridden.
+        /// A check failed for the update that is being applied, and was overridden.
         UpdateConcerns = "clearway.dev/UpdateConcerns": problem_warning,
     }
 }
@@ -107,14 +107,14 @@ pub(crate) fn conditions(
     match left_out {
         [] => pass.clear(Problem::UpdatesLeftOut),
         some => {
-            let message = format!("Not in this status, because it cannot be stored there:\n* {}", some.join("\n* "));
+            let message = format!("Left out of this status because it cannot be stored:\n* {}", some.join("\n* "));
             pass.raise(Problem::UpdatesLeftOut, reason!("NotStorable"), message);
         }
     }
     match concerns(rollout) {
         [] => pass.clear(Problem::UpdateConcerns),
         some => {
-            let message = format!("Overridden by asking for the update:\n* {}", some.join("\n* "));
+            let message = format!("Overridden by the update request:\n* {}", some.join("\n* "));
             pass.raise(Problem::UpdateConcerns, reason!("Overridden"), message);
         }
     }
@@ -143,9 +143,11 @@ fn retrieved(retrieval: Retrieval<'_>) -> Verdict {
             Some(summary) => Verdict::ok_because(reason!("AsExpected"), summary),
             None => Verdict::ok(),
         },
-        Retrieval::NotYet => Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been asked yet."),
+        Retrieval::NotYet => {
+            Verdict::pending(reason!("NotRetrievedYet"), "The update service has not been queried yet.")
+        }
         Retrieval::Failed { error, known } => {
-            let known = known.map(|at| format!(" What is shown is what it said at {at}.")).unwrap_or_default();
+            let known = known.map(|at| format!(" The updates in this status are from {at}.")).unwrap_or_default();
             Verdict::bad(error.reason.clone(), format!("{}{known}", error.message))
         }
     }
@@ -160,7 +162,7 @@ fn available(status: &Status) -> Verdict {
         // Nothing has failed while nothing was applied yet.
         None if status.history.is_empty() => Verdict::pending(
             reason!("NoRelease"),
-            "No release has been applied yet: adopt the one that is there (clearway install --adopt VERSION), or ask for one in spec.desiredUpdate.",
+            "No release has been applied yet: adopt the installed one (clearway install --adopt VERSION), or request one in spec.desiredUpdate.",
         ),
         None => Verdict::pending(reason!("FirstRelease"), "The first release is still being applied."),
     }
@@ -201,7 +203,7 @@ fn accepted(status: &Status, rollout: &Rollout) -> Verdict {
         | Rollout::Done { request, prepared, .. } => {
             loaded(&Release { version: prepared.version.clone(), ..request.release.clone() })
         }
-        _ if status.history.is_empty() => Verdict::pending(reason!("NoRelease"), "No release has been asked for yet."),
+        _ if status.history.is_empty() => Verdict::pending(reason!("NoRelease"), "No release has been requested yet."),
         _ => loaded(&status.desired),
     }
 }

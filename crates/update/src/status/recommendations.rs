@@ -13,11 +13,11 @@ use crate::api::{ConditionalUpdate, Release, Spec};
 use crate::upstream::Knowledge;
 
 condition_set! {
-    /// What is said of an update that depends on the cluster.
+    /// The conditions of a conditional update.
     set Conditional { summary: Omitted }
     /// Always present.
     always Aspect {
-        /// Its risks are evaluated, again and again.
+        /// Its risks are evaluated periodically.
         Evaluating: info,
         /// It is recommended to this cluster.
         Recommended: info,

@@ -112,7 +112,7 @@ impl CachedState {
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
                 "name": key.name, "namespace": key.namespace,
-                "annotations": {"clearway.dev/description": "What the operator knew last, for the time after a restart. It may be deleted."},
+                "annotations": {"clearway.dev/description": "Last known state of the operator, read after a restart. Safe to delete."},
             },
             "binaryData": {"kept.json.gz": BASE64.encode(packed)},
         }))

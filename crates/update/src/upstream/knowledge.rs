@@ -64,7 +64,7 @@ impl Knowledge {
     pub fn read(answer: &[u8], from: &Version, at: Timestamp, settings: &Settings) -> Result<Self, NoKnowledge> {
         let read = wire::read(answer, &Limits::default());
         let Some(graph) = read.graph else {
-            let why = read.diagnostics.first().map_or("the answer is no graph", |first| first.message.as_str());
+            let why = read.diagnostics.first().map_or("the answer is not a graph", |first| first.message.as_str());
             return Err(NoKnowledge::NoGraph(why.to_owned()));
         };
         let part = around(&graph, from).ok_or_else(|| NotInGraph { version: from.clone() })?;

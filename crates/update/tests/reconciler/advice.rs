@@ -97,7 +97,7 @@ fn an_outage_of_the_service_keeps_what_it_said_and_another_channel_does_not() {
     assert_eq!(world.available(), ["1.3.0", "1.0.1"]);
     let (status, reason, message) = world.condition("RetrievedUpdates");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "RemoteFailed"));
-    assert!(message.ends_with(&format!("What is shown is what it said at {at}.")), "{message}");
+    assert!(message.ends_with(&format!("The updates in this status are from {at}.")), "{message}");
     assert!(world.count("fetch") < 12, "it backs off: {:?}", world.log);
     world.edit(|object| object["spec"]["channel"] = json!("other"));
     world.pass(Duration::from_secs(5));
@@ -129,7 +129,7 @@ fn a_restart_during_an_outage_costs_nothing_but_age() {
     world.restart();
     world.pass(Duration::from_secs(30));
     assert_eq!(world.available(), ["1.3.0", "1.0.1"]);
-    assert!(world.condition("RetrievedUpdates").2.ends_with(&format!("What is shown is what it said at {at}.")));
+    assert!(world.condition("RetrievedUpdates").2.ends_with(&format!("The updates in this status are from {at}.")));
     world.pass(Duration::from_hours(2));
     assert_eq!(world.available(), ["1.0.1"], "evidence that is too old recommends nothing");
     world.pass(Duration::from_hours(24));

@@ -2,6 +2,8 @@
 
 mod advice;
 mod architecture;
+mod loosened;
+mod readers;
 mod readiness;
 mod rest;
 mod update;

@@ -73,7 +73,7 @@ fn what_is_not_recommended_is_carried_out_and_recorded() {
     let (status, _, message) = world.condition("clearway.dev/UpdateConcerns");
     assert_eq!(
         (status.as_str(), message.as_str()),
-        ("True", "Overridden by asking for the update:\n* The release is not signed.")
+        ("True", "Overridden by the update request:\n* The release is not signed.")
     );
     world.applies = true;
     world.restart();

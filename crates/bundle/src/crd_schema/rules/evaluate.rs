@@ -173,7 +173,8 @@ impl Evaluator<'_> {
 
     /// A limit of our own says nothing about what the API server does.
     fn leave_to_server(&mut self, rule: &Rule, path: &str) -> Result<(), Stop> {
-        let what = format!("the rule `{}` and those behind it are not evaluated on so large an object", rule.message);
+        let what =
+            format!("the rule `{}` and the rules after it were not evaluated: the object is too large", rule.message);
         self.report.unchecked.push(Unchecked { path: path.to_owned(), what });
         Err(Stop)
     }

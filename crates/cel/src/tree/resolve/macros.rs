@@ -98,7 +98,7 @@ impl<'a> Resolver<'a> {
             _ => None,
         };
         let wrong = |detail: &str| CelError::with(ErrorClass::Syntax, node.span, detail);
-        let name = name.ok_or_else(|| wrong("the variable of a macro is a simple name"))?;
+        let name = name.ok_or_else(|| wrong("the variable of a macro must be a simple name"))?;
         if name == "__result__" {
             return Err(wrong("this name is used by the macro itself"));
         }
@@ -118,7 +118,11 @@ impl<'a> Resolver<'a> {
         if let [first, second] = names.as_slice()
             && first == second
         {
-            return Err(CelError::with(ErrorClass::Syntax, span, "the two variables of a macro have different names"));
+            return Err(CelError::with(
+                ErrorClass::Syntax,
+                span,
+                "the two variables of a macro must have different names",
+            ));
         }
         let (id, entry) = self.new_loop(variables.len() == 2, false);
         let mut tasks = vec![Task::Visit(target)];

@@ -124,7 +124,11 @@ impl Resolver<'_> {
     fn check_quoted(&self, field: Text, span: Span) -> Result<(), CelError> {
         let before = field.start.checked_sub(1).and_then(|at| self.ast.pool.as_bytes().get(at as usize));
         if before == Some(&b'`') && !self.environment.base.rules.quoted_names {
-            return Err(CelError::with(ErrorClass::Syntax, span, "this environment has no names between backticks"));
+            return Err(CelError::with(
+                ErrorClass::Syntax,
+                span,
+                "this environment does not support names in backticks",
+            ));
         }
         Ok(())
     }

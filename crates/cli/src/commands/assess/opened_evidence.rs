@@ -1,6 +1,7 @@
 //! The evidence that the command line names: a snapshot, a live cluster and its Prometheus, or metrics in a file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use clearway_advice::evidence::{
@@ -17,7 +18,7 @@ use clearway_sources::kubernetes::ClusterError;
 use super::cluster::{CLUSTER, ClusterClient, ClusterInfo};
 use super::prometheus_evidence;
 use super::snapshot_evidence::{self, SnapshotEvidence};
-use crate::arguments::{AsOf, EvidenceSource, ServiceTrust};
+use crate::arguments::{AsOf, EvidenceSource, EvidenceTime, ServiceTrust};
 use crate::commands::promql::series;
 use crate::output;
 
@@ -88,6 +89,27 @@ impl<'o> OpenedEvidence<'o> {
             (Some(kept), _) => Ok(kept.about()),
             (None, Some(connected)) => connected.about(),
             (None, None) => Ok(ClusterInfo::default()),
+        }
+    }
+
+    /// The snapshot that takes the place of a cluster.
+    pub(crate) fn snapshot(&self) -> Option<&Path> {
+        self.options.snapshot.as_deref()
+    }
+
+    /// Why evidence of this time cannot be used: it is too old (U16).
+    pub(crate) fn stale(&self, captured: Timestamp) -> Option<String> {
+        let EvidenceTime { as_of, max_age } = self.options.time;
+        let age = AsOf::time(as_of, captured, clock::now()).since(captured);
+        (age > max_age).then(|| format!("the snapshot is {} old, more than --max-age allows", humanize(age)))
+    }
+
+    /// The cluster, to look at things that no rule asks about; or why it cannot be looked at.
+    pub(crate) fn cluster(&self) -> Result<&ClusterClient, String> {
+        match (&self.connected, &self.unreachable_cluster) {
+            (Some(connected), _) => Ok(connected),
+            (None, Some(reason)) => Err(reason.clone()),
+            (None, None) => Err("no cluster is configured; pass --kubeconfig".to_owned()),
         }
     }
 

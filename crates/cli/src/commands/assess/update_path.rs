@@ -8,10 +8,9 @@ use clearway_graph::{Explanation, NoPath, Paths, Statement, Verdict, paths};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::DataFormat;
+use super::Answer;
 use crate::commands::graph::{explain, source::View};
 use crate::exit::Exit;
-use crate::output;
 
 /// The basis of a path, printed before it.
 const TODAY: &str =
@@ -53,9 +52,8 @@ impl UpdatePaths {
         hops.flat_map(|hop| &hop.risks).map(AsRef::as_ref)
     }
 
-    pub(super) fn print(&self, format: DataFormat) -> Result<Exit> {
-        output::print_data(format, self, || self.text())?;
-        Ok(super::exit(self.status))
+    pub(super) fn print(&self, answer: &Answer<'_>) -> Result<Exit> {
+        answer.print(self, super::exit(self.status), || self.text())
     }
 
     fn text(&self) -> String {
@@ -75,7 +73,7 @@ impl UpdatePaths {
 }
 
 /// The ways, or an answer that there are none.
-pub(super) fn found(view: &View, from: &Version, to: &Version, format: DataFormat) -> Result<Result<Paths, Exit>> {
+pub(super) fn found(view: &View, from: &Version, to: &Version, answer: &Answer<'_>) -> Result<Result<Paths, Exit>> {
     let why = match paths(&view.graph, from, to) {
         Ok(found) => return Ok(Ok(found)),
         Err(why) => why,
@@ -87,11 +85,11 @@ pub(super) fn found(view: &View, from: &Version, to: &Version, format: DataForma
     let direct = view.revision.as_ref().and_then(|revision| revision.explain(from, to, &arch));
     let said = direct.filter(|direct| is_told(direct)).map(|direct| explain::text(&direct));
     let data = json!({"from": from, "to": to, "why": *why, "explanation": said});
-    output::print_data(format, &data, || {
+    let exit = answer.print(&data, Exit::No, || {
         let said = said.as_ref().map(|said| format!("\n{said}\n")).unwrap_or_default();
         format!("There is no path: {why}.\n{said}")
     })?;
-    Ok(Err(Exit::No))
+    Ok(Err(exit))
 }
 
 /// Whether a file refers to an update: it is listed, or removed.

@@ -1,9 +1,11 @@
 //! `clearway bundle check`: whether every change may ship under the version of the new bundle.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use clearway_bundle::{
-    Bundle, Comparison, Finding, Judgement, Level, NameLedger, Outcome, RULES, Verdict, Waivers, compare_channels,
-    conversion_losses,
+    Bundle, Channel, Comparison, Finding, Judgement, Level, NameLedger, Outcome, RULES, Verdict, Waivers,
+    compare_channels, conversion_losses,
 };
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::diagnostic::sarif::Rule;
@@ -20,10 +22,10 @@ use crate::output;
 pub(super) fn run(options: &BundleCheck) -> Result<Exit> {
     let pair = [options.pair.old.as_str(), options.pair.new.as_str()];
     let names: Vec<&str> = pair.into_iter().chain(options.experimental.iter().map(String::as_str)).collect();
-    let bundles = source::read(&names, &options.reading)?;
+    let bundles = source::read(&names, &options.pair.reading)?;
     let (old, new) = two(&bundles)?;
     let experimental = bundles.get(2).zip(bundles.get(3));
-    let ledger = options.ledger.as_deref().map(read_ledger).transpose()?;
+    let ledger = options.ledger.file.as_deref().map(read_ledger).transpose()?;
     let comparison = Comparison {
         old_experimental: experimental.map(|(old, _)| old),
         new_experimental: experimental.map(|(_, new)| new),
@@ -81,9 +83,28 @@ fn level(level: BundleLevel) -> Option<Level> {
 /// subset of the experimental one (V2).
 fn add_other_findings(judgement: &mut Judgement, new: &Bundle, experimental: Option<&Bundle>) {
     for crd in new.crds.values() {
-        judgement.findings.extend(conversion_losses(crd, Some(crd)));
+        let mut losses = conversion_losses(crd, None);
+        if new.channel == Some(Channel::Experimental) {
+            // Experimental fields need not survive, and without the standard channel it is not known which they are.
+            for loss in &mut losses {
+                loss.verdict = Verdict::NeedsReview;
+            }
+        }
+        judgement.findings.extend(losses);
     }
     if let Some(experimental) = experimental {
+        // What the standard channel loses was found above; experimental fields need not survive.
+        for crd in experimental.crds.values() {
+            let Some(standard) = new.crds.get(&crd.name) else { continue };
+            let known: BTreeSet<String> = conversion_losses(standard, None)
+                .into_iter()
+                .map(|loss| format!("{} {}", loss.path, loss.message))
+                .collect();
+            let losses = conversion_losses(crd, Some(standard)).into_iter();
+            judgement
+                .findings
+                .extend(losses.filter(|loss| !known.contains(&format!("{} {}", loss.path, loss.message))));
+        }
         judgement.findings.extend(compare_channels(new, experimental).violations);
     }
 }
@@ -126,13 +147,13 @@ fn print(options: &BundleCheck, old: &Bundle, new: &Bundle, judgement: &Judgemen
 fn describe(bundle: &Bundle) -> serde_json::Value {
     json!({
         "name": bundle.name, "version": bundle.version.as_ref().map(ToString::to_string),
-        "channel": bundle.channel.map(clearway_bundle::Channel::as_str), "crds": bundle.crds.len(),
+        "channel": bundle.channel.map(Channel::as_str), "crds": bundle.crds.len(),
         "incomplete": source::is_incomplete(bundle),
     })
 }
 
 /// One line for each finding, and the sentence about stored objects below it.
-pub(super) fn table(findings: &[&Finding]) -> String {
+pub(crate) fn table(findings: &[&Finding]) -> String {
     if findings.is_empty() {
         return String::new();
     }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::output;
 
 pub(super) fn run(options: &BundleDiff) -> Result<Exit> {
-    let bundles = source::read(&[&options.pair.old, &options.pair.new], &options.reading)?;
+    let bundles = source::read(&[&options.pair.old, &options.pair.new], &options.pair.reading)?;
     let (old, new) = check::two(&bundles)?;
     let judgement = Comparison::new(old, new).judge();
     output::print_data(options.output.format, &judgement.findings, || {

@@ -4,14 +4,14 @@ use anyhow::Result;
 use clearway_bundle::{guard_policy, to_yaml};
 
 use super::source;
-use crate::arguments::BundleGuard;
+use crate::arguments::BundleName;
 use crate::exit::Exit;
 use crate::output;
 
-pub(super) fn run(options: &BundleGuard) -> Result<Exit> {
+pub(super) fn run(options: &BundleName) -> Result<Exit> {
     for bundle in source::read(&[&options.bundle], &options.reading)? {
         for object in guard_policy(&bundle) {
-            output::print_document(&format!("---\n{}", to_yaml(&object)?))?;
+            output::print_document(&to_yaml(&object)?)?;
         }
     }
     Ok(Exit::Yes)

@@ -32,7 +32,7 @@ pub(super) fn run(options: &BundleInstalled) -> Result<Exit> {
         Some(name) => source::read(&[name], &options.reading)?.pop(),
         None => None,
     };
-    let objects = source::wait(async { objects(&connect(&options.connection).await?).await })?;
+    let objects = source::wait(async { objects(&connect(&options.report.connection).await?).await })?;
     let mut found = installed_bundles(&objects, &BundleLimits::default());
     if let Some(domain) = &options.reading.annotation_domain {
         found.retain(|installed| installed.bundle.domain == *domain);
@@ -49,7 +49,7 @@ pub(super) fn run(options: &BundleInstalled) -> Result<Exit> {
         }
     }
     let data: Vec<Value> = found.iter().map(data).collect();
-    output::print_data(options.output.format, &data, || table(&found))?;
+    output::print_data(options.report.output.format, &data, || table(&found))?;
     // A CRD can have the annotations of several bundles.
     let known: BTreeSet<&str> =
         found.iter().flat_map(|installed| installed.bundle.crds.keys()).map(String::as_str).collect();
@@ -64,10 +64,13 @@ pub(super) async fn connect(connection: &ClusterConnection) -> Result<ClusterSto
     Ok(ClusterStore::new(Cluster::connect(&connection.connection()).await?, "clearway-bundle"))
 }
 
+pub(super) fn crd_kind() -> GroupVersionKind {
+    GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+}
+
 /// The CRDs of a cluster, and what else can belong to bundles.
 pub(super) async fn objects(store: &ClusterStore) -> Result<Vec<Value>> {
-    let crds = GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-    let mut found = store.list(&crds, "").await?;
+    let mut found = store.list(&crd_kind(), "").await?;
     for (api_version, kind) in OTHERS {
         match store.list(&GroupVersionKind::new(api_version, kind), "").await {
             Ok(objects) => found.extend(objects),

@@ -18,7 +18,7 @@ pub(super) fn run(options: &BundleLedger) -> Result<Exit> {
             bundle.name
         );
     }
-    let mut ledger = match &options.ledger {
+    let mut ledger = match &options.ledger.file {
         Some(path) => check::read_ledger(path)?,
         None => NameLedger::default(),
     };

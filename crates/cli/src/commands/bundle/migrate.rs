@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_core::{GroupVersionKind, ObjectReference};
-use clearway_sources::store::{ClusterStore, Part, Store as _, StoreError};
+use clearway_sources::store::{ClusterStore, ObjectPages, Part, Store as _, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,8 +19,6 @@ use crate::arguments::BundleMigrate;
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 
-/// Objects of one page; a page that is too large is asked for again with fewer.
-const PAGE: u32 = 500;
 /// Lists of one CRD before giving up on finding nothing new.
 const MAX_LISTS: usize = 5;
 /// Objects that are named if they cannot be rewritten.
@@ -44,14 +42,14 @@ struct Migration {
 
 pub(super) fn run(options: &BundleMigrate) -> Result<Exit> {
     let done = source::wait(async {
-        let store = installed::connect(&options.connection).await?;
+        let store = installed::connect(&options.report.connection).await?;
         let mut done = Vec::new();
         for crd in crds(&store, options).await? {
             done.push(migrate(&store, &crd, options).await?);
         }
         Ok(done)
     })?;
-    output::print_data(options.output.format, &done, || table(&done, options.dry_run))?;
+    output::print_data(options.report.output.format, &done, || table(&done, options.dry_run))?;
     if done.is_empty() {
         output::print_note!("every CRD stores its objects in one version; there is nothing to migrate");
     }
@@ -62,13 +60,13 @@ pub(super) fn run(options: &BundleMigrate) -> Result<Exit> {
 /// The named CRDs, or all that have more than one stored version.
 async fn crds(store: &ClusterStore, options: &BundleMigrate) -> Result<Vec<Value>> {
     if options.crds.is_empty() {
-        let mut all = store.list(&crd_kind(), "").await?;
+        let mut all = store.list(&installed::crd_kind(), "").await?;
         all.retain(|crd| stored_versions(crd).len() > 1);
         return Ok(all);
     }
     let mut found = Vec::new();
     for name in &options.crds {
-        let reference = ObjectReference::cluster_scoped(crd_kind(), name.as_str());
+        let reference = ObjectReference::cluster_scoped(installed::crd_kind(), name.as_str());
         let crd = store.get(&reference).await?;
         found.push(crd.with_context(|| format!("there is no CRD {name}; `clearway bundle installed` lists them"))?);
     }
@@ -124,16 +122,8 @@ async fn rewrite_all(
     let mut interval = tokio::time::interval(Duration::from_secs(1) / options.rate.get());
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut progress = LiveLine::new();
-    let (mut token, mut size) = (None, PAGE);
-    loop {
-        let page = match store.page(kind, token.as_deref(), size).await {
-            Ok(page) => page,
-            Err(StoreError::AnswerTooLarge { .. }) if size > 1 => {
-                size /= 2;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
+    let mut pages = ObjectPages::new(store, kind.clone());
+    while let Some(page) = pages.next_page().await? {
         for object in &page.items {
             let uid = text(object, "/metadata/uid");
             if rewritten.contains(&uid) {
@@ -151,10 +141,6 @@ async fn rewrite_all(
             }
             rewritten.insert(uid);
             progress.set(&format!("rewrote {} objects of {}", rewritten.len(), migration.crd));
-        }
-        match page.next {
-            Some(next) => token = Some(next),
-            None => break,
         }
     }
     progress.clear();
@@ -188,15 +174,11 @@ async fn prune(store: &ClusterStore, crd: &Value, storage: &str) -> Result<bool>
     match store.patch(&reference, Part::Status, &patch).await {
         Ok(_) => Ok(true),
         Err(StoreError::Conflict { .. }) => {
-            output::print_note!("{reference} was changed by somebody else; run the migration again");
+            output::print_note!("{reference} was changed by another client; run the migration again");
             Ok(false)
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn crd_kind() -> GroupVersionKind {
-    GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 }
 
 fn text(object: &Value, pointer: &str) -> String {

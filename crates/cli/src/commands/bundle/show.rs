@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output;
 
 pub(super) fn run(options: &BundleShow) -> Result<Exit> {
-    let bundles = source::read(&[&options.bundle], &options.reading)?;
+    let bundles = source::read(&[&options.name.bundle], &options.name.reading)?;
     for bundle in &bundles {
         output::print_data(options.output.format, &data(bundle), || table(bundle))?;
     }

@@ -22,19 +22,24 @@ const TEXT_BYTES: u64 = 64 << 20;
 /// Reads bundles in the order of their names. They share one domain of annotations: the given one, or the one that the last
 /// bundle uses.
 pub(super) fn read(names: &[&str], reading: &BundleReading) -> Result<Vec<Bundle>> {
+    let files = read_files(names, reading)?;
+    let found = || files.iter().rev().find_map(|(_, files)| annotation_domain(files));
+    let domain = reading.annotation_domain.clone().or_else(found).unwrap_or_else(|| DEFAULT_DOMAIN.to_owned());
+    files.into_iter().map(|(name, files)| bundle(&name, &domain, files)).collect()
+}
+
+/// The files behind each name.
+pub(super) fn read_files(names: &[&str], reading: &BundleReading) -> Result<Vec<(String, BundleFiles)>> {
     let access = registry::options(reading.registry.ca.file.clone(), &reading.registry.access);
     let registry = Registry::new(access)?;
-    let files = wait(async {
+    wait(async {
         let mut files = Vec::new();
         for name in names {
             let source: BundleSource = name.parse()?;
             files.push((name.to_string(), source.read(&registry).await?));
         }
-        anyhow::Ok(files)
-    })?;
-    let found = || files.iter().rev().find_map(|(_, files)| annotation_domain(files));
-    let domain = reading.annotation_domain.clone().or_else(found).unwrap_or_else(|| DEFAULT_DOMAIN.to_owned());
-    files.into_iter().map(|(name, files)| bundle(&name, &domain, files)).collect()
+        Ok(files)
+    })
 }
 
 /// Prints what could not be read of a bundle. A bundle without a single CRD is an error: it would be judged as if all

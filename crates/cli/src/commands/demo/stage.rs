@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::{Arch, Version};
 use clearway_operator::carry_out::{self, Pace};
-use clearway_operator::driver::{LatestReport, Tools};
+use clearway_operator::driver::{LatestReport, MemoryPermit, Tools};
 use clearway_operator::embedded::{self, Founding, Played};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::install::carry_out::{Adoption, uuid_v4};
@@ -214,6 +214,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
         namespace: NAMESPACE.to_owned(),
         clock: clock::now,
         heartbeat: Heartbeat::default(),
+        memory: MemoryPermit::default(),
     })
 }
 

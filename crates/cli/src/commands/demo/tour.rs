@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clearway_advice::render;
+use clearway_bundle::{BundleLimits, BundleReader, Comparison, Finding, Rule, Verdict};
 use clearway_conditions::Object;
 use clearway_conditions::health::forest;
 use clearway_conditions::lint::{self, Policy};
@@ -20,6 +21,7 @@ use super::stage::Stage;
 use super::status_wait::is_settled;
 use super::{heading, quoted, service, write_files};
 use crate::commands::assess;
+use crate::commands::bundle::findings_table;
 use crate::commands::graph;
 use crate::commands::status::related_objects::{RelatedObjects, Schemas};
 use crate::commands::status::show;
@@ -31,13 +33,22 @@ const SAMPLES: [(&str, &str); 2] = [
     ("platform.yaml", include_str!("../../../demo/platform.yaml")),
 ];
 
-/// Where they are in a directory that is kept.
+/// Two releases of the CRDs of a small product.
+const BUNDLES: [(&str, &str); 2] = [
+    ("v1.0.0.yaml", include_str!("../../../../../examples/bundles/v1.0.0.yaml")),
+    ("v1.1.0.yaml", include_str!("../../../../../examples/bundles/v1.1.0.yaml")),
+];
+
+/// Where the objects are in a directory that is kept.
 const OBJECTS: &str = "objects";
+/// Where the bundles are in it.
+const BUNDLES_DIRECTORY: &str = "bundles";
 
 /// Shows it.
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Option<&Path>) -> Result<()> {
     if let Some(directory) = kept_in {
         write_files(&directory.join(OBJECTS), &SAMPLES)?;
+        write_files(&directory.join(BUNDLES_DIRECTORY), &BUNDLES)?;
     }
     // The objects are of the same morning as the snapshot of the cluster.
     let now = PLATFORM.taken_at()?;
@@ -66,12 +77,15 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     }
     show_graph(out)?;
     show_assessment(out, kept_in)?;
+    show_bundles(out)?;
     if let Some(directory) = kept_in {
         let shown = quoted(&directory.display().to_string());
         writeln!(out, "\n{}", heading("The same commands on the files"))?;
         writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {now}")?;
         writeln!(out, "  {} --why", PLATFORM.command(Some(directory)))?;
+        let [old, new] = BUNDLES.map(|(name, _)| format!("{shown}/{BUNDLES_DIRECTORY}/{name}"));
+        writeln!(out, "  clearway bundle check {old} {new}")?;
         writeln!(out, "  clearway serve --graph {shown}/graph-data")?;
     }
     narrator.heading("How do clusters get the graph?   (clearway serve --graph DIR)")?;
@@ -125,6 +139,29 @@ fn show_assessment(out: &mut impl Write, kept_in: Option<&Path>) -> Result<()> {
     write!(out, "{}", assess::table(&assessment))?;
     writeln!(out, "\n{}", heading("And why?   (the same with --why)"))?;
     writeln!(out, "{}", render::assessment(&assessment).trim_end())?;
+    Ok(())
+}
+
+/// Two releases of CRDs compared: what a minor version may change, the change that it may not, and why.
+fn show_bundles(out: &mut impl Write) -> Result<()> {
+    let [old, new] = BUNDLES.map(|(name, text)| {
+        let mut reader = BundleReader::new(name, "data.example.com", BundleLimits::default());
+        reader.add_file(name, text.as_bytes());
+        reader.finish()
+    });
+    writeln!(
+        out,
+        "\n{}",
+        heading("May this change of CRDs ship in a minor version?   (clearway bundle check OLD NEW --show-allowed)")
+    )?;
+    let judgement = Comparison::new(&old, &new).judge();
+    let findings: Vec<&Finding> = judgement.findings.iter().collect();
+    write!(out, "{}", findings_table(&findings))?;
+    let violation = findings.iter().find(|finding| finding.verdict == Verdict::Violation);
+    let violation = violation.context("the sample bundles have no violation")?;
+    let rule = Rule::find(violation.rule.as_str()).context("the rule of a finding is unknown")?;
+    writeln!(out, "\n{}", heading(&format!("And why not?   (clearway bundle explain {})", rule.id)))?;
+    writeln!(out, "{}: {}. {}\n{}", rule.id, rule.title, rule.why, violation.stored_objects)?;
     Ok(())
 }
 

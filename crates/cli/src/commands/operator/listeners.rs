@@ -47,7 +47,7 @@ impl Listeners {
         let metrics = options.metrics_listen.unwrap_or(options.status_listen);
         if guard.is_none() && !metrics.ip().is_loopback() {
             tracing::warn!(
-                "everybody who reaches {metrics} can read the metrics; use --metrics-authentication, or a loopback \
+                "everyone who can reach {metrics} can read the metrics; use --metrics-authentication, or a loopback \
                  address with --metrics-listen"
             );
         }

@@ -131,6 +131,9 @@ impl Tests<'_> {
             absent_is_meant(rule) || asks.contains("has(") || asks.contains("metadata")
         };
         tried.push(self.unless("the objects have no fields", &with(&bare, self.now), is_meant)?);
+        if reached(self.risk).any(|rule| rule.kind == Rule::BUNDLE) {
+            tried.extend(self.bundles(requests)?);
+        }
         if reached(self.risk).any(|rule| rule.kind == "Condition") {
             for (case, observed, status) in
                 [("the condition has an earlier generation", 1, None), ("the condition is Unknown", 2, Some("Unknown"))]
@@ -145,6 +148,28 @@ impl Tests<'_> {
                 let objects = self.objects_of(requests, Some(&conditions));
                 tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != "Condition")?);
             }
+        }
+        Ok(tried)
+    }
+
+    /// Bundles that are not whole: no rule about one may say that the risk does not apply.
+    fn bundles(&self, requests: &[&ObjectRequest]) -> Result<Vec<CaseResult>> {
+        let groups: Vec<&str> = reached(self.risk)
+            .filter(|rule| rule.kind == Rule::BUNDLE)
+            .filter_map(|rule| own(rule).and_then(|own| word(own, "group")))
+            .collect();
+        let mut tried = Vec::new();
+        for (case, versions) in [
+            ("the CRDs of the bundle have two versions", &[Some("v0.0.1"), Some("v999.0.0")][..]),
+            ("the CRDs of the bundle have no annotations", &[None]),
+        ] {
+            let mut objects = self.objects_of(requests, None);
+            for (group, (number, version)) in
+                groups.iter().flat_map(|group| versions.iter().enumerate().map(move |version| (group, version)))
+            {
+                objects.insert(generated_crd(group, number, *version));
+            }
+            tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != Rule::BUNDLE)?);
         }
         Ok(tried)
     }
@@ -193,6 +218,24 @@ impl Tests<'_> {
 
 fn with(objects: &Objects, now: Timestamp) -> Snapshot<'_> {
     Snapshot { objects: Some(objects), ..Snapshot::empty(now, "") }
+}
+
+/// A CRD of a bundle.
+fn generated_crd(group: &str, number: usize, version: Option<&str>) -> Value {
+    let plural = format!("generated{number}");
+    let annotations = version.map_or_else(
+        || json!({}),
+        |version| json!({format!("{group}/bundle-version"): version, format!("{group}/channel"): "standard"}),
+    );
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}"), "annotations": annotations},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"kind": format!("Generated{number}"), "plural": plural},
+            "versions": [{"name": "v1", "served": true, "storage": true}],
+        },
+        "status": {"storedVersions": ["v1"]},
+    })
 }
 
 /// Labels that a selector selects, as far as it names any.

@@ -87,6 +87,7 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
         (Rule::PROMQL, _) => promql(rule, &mut text),
         ("Resource", Some(parameters)) => resource(parameters, &mut text),
         ("Condition", Some(parameters)) => condition(parameters, &mut text),
+        (Rule::BUNDLE, Some(parameters)) => bundle(parameters, &mut text),
         ("Rollout", Some(parameters)) => rollout(parameters, &mut text),
         _ => text.asks = Value::Object(rule.parameters.clone()).to_string(),
     }
@@ -158,6 +159,30 @@ fn condition(parameters: &Map<String, Value>, text: &mut RuleText) {
     let unknown = "a condition about another generation of its object, a status of Unknown that is not asked for, or an API server \
                    that does not answer";
     absent(parameters, "object not found, or without the condition", unknown, text);
+}
+
+fn bundle(parameters: &Map<String, Value>, text: &mut RuleText) {
+    let of = |key: &str| word(parameters, key);
+    let group = of("group").unwrap_or_default();
+    let mut asks = vec![format!("the bundle {group} is installed")];
+    for (key, words) in [
+        ("version", "its version is in"),
+        ("channel", "its channel is"),
+        ("servedVersion", "it serves"),
+        ("storedVersion", "objects may be stored in"),
+        ("usedField", "an object uses the field"),
+    ] {
+        asks.extend(of(key).map(|value| format!("{words} {value}")));
+    }
+    text.asks = asks.join(", and ");
+    text.needs.push(format!("CRDs with the annotations {group}/bundle-version and {group}/channel"));
+    let kind = of("usedField").and_then(|field| field.split(' ').next());
+    text.needs.extend(kind.map(|kind| format!("objects of the kind {kind}, in the version of the field")));
+    text.matches = Some("all of this is true".to_owned());
+    text.no_match = Some("one of it is false".to_owned());
+    let unknown = "CRDs of several versions or channels, without annotations, or not established; objects that cannot be \
+                   listed, or an unreachable API server";
+    absent(parameters, "no such bundle, or no CRD of a kind that the rule names", unknown, text);
 }
 
 fn rollout(parameters: &Map<String, Value>, text: &mut RuleText) {

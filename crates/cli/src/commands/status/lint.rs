@@ -43,7 +43,8 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
     } else {
         let findings = std::cell::RefCell::new(&mut findings);
         super::read_files(
-            selection,
+            &selection.files,
+            selection.max_file_size,
             if options.history { Repeats::EachTime } else { Repeats::Once },
             lint::keeps,
             |object| checker.check(object, &mut findings.borrow_mut()),
@@ -55,7 +56,7 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
 
 async fn check_cluster(options: &Lint, checker: &mut Checker, findings: &mut Findings) -> Result<()> {
     let selection = &options.selection;
-    let live = LiveObjects::open(selection).await?;
+    let live = LiveObjects::open(&selection.connection).await?;
     let groups = if options.all { live.everything() } else { live.groups(selection)? };
     let Some(duration) = options.watch else {
         let labels = selection.selector.as_deref();

@@ -7,18 +7,18 @@ use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError, Resource};
 use serde_json::Value;
 
 use super::related_objects::{RelatedObjects, Schemas};
-use crate::arguments::Selection;
+use crate::arguments::{ClusterConnection, Selection};
 use crate::output::LiveLine;
 
 /// A cluster and the kinds it serves.
-pub(super) struct LiveObjects {
+pub(in crate::commands) struct LiveObjects {
     pub(super) cluster: Cluster,
     pub(super) catalog: Catalog,
 }
 
 /// Objects of one kind.
 #[derive(Debug, Clone)]
-pub(super) struct Group {
+pub(in crate::commands) struct Group {
     pub(super) resource: Resource,
     /// The namespace; none for all, and for kinds without.
     pub(super) namespace: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Group {
 }
 
 /// What became of one wanted object.
-pub(super) enum Fetched {
+pub(in crate::commands) enum Fetched {
     Object(Value),
     /// A named object that does not exist.
     Missing {
@@ -41,8 +41,8 @@ pub(super) enum Fetched {
 
 impl LiveObjects {
     /// Connects and asks for the kinds.
-    pub(super) async fn open(selection: &Selection) -> Result<Self> {
-        let cluster = Cluster::connect(&selection.connection.connection()).await?;
+    pub(in crate::commands) async fn open(connection: &ClusterConnection) -> Result<Self> {
+        let cluster = Cluster::connect(&connection.connection()).await?;
         let catalog = cluster.catalog().await?;
         Ok(LiveObjects { cluster, catalog })
     }
@@ -74,6 +74,12 @@ impl LiveObjects {
     pub(super) fn everything(&self) -> Vec<Group> {
         let group = |resource: &Resource| Group { resource: resource.clone(), namespace: None, names: Vec::new() };
         self.catalog.listable().map(group).collect()
+    }
+
+    /// All objects of a kind, in all namespaces; none if the cluster does not serve it.
+    pub(in crate::commands) fn whole_kind(&self, group: &str, kind: &str) -> Option<Group> {
+        let resource = self.catalog.of(group, kind)?.clone();
+        Some(Group { resource, namespace: None, names: Vec::new() })
     }
 
     fn group(&self, resource: Resource, names: Vec<String>, selection: &Selection) -> Group {
@@ -145,7 +151,7 @@ impl LiveObjects {
     }
 
     /// Fetches the objects of groups, page by page, and hands each over.
-    pub(super) async fn fetch(
+    pub(in crate::commands) async fn fetch(
         &self,
         groups: &[Group],
         labels: Option<&str>,

@@ -65,7 +65,8 @@ fn from_files(options: &Show, now: Timestamp) -> Result<(RelatedObjects, Vec<Dia
     let mut family = RelatedObjects::new(now, Schemas::new());
     let problems = std::cell::RefCell::new(Vec::new());
     super::read_files(
-        &options.selection,
+        &options.selection.files,
+        options.selection.max_file_size,
         Repeats::Once,
         |_, _| true,
         |object| {
@@ -83,7 +84,7 @@ fn from_files(options: &Show, now: Timestamp) -> Result<(RelatedObjects, Vec<Dia
 
 async fn from_cluster(options: &Show, now: Timestamp) -> Result<RelatedObjects> {
     let selection = &options.selection;
-    let live = LiveObjects::open(selection).await?;
+    let live = LiveObjects::open(&selection.connection).await?;
     let groups = live.groups(selection)?;
     let mut family = RelatedObjects::new(now, live.schemas(&groups).await);
     let mut known = BTreeSet::new();

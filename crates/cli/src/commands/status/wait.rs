@@ -39,7 +39,7 @@ const HEARTBEAT: Duration = Duration::from_mins(1);
 /// Runs the command.
 pub(super) async fn run(options: &arguments::Wait) -> Result<Exit> {
     super::require_named(&options.selection)?;
-    let live = LiveObjects::open(&options.selection).await?;
+    let live = LiveObjects::open(&options.selection.connection).await?;
     let groups = targets(&live, options).await?;
     let ids = groups.iter().flat_map(|group| group.names.iter().map(|name| id(group, name)));
     let clocks = Clocks {
@@ -122,7 +122,8 @@ fn from_files(live: &LiveObjects, selection: &arguments::Selection) -> Result<Ve
     let mut objects: Vec<(ObjectId, String)> = Vec::new();
     let mut definitions: Vec<Value> = Vec::new();
     super::read_files(
-        selection,
+        &selection.files,
+        selection.max_file_size,
         super::Repeats::Once,
         |kind, field| field != "spec" || kind.is_none_or(|kind| kind == DEFINITION),
         |object| {

@@ -60,7 +60,7 @@ fn a_snapshot_is_judged_now_and_replayed_as_of_its_capture() {
     }
     assert!(now.err.contains("--as-of snapshot evaluates it at 2026-05-04T09:00:00Z"), "{now:?}");
     let why = assess(&place, &[&SNAPSHOT[..], &["--to", "1.5.0"]].concat());
-    assert!(why.code == 2 && why.out.contains(" old; at most 2h is believed."), "{why:?}");
+    assert!(why.code == 2 && why.out.contains(" old; the maximum age is 2h."), "{why:?}");
 
     let replayed = assess(&place, &[&SNAPSHOT[..], &["--as-of", "snapshot"]].concat());
     assert_eq!((replayed.code, replayed.err.as_str()), (0, ""), "{replayed:?}");

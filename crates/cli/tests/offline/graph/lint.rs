@@ -100,7 +100,7 @@ fn queries_are_read_as_promql_and_pass_the_fence() {
     for (query, code, message) in [
         ("group(up", "GD110", ""),
         (r#"group({job="a"}) or 0 * group(up)"#, "GD111", "The selector names no metric"),
-        ("up", "GD112", "The query gives as many series as this selects."),
+        ("up", "GD112", "The query returns as many series as this selects."),
     ] {
         let place = graph_data();
         block(&place, "1[.]0[.].*", query);
@@ -118,7 +118,7 @@ fn expressions_are_compiled_as_rules_are() {
         ("object.spec.size > unknown", Some(("GD115", 9, 36, "`unknown` is not declared"))),
         ("size(object.spec) > '3'", Some(("GD115", 9, 17, "`>` is not defined between int and string"))),
         ("object.spec.size", None),
-        ("size(object.spec)", Some(("GD115", 9, 17, "must give a bool, not int"))),
+        ("size(object.spec)", Some(("GD115", 9, 17, "must return a bool, not int"))),
         ("lists.range(5000000).all(x, x > 0)", Some(("GD116", 9, 17, "costs at least"))),
         (&format!("0 == {tower}.size()"), Some(("GD116", 9, 17, "costs at least"))),
     ] {

@@ -94,12 +94,12 @@ fn tests_of_risks_see_nothing_outside_of_graph_data() {
         run(&place, "risk test data")
     };
     for (rest, want) in [
-        ("objects: [{file: ../../secret.yaml}]", "outside of the directory"),
-        (&format!("objects: [{{file: {secret}}}]"), "outside of the directory"),
-        ("objects: [{file: link}]", "outside of the directory"),
+        ("objects: [{file: ../../secret.yaml}]", "outside the directory"),
+        (&format!("objects: [{{file: {secret}}}]"), "outside the directory"),
+        ("objects: [{file: link}]", "outside the directory"),
         ("objects: [{file: pipe}]", "it is a named pipe"),
-        ("snapshot: ../../secret", "outside of the directory"),
-        ("snapshot: out", "outside of the directory"),
+        ("snapshot: ../../secret", "outside the directory"),
+        ("snapshot: out", "outside the directory"),
         ("snapshot: pipe", "it is a named pipe"),
     ] {
         let answer = case(rest);
@@ -110,7 +110,7 @@ fn tests_of_risks_see_nothing_outside_of_graph_data() {
     fs::remove_file(beside.join("hostile.yaml")).unwrap();
     symlink("../../secret.yaml", beside.join("other.yaml")).unwrap();
     let answer = run(&place, "risk test data");
-    assert!(answer.code == 3 && answer.err.contains("outside of the directory"), "{answer:?}");
+    assert!(answer.code == 3 && answer.err.contains("outside the directory"), "{answer:?}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_document_that_is_not_yaml() {
 #[test]
 fn a_text_is_not_an_object() {
     let report = one_fault("just some words\n", "IN007 1:1", 3);
-    assert_eq!(title(&report), "error[IN007]: not a Kubernetes object but a text");
+    assert_eq!(title(&report), "error[IN007]: not a Kubernetes object but a string");
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn metadata_that_is_a_list() {
 #[test]
 fn a_kind_or_an_api_version_that_is_a_number() {
     let report = one_fault("apiVersion: v1\nkind: 3\nmetadata: {name: a}\n", "IN007 2:7", 3);
-    assert_eq!(title(&report), "error[IN007]: kind is a number, not a text");
+    assert_eq!(title(&report), "error[IN007]: kind is a number, not a string");
     let report = one_fault("apiVersion: 1\nkind: Pod\nmetadata: {name: a}\n", "IN007 1:13", 3);
-    assert_eq!(title(&report), "error[IN007]: apiVersion is a number, not a text");
+    assert_eq!(title(&report), "error[IN007]: apiVersion is a number, not a string");
 }
 
 #[test]

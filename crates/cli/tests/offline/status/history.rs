@@ -42,7 +42,7 @@ fn the_order_of_the_files_is_the_order_of_the_snapshots() {
     let snapshots = [snapshot(2, "True", "2026-02-01T00:00:00Z", 3), snapshot(1, "True", "2026-02-01T00:00:00Z", 3)];
     let answer = lint(&snapshots, &["--history"]);
     assert_eq!((answer.places(), answer.code), (vec!["SC000 1.yaml:1:1".to_owned()], 1));
-    assert!(answer.out.contains("give the snapshots in the order they were taken"), "{answer:?}");
+    assert!(answer.out.contains("pass the snapshots in the order they were taken"), "{answer:?}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn nothing_named_is_bad_usage_and_no_question_of_clusters() {
     }
     let answer = place.run(&["status", "show", "deploy"]);
     assert_eq!(answer.code, 3);
-    assert!(answer.err.starts_with("error: no cluster to talk to") && answer.err.contains("-f"), "{answer:?}");
+    assert!(answer.err.starts_with("error: no cluster configured") && answer.err.contains("-f"), "{answer:?}");
 }
 
 /// A release that is half applied is not Current, whatever else its object says; one that fails has failed (K3).

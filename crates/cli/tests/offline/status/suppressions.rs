@@ -23,21 +23,21 @@ fn what_is_covered_is_not_reported() {
 }
 
 #[test]
-fn what_has_ended_comes_back_and_is_told_of() {
+fn what_has_ended_comes_back_and_is_reported() {
     let text = "# accepted\n- {rule: SC002, until: 2026-06-30, reason: ticket 7}\n";
     let answer = lint(text, "2026-07-01T00:00:00Z");
     assert_eq!(answer.places(), ["SC000 accepted.yaml:2:3", "SC002 w.yaml:6:27"]);
     assert_eq!(answer.code, 1);
-    let told = &answer.json()[0];
-    assert_eq!(told["severity"], "warning");
-    assert!(told["message"].as_str().unwrap().starts_with("the suppression of SC002 ended at 2026-06-30"), "{told}");
-    assert!(told["help"].as_str().unwrap().ends_with("its reason was: ticket 7"), "{told}");
+    let finding = &answer.json()[0];
+    assert_eq!(finding["severity"], "warning");
+    assert!(finding["message"].as_str().unwrap().starts_with("the suppression of SC002 expired at 2026-06-30"), "{finding}");
+    assert!(finding["help"].as_str().unwrap().ends_with("its reason was: ticket 7"), "{finding}");
 }
 
 #[test]
 fn a_mistake_in_them_ends_the_check_before_it_begins() {
     for (text, place, message) in [
-        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end: `until` is missing"),
+        ("- {rule: SC002, reason: r}\n", "1:3", "the suppression of SC002 has no end date: `until` is missing"),
         ("- {rule: SC002, until: 2027-01-01}\n", "1:3", "the suppression of SC002 has no reason"),
         ("\n- {rule: SC999, until: 2027-01-01, reason: r}\n", "2:10", "`SC999` is not a rule"),
         ("- {rule: SC002, until: never, reason: r}\n", "1:24", "`never` is neither a day such as 2026-09-30 nor "),
@@ -56,7 +56,7 @@ fn a_mistake_in_them_ends_the_check_before_it_begins() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_mistake_is_reported_at_once() {
     let answer =
         lint("- {rule: SC002, reason: r}\n- {rule: SC999, until: 2027-01-01, reason: r}\n", "2026-01-01T00:00:00Z");
     assert_eq!((answer.err.matches("error[SC000]").count(), answer.code), (2, 3), "{answer:?}");

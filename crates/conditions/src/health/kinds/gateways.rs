@@ -39,7 +39,7 @@ pub(in crate::health) fn route(facts: &Facts<'_>) -> Verdict {
         return facts
             .in_progress("NotReportedYet", format!("{reported} of {wanted} parents have reported on the route"));
     }
-    last.unwrap_or_else(|| facts.current("NoParents", "the route is attached to nothing"))
+    last.unwrap_or_else(|| facts.current("NoParents", "the route is not attached to any parent"))
 }
 
 /// Current if all of these conditions are True and up to date; otherwise in progress for the first that is not.

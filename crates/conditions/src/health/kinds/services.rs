@@ -48,7 +48,7 @@ pub(in crate::health) fn ingress(facts: &Facts<'_>) -> Verdict {
         let verdict = facts.in_progress("NoAddress", "no controller has published an address for the Ingress yet");
         return Verdict { recheck: Some(end), ..verdict.since(facts.object.created()) };
     }
-    let message = "unproven: no controller has published an address for the Ingress";
+    let message = "unconfirmed: no controller has published an address for the Ingress";
     Verdict { basis: Basis::Default, proven: false, ..facts.current("Unproven", message) }
 }
 

@@ -175,7 +175,7 @@ impl Target {
         match &self.phase {
             Phase::Seen(sight) | Phase::Lost { last: sight, failed: true, .. } => sight.verdict.clone(),
             Phase::Lost { why, .. } | Phase::Unseen { why: Some(why) } => Verdict::unknown("Unreachable", why.clone()),
-            Phase::Unseen { why: None } => Verdict::unknown("NotObserved", "nothing was heard of it yet"),
+            Phase::Unseen { why: None } => Verdict::unknown("NotObserved", "it has not been observed yet"),
         }
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn status(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut O
         ),
         Some(Value::Bool(truth)) => {
             let quoted = if truth { "True" } else { "False" };
-            let message = format!("the status of condition {title} is a boolean, not the text \"{quoted}\"");
+            let message = format!("the status of condition {title} is a boolean, not the string \"{quoted}\"");
             (message, format!("quote it: status: \"{quoted}\""))
         }
         Some(Value::Text(text)) => {
@@ -86,7 +86,7 @@ pub(crate) fn status(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut O
         }
         Some(_) => {
             let what = condition.status_node.map_or("", Node::describe);
-            (format!("the status of condition {title} is {what}, not a text"), word.to_owned())
+            (format!("the status of condition {title} is {what}, not a string"), word.to_owned())
         }
     };
     // Knative lets an omitted status stand for Unknown (KN3), although its own library does not read it so.
@@ -126,7 +126,7 @@ pub(crate) fn kind(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out
             format!("condition number {number} has an empty type")
         }
         Some(node) if node.as_text().is_none() => {
-            format!("the type of condition number {number} is {}, not a text", node.describe())
+            format!("the type of condition number {number} is {}, not a string", node.describe())
         }
         Some(_) if name.len() > LONGEST_TYPE => {
             format!("the type of condition number {number} has {} bytes; {LONGEST_TYPE} are allowed", name.len())

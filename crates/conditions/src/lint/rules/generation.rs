@@ -36,8 +36,7 @@ pub(crate) fn condition(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
                 let what = if observed.is_some() { "an unset" } else { "no" };
                 (severity, format!("condition {} has {what} observedGeneration", condition.title()))
             };
-            let help =
-                "write metadata.generation as it was when you looked; without it a stale condition looks current";
+            let help = "write metadata.generation as it was when you observed the object; without it a stale condition looks current";
             ("SC007", severity, message, help, "GW4, A15, G2")
         }
     };
@@ -73,14 +72,14 @@ pub(crate) fn whole_status(out: &mut Out<'_, '_>) {
             // Only who committed to the conventions has the field at all.
             if out.declared { Severity::Error } else { Severity::Warning },
             format!("status.observedGeneration is {}, not a whole number", node.describe()),
-            "write it as a number: kstatus stops at anything else, and waits until its time is over",
+            "write it as a number: kstatus does not accept anything else, and waits until its timeout",
             "A23",
         ),
         (None, _, Some(_)) if out.profile == Profile::Kstatus && status.get("conditions").is_some() => (
             "SC007",
             Severity::Warning,
             "the status has no observedGeneration, the only one kstatus reads".to_owned(),
-            "write metadata.generation as it was when you looked",
+            "write metadata.generation as it was when you observed the object",
             "A23, 1d",
         ),
         _ => return,
@@ -119,7 +118,7 @@ pub(crate) fn stale(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
                         format!("{} is True for generation {seen}, but the object is at {generation}", summary.title())
                     } else {
                         format!(
-                            "{} is True while {} speaks of generation {seen} and the object is at {generation}",
+                            "{} is True while {} is about generation {seen} and the object is at {generation}",
                             summary.title(),
                             condition.title()
                         )
@@ -178,7 +177,7 @@ fn tell(
         Severity::Error => {
             "the controller has seen the new generation: set every condition with it, or set it to Unknown"
         }
-        _ => "the controller has not come round yet, or has stopped: do not read this as the state of the present spec",
+        _ => "the controller has not reconciled yet, or has stopped: this is not the state of the current spec",
     };
     let (code, field, refs) = ("SC009", "", "KN15, A15, GW23, GW24");
     out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });

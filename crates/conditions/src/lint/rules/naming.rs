@@ -29,7 +29,7 @@ pub(crate) fn kind(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out
         let help = "write it as one PascalCase word, such as `Ready`".to_owned();
         (format!("{} is not PascalCase", condition.title()), help, "A16, KN4")
     } else if pattern::is_passing_action(own) {
-        let message = format!("{} says what is being done, not what is the case", condition.title());
+        let message = format!("{} names an action, not a state", condition.title());
         let help = "use an adjective or a past participle, and Unknown while it is not decided".to_owned();
         (message, help, "A8, GW5")
     } else if out.profile != Profile::Openshift

@@ -15,7 +15,7 @@ pub(crate) fn lingering(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
         return;
     }
     let message = format!("condition {} is {status}; it is only reported while it is True", condition.title());
-    let help = "remove the condition: its absence says that all is well, and tools take its presence for trouble";
+    let help = "remove the condition: its absence means healthy, and tools treat its presence as a problem";
     let (code, severity, field, node) = ("SC014", Severity::Warning, "status", condition.status_node);
     let refs = "GW8, G1, Flux WARN0003";
     out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });
@@ -26,8 +26,8 @@ pub(crate) fn ambiguous(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
     let name = condition.name;
     let (message, help, refs) = match out.profile {
         Profile::Knative if pattern::reads_negative(name) => (
-            format!("{} reads as trouble, but conditions of this profile are positive", condition.title()),
-            "name what is the case when all is well, such as `Succeeded` for `Failed`",
+            format!("{} sounds like a problem, but conditions of this profile are positive", condition.title()),
+            "name the healthy state, such as `Succeeded` for `Failed`",
             "KN21, K6",
         ),
         Profile::Gateway
@@ -36,14 +36,14 @@ pub(crate) fn ambiguous(list: &List<'_, '_>, condition: &Condition<'_>, out: &mu
                 && table::replacement(out.object.kind(), list.site, name).is_none() =>
         {
             (
-                format!("{} reads as health, but readers take every unlisted type for an error", condition.title()),
-                "name the error and report it while it is True; positive are Accepted, Programmed, ResolvedRefs only",
+                format!("{} sounds healthy, but clients treat every unlisted type as an error", condition.title()),
+                "name the error and report it while it is True; only Accepted, Programmed and ResolvedRefs are positive",
                 "GW9, A6",
             )
         }
         Profile::Metav1 | Profile::Kstatus if pattern::is_negated(pattern::name_part(name)) => (
-            format!("{} says what is not the case, so that False is a double negative", condition.title()),
-            "turn the name and the status round",
+            format!("{} is a negation, so False is a double negative", condition.title()),
+            "invert the name and the status",
             "A6, A7",
         ),
         _ => return,

@@ -88,7 +88,7 @@ fn finding(missing: &[&str], severity: Severity) -> Finding<'static> {
         field: "",
         node: None,
         message: format!("the conditions lack {names}"),
-        help: "write it from the first visit on, as Unknown while it is not decided: readers cannot tell absence from health"
+        help: "write it at the first reconciliation, as Unknown while it is not decided: clients cannot distinguish absence from health"
             .into(),
         refs: "GW7, GW6, A4, KN24, G1",
     }
@@ -101,7 +101,7 @@ fn silent(severity: Severity) -> Finding<'static> {
         field: "",
         node: None,
         message: "nothing is reported: the object has no conditions".to_owned(),
-        help: "write the conditions at the first visit, as Unknown while they are not decided".into(),
+        help: "write the conditions at the first reconciliation, as Unknown while they are not decided".into(),
         refs: "KN1, A4, GW6, K1",
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn too_long(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
     let count = list.conditions.len();
     if out.profile == Profile::Gateway && count > GATEWAY_LONGEST {
         let message = format!("the list has {count} conditions; the schema of Gateway API admits {GATEWAY_LONGEST}");
-        let help = "drop your own types first: a status with more is refused whole";
+        let help = "remove your own types first: the API server refuses a status with more";
         out.report(list, None, finding(Severity::Error, message, help, "GW21"));
     }
 }
@@ -90,7 +90,7 @@ fn list_schema(schema: Node<'_>, path: &Path<'_>, six: bool, out: &mut Out<'_, '
     let at = path.render();
     if schema.get("type").and_then(Node::as_text) != Some("array") {
         let message = "`conditions` is not described as a list".to_owned();
-        let help = "conditions are a list of objects, so that every tool can read them";
+        let help = "describe the conditions as a list of objects, so that every tool can read them";
         out.report_at(schema, at, finding(Severity::Error, message, help, "KN1, A11, K1"));
         return;
     }
@@ -99,7 +99,7 @@ fn list_schema(schema: Node<'_>, path: &Path<'_>, six: bool, out: &mut Out<'_, '
         .get("x-kubernetes-list-map-keys")
         .is_some_and(|keys| keys.items().next().and_then(Node::as_text) == Some("type") && keys.items().count() == 1);
     if !is_map || !by_type {
-        let message = "the list of conditions is not a map by type, so that each writer replaces it whole".to_owned();
+        let message = "the list of conditions is not a map by type, so each writer replaces the whole list".to_owned();
         let help = "add `x-kubernetes-list-type: map` and `x-kubernetes-list-map-keys: [type]`";
         out.report_at(schema, at.clone(), finding(Severity::Error, message, help, "A11, GW1, K1"));
     }
@@ -133,7 +133,7 @@ fn list_schema(schema: Node<'_>, path: &Path<'_>, six: bool, out: &mut Out<'_, '
             .map(|(field, key)| format!("{field}.{key}"))
             .collect();
         if !unchecked.is_empty() {
-            let message = format!("the schema of a condition lets anything through: it lacks {}", unchecked.join(", "));
+            let message = format!("the schema of a condition accepts any value: it lacks {}", unchecked.join(", "));
             let help = "take the constraints of metav1.Condition";
             let finding = finding(Severity::Warning, message, help, "A11");
             out.report_at(fields, format!("{at}.items.properties"), finding);

@@ -64,7 +64,7 @@ pub(crate) fn follows(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
         let (message, help) = match condition.status.unwrap_or(Status::Unknown) {
             Status::False => (
                 format!("{} is {said} while {} is False", summary.title(), condition.title()),
-                "set the summary to False, or give the condition the severity Info if it does not matter to it",
+                "set the summary to False, or set the severity Info if the condition does not affect the summary",
             ),
             Status::Unknown if said == Status::True => (
                 format!("{} is True while {} is Unknown", summary.title(), condition.title()),
@@ -119,7 +119,7 @@ pub(crate) fn denies_trouble(list: &List<'_, '_>, out: &mut Out<'_, '_>) {
             _ => continue,
         };
         let message = format!("{} is True while {} is True", summary.title(), condition.title());
-        let help = "clear the condition when the trouble is over, or take the summary back while it lasts";
+        let help = "clear the condition when the problem is solved, or do not set the summary to True while it lasts";
         let (code, field, node) = ("SC016", "status", condition.status_node);
         let refs = "KN15, A6, Flux FAIL0001";
         out.report(list, Some(condition), Finding { code, severity, field, node, message, help: help.into(), refs });

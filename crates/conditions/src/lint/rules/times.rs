@@ -19,14 +19,15 @@ pub(crate) fn transition_time(list: &List<'_, '_>, condition: &Condition<'_>, ou
         Some(time) if time > 0 && time <= latest => return,
         Some(time) if time > latest => {
             let ahead = Timestamp::from_seconds(time).map_or_else(|_| time.to_string(), |time| time.to_string());
-            let message = format!("the lastTransitionTime of condition {} lies ahead: {ahead}", condition.title());
+            let message =
+                format!("the lastTransitionTime of condition {} is in the future: {ahead}", condition.title());
             (message, "check the clock of the controller's node and the time zone it writes")
         }
         // Gateway API's CRDs put this there before any controller came by (GW20).
         Some(0) if condition.status == Some(Status::Unknown) => return,
         Some(0) => (format!("condition {} is settled and has the lastTransitionTime 1970", condition.title()), set),
         Some(ZERO) => (format!("the lastTransitionTime of condition {} is the zero time", condition.title()), set),
-        Some(_) => (format!("the lastTransitionTime of condition {} lies before 1970", condition.title()), set),
+        Some(_) => (format!("the lastTransitionTime of condition {} is before 1970", condition.title()), set),
         None => match condition.time_node.map(Node::value) {
             None | Some(Value::Null | Value::Text("")) => {
                 if matches!(out.profile, Profile::Native | Profile::Knative) {

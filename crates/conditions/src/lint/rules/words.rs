@@ -55,7 +55,7 @@ fn missing_reason(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<
         _ => Severity::Error,
     };
     let message = match wrong_type {
-        Some(node) => format!("the reason of condition {} is {}, not a text", condition.title(), node.describe()),
+        Some(node) => format!("the reason of condition {} is {}, not a string", condition.title(), node.describe()),
         None => format!("condition {} has no reason", condition.title()),
     };
     out.report(
@@ -77,7 +77,7 @@ fn missing_reason(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<
 fn category(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut Out<'_, '_>) {
     let reason = condition.reason;
     let (message, help, refs) = if pattern::has_identifier(reason) {
-        let message = format!("the reason of condition {} carries an identifier: `{reason}`", condition.title());
+        let message = format!("the reason of condition {} contains an identifier: `{reason}`", condition.title());
         let help = "keep the reason a fixed category and put identifiers into `message`: it becomes a metric label";
         (message, help, "A20")
     } else if !is_camel(out.profile, reason) {
@@ -135,7 +135,8 @@ pub(crate) fn message(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut 
     let text = condition.message;
     let (severity, message, help) = if text.len() > LONGEST_MESSAGE {
         let message = format!("the message of condition {} has {} bytes", condition.title(), text.len());
-        let help = format!("cut it at a character below {LONGEST_MESSAGE} bytes, or the whole status is never written");
+        let help =
+            format!("cut it at a character below {LONGEST_MESSAGE} bytes, or the API server refuses the whole status");
         (Severity::Error, message, help)
     } else if text.is_empty() {
         let Some((message, help)) = no_text(condition, out) else { return };
@@ -143,14 +144,14 @@ pub(crate) fn message(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut 
     } else if out.profile == Profile::Native {
         return;
     } else if text.contains('\u{fffd}') {
-        let message = format!("the message of condition {} holds a broken character", condition.title());
+        let message = format!("the message of condition {} contains a broken character", condition.title());
         (Severity::Warning, message, "cut long messages between characters, not between bytes".to_owned())
     } else if text.len() > READABLE_MESSAGE {
         let message = format!("the message of condition {} has {} bytes", condition.title(), text.len());
-        (Severity::Warning, message, "name the first few cases and count the others; details go elsewhere".to_owned())
+        (Severity::Warning, message, "name the first few cases and count the others; put details elsewhere".to_owned())
     } else if text.len() > READABLE_LINES && text.bytes().filter(|byte| *byte == b'\n').count() >= READABLE_LINES {
         let message = format!("the message of condition {} has more than {READABLE_LINES} lines", condition.title());
-        (Severity::Warning, message, "name the first few cases and count the others; details go elsewhere".to_owned())
+        (Severity::Warning, message, "name the first few cases and count the others; put details elsewhere".to_owned())
     } else {
         return;
     };
@@ -160,7 +161,7 @@ pub(crate) fn message(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut 
 
 /// What is wrong with a message that has no text, if anything is.
 fn no_text(condition: &Condition<'_>, out: &Out<'_, '_>) -> Option<(String, String)> {
-    let help = "write the key always, with an empty text if there is nothing to say".to_owned();
+    let help = "always write the key, with an empty string if there is no message".to_owned();
     match condition.message_node.map(Node::value) {
         Some(Value::Text(_)) => None,
         None | Some(Value::Null) => {
@@ -170,7 +171,7 @@ fn no_text(condition: &Condition<'_>, out: &Out<'_, '_>) -> Option<(String, Stri
         Some(_) => {
             let what = condition.message_node.map_or("", Node::describe);
             Some((
-                format!("the message of condition {} is {what}, not a text", condition.title()),
+                format!("the message of condition {} is {what}, not a string", condition.title()),
                 "quote it".to_owned(),
             ))
         }
@@ -188,7 +189,7 @@ pub(crate) fn severity(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut
                 None => {
                     let shown: String = text.chars().take(40).collect();
                     let help = if text == "Error" {
-                        r#"leave it out or write "": that is what an error is called"#
+                        r#"leave it out or write "", which means an error"#
                     } else {
                         r#"write "", "Warning" or "Info""#
                     };
@@ -203,7 +204,7 @@ pub(crate) fn severity(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut
             },
             _ => {
                 let message =
-                    format!("the severity of condition {} is {}, not a text", condition.title(), node.describe());
+                    format!("the severity of condition {} is {}, not a string", condition.title(), node.describe());
                 (message, r#"write "", "Warning" or "Info""#, "KN8, K2")
             }
         },
@@ -211,7 +212,7 @@ pub(crate) fn severity(list: &List<'_, '_>, condition: &Condition<'_>, out: &mut
         Profile::Metav1 if !out.declared && out.object.group().ends_with("cluster.x-k8s.io") => return,
         profile => {
             let message =
-                format!("condition {} has a severity, which the {profile} profile does not know", condition.title());
+                format!("condition {} has a severity, which the {profile} profile does not have", condition.title());
             let help = "leave it out: typed clients drop it; if the kind follows Knative, choose that profile";
             (message, help, "1d, K2")
         }

@@ -160,7 +160,7 @@ fn sc009_is_an_error_once_the_controller_has_been_there() {
     assert_eq!(codes(&metav1(&[condition("Ready", F, "observedGeneration: 2")])), Vec::<&str>::new());
     // A dependent may be the stale one.
     let findings = metav1(&[condition("Ready", T, ""), condition("Migrated", T, "observedGeneration: 1")]);
-    assert!(findings[0].message.contains("`Migrated` speaks of generation 1"), "{findings:#?}");
+    assert!(findings[0].message.contains("`Migrated` is about generation 1"), "{findings:#?}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_day_counts_to_its_end_and_then_the_suppression_is_a_finding() {
 #[test]
 fn what_has_no_end_no_reason_or_no_rule_is_refused_with_its_place() {
     for (text, want) in [
-        ("- {rule: SC020, reason: r}", "the suppression of SC020 has no end: `until` is missing"),
+        ("- {rule: SC020, reason: r}", "the suppression of SC020 has no end date: `until` is missing"),
         ("- {rule: SC020, until: 2026-02-01}", "the suppression of SC020 has no reason"),
         ("- {rule: SC020, until: 2026-02-01, reason: ' '}", "the suppression of SC020 has no reason"),
         ("- {until: 2026-02-01, reason: r}", "a suppression without a rule"),
@@ -70,7 +70,7 @@ fn what_has_no_end_no_reason_or_no_rule_is_refused_with_its_place() {
             "`2026-02-30` is neither a day such as 2026-09-30 nor an RFC 3339 time",
         ),
         ("- {rule: SC020, until: 2026-02-01, reason: r, kid: Pod}", "a suppression has no field `kid`"),
-        ("- SC020", "a suppression is an object, not a text"),
+        ("- SC020", "a suppression is an object, not a string"),
     ] {
         let problems = Suppressions::parse(&format!("\n{text}\n"), "s.yaml").unwrap_err();
         assert_eq!(problems.len(), 1, "{text}");

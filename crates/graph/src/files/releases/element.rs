@@ -47,7 +47,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         impl<'de> Visitor<'de> for TextVisitor {
             type Value = Text<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text")
+                f.write_str("a string")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Text(Cow::Borrowed(text)))
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Element<'_> {
             let place = KEYS.iter().position(|known| *known == key.as_str());
             let bit = place.map_or(0, |place| 1 << place);
             if bit == 0 || seen & bit != 0 {
-                return Err(A::Error::custom("a key that is unknown or stands twice"));
+                return Err(A::Error::custom("a key that is unknown or set twice"));
             }
             seen |= bit;
             match key.as_str() {
@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for List {
     type Value = (Vec<Text<'de>>, bool);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of texts")
+        f.write_str("a list of strings")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
@@ -191,7 +191,7 @@ impl<'de> Visitor<'de> for Pairs {
     type Value = (Vec<(Text<'de>, Text<'de>)>, bool);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of texts")
+        f.write_str("an object of strings")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -211,14 +211,14 @@ pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Re
     };
     let root = record.root;
     if !root.is_mapping() {
-        return Err(bad(root, format!("{} where a release is expected", root.describe())));
+        return Err(bad(root, format!("{} instead of a release", root.describe())));
     }
     record.check_keys(KEYS, findings);
     let text = |key: &str| match root.get(key).map(|node| (node, node.as_text())) {
         Some((_, Some(text))) => Ok(Some(Text(Cow::Borrowed(text)))),
         None => Ok(None),
         Some((node, None)) if node.is_null() => Ok(None),
-        Some((node, None)) => Err(bad(node, format!("`{key}` of a release is {}, not a text", node.describe()))),
+        Some((node, None)) => Err(bad(node, format!("`{key}` of a release is {}, not a string", node.describe()))),
     };
     let version = text("version")?.ok_or_else(|| bad(root, "a release without a `version`".to_owned()))?;
     let name = || shortened(version.as_str());
@@ -231,7 +231,7 @@ pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Re
         let Some(node) = root.get(key).filter(|node| !node.is_null()) else { return texts };
         let report = |node: Node<'_>| {
             let message = format!("`{key}` of release {}: {} is not a version", name(), node.describe());
-            record.finding(&codes::RELEASE_NEIGHBOUR, node, message).with_help("no edge comes of it")
+            record.finding(&codes::RELEASE_NEIGHBOUR, node, message).with_help("it adds no edge")
         };
         if !node.is_sequence() {
             findings.push(report(node));

@@ -1,5 +1,5 @@
 //! The parts of an answer as they are met in its text. Each takes any JSON value, and none fails on what it is: an answer
-//! ends early only above a cap, or where a list stands twice and nobody can tell which was meant.
+//! ends early only above a cap, or where a list occurs twice and nobody can tell which was meant.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ impl<'de> AnyValue<'de> for Nodes<'_, 'de> {
             if key != "nodes" {
                 map.next_value::<IgnoredAny>()?;
             } else if found.is_some() {
-                return Err(A::Error::custom("`nodes` stands twice"));
+                return Err(A::Error::custom("`nodes` occurs twice"));
             } else {
                 let list = NodeList { reader: &mut *self.reader, read: &mut *self.read };
                 found = Some(map.next_value_seed(Any(list))?);
@@ -205,7 +205,7 @@ impl<'de> AnyValue<'de> for Updates<'_, 'de> {
                 }
             };
             if std::mem::replace(seen, true) {
-                return Err(A::Error::custom(format!("`{key}` stands twice")));
+                return Err(A::Error::custom(format!("`{key}` occurs twice")));
             }
             let reader = &mut *self.reader;
             let is_list = if key == "edges" {
@@ -214,7 +214,7 @@ impl<'de> AnyValue<'de> for Updates<'_, 'de> {
                 map.next_value_seed(Any(GroupList { reader }))?
             };
             if !is_list {
-                let message = || format!("`{key}` is not a list; nothing of it is offered");
+                let message = || format!("`{key}` is not a list; none of its updates is offered");
                 self.reader.report(&codes::WIRE_EDGE, || key.clone().into_owned(), message);
             }
         }
@@ -308,7 +308,7 @@ impl<'de> AnyValue<'de> for Group<'_, 'de> {
     type Value = ();
 
     fn other(self) {
-        let (at, why) = (self.at, "a group has lists of `edges` and `risks`; nothing of it is offered");
+        let (at, why) = (self.at, "a group has lists of `edges` and `risks`; none of its updates is offered");
         self.reader.report(&codes::WIRE_EDGE, || format!("conditionalEdges[{at}]"), || why.to_owned());
     }
 
@@ -321,7 +321,7 @@ impl<'de> AnyValue<'de> for Group<'_, 'de> {
                 "edges" if edges.is_none() => edges = Some(map.next_value_seed(Any(GroupEdges { reader, at }))?),
                 "risks" if risks.is_none() => risks = Some(map.next_value_seed(Any(GroupRisks { reader, at }))?),
                 "edges" | "risks" => {
-                    return Err(A::Error::custom(format!("`{key}` stands twice in conditionalEdges[{at}]")));
+                    return Err(A::Error::custom(format!("`{key}` occurs twice in conditionalEdges[{at}]")));
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
             let path = || format!("conditionalEdges[{group}].risks");
             self.report(&codes::WIRE_RISK, path, || "the group has no list of risks".to_owned());
             // The same one each time, so that it never is one risk too many.
-            let risk = Arc::new(stand_in(&Value::Null, "it names no risk", self.caps));
+            let risk = Arc::new(stand_in(&Value::Null, "it has no risk", self.caps));
             numbers.push(self.sets.risk(&risk));
         }
         self.sets.of_numbers(numbers)

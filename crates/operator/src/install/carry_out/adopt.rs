@@ -54,7 +54,7 @@ pub(super) async fn check(
 async fn find(place: &Place<'_>, crd: &Value, adoption: &Adoption) -> Result<Found, InstallError> {
     let kind = Kind::ClusterVersion;
     if Installed::of(crd) == Installed::Foreign {
-        let why = "this cluster's ClusterVersion is kept by OpenShift's own operator, so there is nothing to adopt; run \
+        let why = "OpenShift's own operator manages the ClusterVersion of this cluster, so there is nothing to adopt; run \
                    without --adopt";
         return Err(InstallError::Adopt(why.to_owned()));
     }
@@ -64,7 +64,7 @@ async fn find(place: &Place<'_>, crd: &Value, adoption: &Adoption) -> Result<Fou
     let is_done = version.as_ref() == Some(&adoption.version.to_string());
     match version {
         Some(version) if !is_done => Err(InstallError::Adopt(format!(
-            "the ClusterVersion is at {version} already; it is adopted once, and updated from then on"
+            "the ClusterVersion is already at {version}; adopt works only once, use updates from then on"
         ))),
         _ => Ok(Found { resource, stored, is_done }),
     }

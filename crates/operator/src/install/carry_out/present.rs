@@ -61,7 +61,7 @@ async fn keys(place: &Place<'_>, namespace: &str, name: &str) -> Result<ReleaseK
     match place.cluster.get(place.resource(&wanted)?, namespace, name).await {
         Ok(map) => {
             let keys = ReleaseKeys::read(&map).filter(|keys| !keys.is_empty());
-            keys.ok_or_else(|| unreadable("there is no key in it"))
+            keys.ok_or_else(|| unreadable("it contains no key"))
         }
         Err(ClusterError::NotFound { .. }) => Err(unreadable("not found")),
         Err(error) => Err(error.into()),

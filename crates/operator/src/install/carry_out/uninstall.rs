@@ -34,7 +34,7 @@ pub async fn uninstall(
         log.push(match (Installed::of(&crd), removal.delete_crds) {
             (Installed::Foreign, _) => done(&crd, Action::LeftAlone, "it is not Clearway's"),
             (_, false) => {
-                let why = format!("it and every {kind} stay; --delete-crds deletes them");
+                let why = format!("it and every {kind} stay; to delete them, pass --delete-crds");
                 done(&crd, Action::LeftAlone, &why)
             }
             (_, true) => {
@@ -53,7 +53,7 @@ pub(super) async fn remove(place: &Place<'_>, object: &Value, removal: Removal) 
     let resource = place.resource(object)?;
     let Some(stored) = place.stored(resource, object).await? else { return Ok(done(object, Action::Absent, "")) };
     if !is_ours(&stored) {
-        return Ok(done(object, Action::LeftAlone, "install did not make it"));
+        return Ok(done(object, Action::LeftAlone, "install did not create it"));
     }
     if !removal.dry_run {
         let uid = stored["metadata"]["uid"].as_str().unwrap_or_default();

@@ -135,7 +135,7 @@ fn a_finding_says_what_to_do() {
     let FindingKind::Unaggregated(Cause::Groups(labels)) = &all[0].kind else { panic!("{all:?}") };
     assert_eq!(labels, &["a", "b"]);
     let diagnostic = all[0].diagnostic(text);
-    assert_eq!(diagnostic.message, "The query gives one series for each value of a, b.");
+    assert_eq!(diagnostic.message, "The query returns one series for each value of a, b.");
     assert!(diagnostic.help.is_some() && diagnostic.excerpt.is_some());
 }
 

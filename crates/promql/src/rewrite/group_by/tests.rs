@@ -41,18 +41,18 @@ fn the_label_is_kept_on_every_vector() {
 #[test]
 fn what_cannot_be_kept_apart_is_refused_by_name() {
     for (text, said) in [
-        ("absent(x)", "`absent` gives a series where a cluster has none"),
-        ("absent_over_time(x[5m])", "`absent_over_time` gives"),
-        ("x or vector(0)", "`vector` gives"),
-        ("month()", "`month` gives"),
-        ("x > scalar(y)", "`scalar` makes one number"),
-        ("topk(scalar(y), x)", "`scalar` makes one number"),
-        ("1 + 1", "the query gives a scalar"),
-        (r#"label_replace(x, "_id", "a", "", "")"#, "`label_replace` asks for or makes the label `_id`"),
-        (r#"label_join(x, "a", "-", "_id")"#, "`label_join` asks for"),
-        (r#"count_values("_id", x)"#, "`count_values` asks for"),
-        (r#"x{_id=~".+"}"#, "`a matcher` asks for"),
-        (r#"x{_id="7"}"#, "`a matcher` asks for"),
+        ("absent(x)", "`absent` returns a series for clusters without data"),
+        ("absent_over_time(x[5m])", "`absent_over_time` returns"),
+        ("x or vector(0)", "`vector` returns"),
+        ("month()", "`month` returns"),
+        ("x > scalar(y)", "`scalar` merges the series of all clusters"),
+        ("topk(scalar(y), x)", "`scalar` merges the series of all clusters"),
+        ("1 + 1", "the query returns a scalar"),
+        (r#"label_replace(x, "_id", "a", "", "")"#, "`label_replace` reads or sets the label `_id`"),
+        (r#"label_join(x, "a", "-", "_id")"#, "`label_join` reads or sets"),
+        (r#"count_values("_id", x)"#, "`count_values` reads or sets"),
+        (r#"x{_id=~".+"}"#, "a matcher reads or sets"),
+        (r#"x{_id="7"}"#, "a matcher reads or sets"),
         ("limitk(1, x)", "`limitk` depends on more"),
     ] {
         let why = grouped(text).unwrap_err().to_string();

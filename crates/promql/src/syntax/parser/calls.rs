@@ -34,7 +34,7 @@ impl<'t> Parser<'t> {
         self.advance();
         let mut grouping = self.maybe_grouping()?;
         if *self.kind() != Kind::LeftParen {
-            return Err(self.unexpected("`(` with what is aggregated"));
+            return Err(self.unexpected("`(` and the expression to aggregate"));
         }
         let (arguments, mut end) = self.arguments()?;
         if grouping.is_none() {
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
         if arguments.len() < least || most.is_some_and(|most| arguments.len() > most) {
             let message = format!("`{name}` takes {}, not {}.", count(least, most), arguments.len());
             let types: Vec<&str> = function.arguments.iter().map(|argument| argument.as_str()).collect();
-            let help = format!("It is called `{name}({})`.", types.join(", "));
+            let help = format!("Write `{name}({})`.", types.join(", "));
             return Err(Error::new(Code::Function, span, message, help));
         }
         let heights: Vec<usize> = arguments.iter().map(|argument| argument.height).collect();

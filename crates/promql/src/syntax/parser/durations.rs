@@ -26,7 +26,7 @@ impl Parser<'_> {
             return Ok(millis);
         }
         let help = "Write at least one millisecond.";
-        Err(Error::new(Code::Number, start, "A range or step must be longer than nothing.", help))
+        Err(Error::new(Code::Number, start, "A range or step must be greater than zero.", help))
     }
 
     /// A computed duration behind `offset`: one operand, with a sign or without.
@@ -53,7 +53,7 @@ impl Parser<'_> {
         let whole = if (millis - nearest).abs() < 1e-6 { nearest } else { millis.trunc() };
         Millis::from_seconds(whole / 1_000.0).ok_or_else(|| {
             let message = "The duration is out of range.";
-            Error::new(Code::Number, start.to(self.span()), message, "Durations end at some 292 years.")
+            Error::new(Code::Number, start.to(self.span()), message, "The longest duration is about 292 years.")
         })
     }
 
@@ -93,7 +93,7 @@ impl Parser<'_> {
                 BinaryOp::Multiply => left * right,
                 BinaryOp::Power => left.powf(right),
                 _ if right == 0.0 => {
-                    return Err(Error::new(Code::Number, span, "A duration is divided by nothing.", "Divide by more."));
+                    return Err(Error::new(Code::Number, span, "A duration is divided by zero.", "Divide by more."));
                 }
                 BinaryOp::Divide => left / right,
                 _ => left % right,

@@ -16,7 +16,7 @@ impl Parser<'_> {
                 (Kind::At, _) => self.at(tree)?,
                 (_, Some(Keyword::Offset)) => self.offset(tree)?,
                 (Kind::Word(word), Some(Keyword::Extended)) => {
-                    return Err(experimental(self.span(), &format!("`{word}` behind a selector")));
+                    return Err(experimental(self.span(), &format!("`{word}` after a selector")));
                 }
                 _ => return Ok(tree),
             };
@@ -54,8 +54,8 @@ impl Parser<'_> {
                 self.node(ExprKind::Range(Range { selector, range, range_span }), span, [tree.height])
             }
             _ => refused(
-                "A range follows something that is no selector.",
-                "A range stands directly behind a selector; for other expressions write a subquery: `[5m:]`.",
+                "A range follows an expression that is not a selector.",
+                "A range must directly follow a selector; for other expressions write a subquery: `[5m:]`.",
             ),
         }
     }
@@ -71,7 +71,7 @@ impl Parser<'_> {
             return Ok(duration);
         }
         let help = "Write at least one millisecond.";
-        Err(Error::new(Code::Number, span, "A range or step must be longer than nothing.", help))
+        Err(Error::new(Code::Number, span, "A range or step must be greater than zero.", help))
     }
 
     /// Whether a duration stands alone up to its end.
@@ -91,7 +91,7 @@ impl Parser<'_> {
                 let span = self.advance();
                 Millis::from_seconds(*seconds).ok_or_else(|| {
                     let message = "The duration is out of range.";
-                    Error::new(Code::Number, span, message, "Durations end at some 292 years.")
+                    Error::new(Code::Number, span, message, "The longest duration is about 292 years.")
                 })
             }
             Kind::LeftParen => Err(experimental(self.span(), "arithmetic in a duration")),
@@ -178,8 +178,8 @@ fn shift_of<'n>(tree: &'n mut Tree, span: Span, what: &str) -> Result<&'n mut Sh
         ExprKind::Range(range) => Ok(&mut range.selector.shift),
         ExprKind::Subquery(subquery) => Ok(&mut subquery.shift),
         _ => {
-            let message = format!("{what} follows something that has no time of its own.");
-            let help = format!("{what} stands directly behind a selector, a range or a subquery.");
+            let message = format!("{what} follows an expression that has no time.");
+            let help = format!("{what} must directly follow a selector, a range or a subquery.");
             Err(Error::new(Code::Modifier, span, message, help))
         }
     }

@@ -61,7 +61,7 @@ impl GitProcess {
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
         let running = Running::start(command, patience)?;
         let (input, output) = running.pipes()?;
-        let input = input.ok_or("git takes no input")?;
+        let input = input.ok_or("git does not accept input")?;
         Ok(GitProcess { running, input, output: BufReader::new(output) })
     }
 
@@ -82,7 +82,7 @@ impl GitProcess {
         };
         let Some(size) = size.filter(|_| id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())) else {
             let line = printable(line.trim_end().as_bytes());
-            return Err(GitFailure::Ended(format!("git answered `{line}`, which is not understood")));
+            return Err(GitFailure::Ended(format!("git answered `{line}`, which is unexpected")));
         };
         if size > limit {
             self.running.stop();
@@ -157,7 +157,7 @@ struct Running {
 
 impl Running {
     fn start(mut command: Command, patience: Duration) -> Result<Self, String> {
-        let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
+        let mut child = command.spawn().map_err(|error| format!("cannot start git: {error}"))?;
         let (complain, complaints) = mpsc::channel();
         if let Some(mut stderr) = child.stderr.take() {
             thread::spawn(move || {
@@ -189,7 +189,7 @@ impl Running {
 
     fn pipes(&self) -> Result<(Option<ChildStdin>, ChildStdout), String> {
         let mut child = self.child();
-        Ok((child.stdin.take(), child.stdout.take().ok_or("git gives no output")?))
+        Ok((child.stdin.take(), child.stdout.take().ok_or("git returned no output")?))
     }
 
     /// Ends it by its id; one that ended already is left alone.

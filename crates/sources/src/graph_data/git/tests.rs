@@ -110,13 +110,16 @@ fn what_cannot_be_had_is_said_and_the_reason_is_never_empty() {
     let error =
         |path: &Path, revision: &str, limits: &Limits| git_revision(path, revision, limits).unwrap_err().to_string();
     for (error, want) in [
-        (error(&repository.path(), "nowhere", &Limits::default()), "at nowhere: git knows no such revision"),
-        (error(&repository.path(), "HEAD:version", &Limits::default()), "git knows no such revision"),
-        (error(&repository.path(), "HEAD:nowhere", &Limits::default()), "git knows no such revision"),
-        (error(&repository.path(), "HEAD:channels", &Limits::default()), "no graph-data"),
-        (error(&repository.path(), "--output=x", &Limits::default()), "does not begin with a dash"),
-        (error(&repository.path(), "HEAD\nHEAD", &Limits::default()), "no control characters"),
-        (error(&repository.path().join("new"), "HEAD", &Limits::default()), "the directory `new/` did not exist then"),
+        (error(&repository.path(), "nowhere", &Limits::default()), "at nowhere: git does not know this revision"),
+        (error(&repository.path(), "HEAD:version", &Limits::default()), "git does not know this revision"),
+        (error(&repository.path(), "HEAD:nowhere", &Limits::default()), "git does not know this revision"),
+        (error(&repository.path(), "HEAD:channels", &Limits::default()), "not graph-data"),
+        (error(&repository.path(), "--output=x", &Limits::default()), "cannot begin with a dash"),
+        (error(&repository.path(), "HEAD\nHEAD", &Limits::default()), "contain control characters"),
+        (
+            error(&repository.path().join("new"), "HEAD", &Limits::default()),
+            "the directory `new/` does not exist at this revision",
+        ),
         (error(nowhere.path(), "HEAD", &Limits::default()), "not a git repository"),
         (error(&nowhere.path().join("x"), "HEAD", &Limits::default()), "No such file or directory"),
         (error(&repository.path(), "HEAD", &small), "larger than 8 bytes"),
@@ -227,16 +230,16 @@ fn trees_made_by_hand_hide_nothing() {
     let bytes: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap()).collect();
     let entry = |mode: &str, name: &[u8]| [mode.as_bytes(), b" ", name, b"\0", &bytes].concat();
     for (entries, want) in [
-        (vec![entry("100644", b"..")], Some("risks/..: its name is not a name of a file")),
-        (vec![entry("100644", b".")], Some("risks/.: its name is not a name of a file")),
-        (vec![entry("100644", b"a/b.yaml")], Some("risks/a/b.yaml: its name is not a name of a file")),
+        (vec![entry("100644", b"..")], Some("risks/..: its name is not a valid file name")),
+        (vec![entry("100644", b".")], Some("risks/.: its name is not a valid file name")),
+        (vec![entry("100644", b"a/b.yaml")], Some("risks/a/b.yaml: its name is not a valid file name")),
         (vec![entry("100644", b"\xff.yaml")], Some("risks/\\xff.yaml: its name is not UTF-8")),
         (
             vec![entry("100644", b"r.yaml"), entry("120000", b"r.yaml")],
-            Some("risks/r.yaml: it is in its directory twice, not a file"),
+            Some("risks/r.yaml: it is twice in its directory, not a file"),
         ),
         (vec![entry("160000", b"r.yaml")], Some("risks/r.yaml: it is a submodule, not a file")),
-        (vec![entry("60000", b"r.yaml")], Some("risks/r.yaml: it is of a type that is not read, not a file")),
+        (vec![entry("60000", b"r.yaml")], Some("risks/r.yaml: it is of an unsupported type, not a file")),
         (vec![entry("40000", b"r.yaml")], Some("risks/r.yaml: it is a directory, not a file")),
         (vec![entry("100755", b"r.yaml")], None),
         (vec![entry("100664", b"r.yaml")], None),

@@ -49,10 +49,10 @@ impl Registry {
                 let request = self.client.get(ask.url.clone()).basic_auth(login.user, Some(login.password));
                 request.build().ok().and_then(|request| request.headers().get(AUTHORIZATION).cloned())
             }
-            (Some(Challenge::Basic), None) => return Err(denied("it asks for a user")),
-            (None, _) => return Err(denied("it asks for a way to log in that is not known")),
+            (Some(Challenge::Basic), None) => return Err(denied("it requires authentication")),
+            (None, _) => return Err(denied("it requires an unsupported authentication scheme")),
         };
-        let mut header = header.ok_or_else(|| denied("it gives a token that cannot be sent"))?;
+        let mut header = header.ok_or_else(|| denied("it returned an invalid token"))?;
         header.set_sensitive(true);
         *known = Grant { header: Some(header.clone()), turn: turn + 1 };
         Ok(header)
@@ -72,9 +72,9 @@ impl Registry {
         }
         let at = || ask.at.to_owned();
         let mut url = Url::parse(realm)
-            .map_err(|_| OciError::Protocol { at: at(), why: "it names no URL to get a token from".to_owned() })?;
+            .map_err(|_| OciError::Protocol { at: at(), why: "it does not name a token URL".to_owned() })?;
         if !may_ask(self.options.plain_http, &url) {
-            let why = "it wants the password sent to a host without TLS".to_owned();
+            let why = "it requests the password for a host without TLS".to_owned();
             return Err(OciError::Protocol { at: at(), why }.into());
         }
         let rights = if ask.sends.is_some() { "pull,push" } else { "pull" };
@@ -89,8 +89,8 @@ impl Registry {
         let token = Ask { what: "source of tokens", url: response.url().clone(), ..ask.again() };
         let answer = bounded(self.judge(&token, response).await?, TOKEN_BYTES, ask.at).await?;
         let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
-        answer
-            .and_then(|answer| answer.token.or(answer.access_token))
-            .ok_or_else(|| OciError::Protocol { at: at(), why: "the source of tokens gives none".to_owned() }.into())
+        answer.and_then(|answer| answer.token.or(answer.access_token)).ok_or_else(|| {
+            OciError::Protocol { at: at(), why: "the token service returned no token".to_owned() }.into()
+        })
     }
 }

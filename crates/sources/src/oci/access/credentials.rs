@@ -59,7 +59,7 @@ impl Credentials {
             Credentials::DockerConfig(path) => {
                 let config = read(path)?;
                 find(&config, repository)
-                    .map(|entry| entry.login().ok_or_else(|| unusable(path, "an entry of `auths` holds no login")))
+                    .map(|entry| entry.login().ok_or_else(|| unusable(path, "an entry of `auths` has no credentials")))
                     .transpose()
             }
         }
@@ -76,11 +76,10 @@ impl Credentials {
     /// What to do when a registry refuses.
     pub(in crate::oci) fn hint(&self) -> &'static str {
         match self {
-            Credentials::Anonymous => "give a user, or the docker config.json that names one",
-            Credentials::Basic { .. } => "check the user, the password and what the user may read",
+            Credentials::Anonymous => "pass a user, or a docker config.json with one",
+            Credentials::Basic { .. } => "check the user, the password and the permissions of the user",
             Credentials::DockerConfig(_) => {
-                "check that `auths` of the docker config.json names the host (credential helpers are not asked), and \
-                 what that user may read"
+                "check that `auths` of the docker config.json names the host (credential helpers are not supported), and the permissions of that user"
             }
         }
     }
@@ -89,7 +88,7 @@ impl Credentials {
 fn read(path: &Path) -> Result<Config, OciError> {
     let text = std::fs::read(path).map_err(|error| unusable(path, &error.to_string()))?;
     // The error of the parser could quote the file, and with it a secret.
-    serde_json::from_slice(&text).map_err(|_| unusable(path, "it is no docker config.json"))
+    serde_json::from_slice(&text).map_err(|_| unusable(path, "it is not a docker config.json"))
 }
 
 fn unusable(path: &Path, why: &str) -> OciError {
@@ -187,7 +186,7 @@ mod tests {
             assert_eq!(user(repository), want, "{repository}");
         }
         let error = credentials.login(&"empty.example.com/a".parse().unwrap()).unwrap_err().to_string();
-        assert!(error.ends_with("an entry of `auths` holds no login"), "{error}");
+        assert!(error.ends_with("an entry of `auths` has no credentials"), "{error}");
     }
 
     #[test]
@@ -197,7 +196,7 @@ mod tests {
         assert!(shown.contains("me") && !shown.contains("hunter2"), "{shown}");
         let broken = file(r#"{"auths": {"a": {"auth": "aHVudGVyMg==""#);
         let error = Credentials::DockerConfig(broken.path().to_owned()).check().unwrap_err().to_string();
-        assert!(error.ends_with("it is no docker config.json") && !error.contains("aHV"), "{error}");
+        assert!(error.ends_with("it is not a docker config.json") && !error.contains("aHV"), "{error}");
         assert!(Credentials::DockerConfig("/nowhere/config.json".into()).check().is_err());
     }
 }

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(tried, 3);
         assert_eq!(
             error.to_string(),
-            "here: not read after 3 attempts: the registry answers 502; try again when the registry is well"
+            "here: failed after 3 attempts: the registry answers 502; try again when the registry is available"
         );
         tried = 0;
         let lasting = || OciError::NotFound { at: "here".into(), what: "tag" };

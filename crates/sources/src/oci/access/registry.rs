@@ -209,11 +209,11 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
     let plain = options.plain_http;
     let redirect = reqwest::redirect::Policy::custom(move |attempt| {
         if attempt.previous().len() > REDIRECTS {
-            attempt.error("it points elsewhere too often")
+            attempt.error("too many redirects")
         } else if may_ask(plain, attempt.url()) {
             attempt.follow()
         } else {
-            attempt.error("it points to a host without TLS")
+            attempt.error("it redirects to a host without TLS")
         }
     });
     reqwest::Client::builder()
@@ -281,7 +281,7 @@ pub(in crate::oci) fn trouble(error: reqwest::Error, at: &str) -> Trouble {
     if error.is_redirect() || error.is_builder() {
         return OciError::Protocol { at, why: chain(&error) }.into();
     }
-    Trouble::passing(if error.is_timeout() { "the registry takes too long".to_owned() } else { chain(&error) })
+    Trouble::passing(if error.is_timeout() { "the registry timed out".to_owned() } else { chain(&error) })
 }
 
 /// What is wrong with the registry's certificate, if that is the trouble: another attempt would meet the same one.
@@ -301,7 +301,7 @@ fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, OciError> {
     let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
     let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(chain(&error)))?;
     if certificates.is_empty() {
-        return Err(unusable("there is no certificate in it".to_owned()));
+        return Err(unusable("it contains no certificate".to_owned()));
     }
     Ok(certificates)
 }
@@ -343,7 +343,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let options = RegistryOptions { ca_file: Some(file.path().to_owned()), ..RegistryOptions::default() };
         let error = Registry::new(options).unwrap_err().to_string();
-        assert!(error.ends_with("there is no certificate in it"), "{error}");
+        assert!(error.ends_with("it contains no certificate"), "{error}");
         let options = RegistryOptions { ca_file: Some("/nowhere".into()), ..RegistryOptions::default() };
         assert!(Registry::new(options).unwrap_err().to_string().contains("/nowhere: No such file"));
     }

@@ -37,7 +37,7 @@ pub async fn graph_data(
     let tree = read_layers(registry, repository, &digest, wanted).await?;
     let inputs = tree.graph_data(limits.file_bytes).map_err(|error| match error {
         ArchiveError::TooLarge { limit } => OciError::TooLarge { at, limit },
-        ArchiveError::NoGraphData => OciError::NotGraphData { at, why: "there is no graph-data in it".to_owned() },
+        ArchiveError::NoGraphData => OciError::NotGraphData { at, why: "it contains no graph-data".to_owned() },
         error => OciError::NotGraphData { at, why: error.to_string() },
     })?;
     // A copy has no place for what cannot be read.
@@ -111,7 +111,7 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
             Ok(Manifest::Image(layers)) => return Ok(layers),
             Ok(Manifest::Index(children)) => match children.into_iter().find(|child| !child.is_attestation()) {
                 Some(child) => digest = child.digest,
-                None => return Err(OciError::NotGraphData { at, why: "it is an index without images".to_owned() }),
+                None => return Err(OciError::NotGraphData { at, why: "it is an index with no images".to_owned() }),
             },
             Err(Unread::Unsupported(what)) => return Err(OciError::Unsupported { at, what }),
             Err(Unread::Broken(why)) => return Err(OciError::Broken { at, why }),

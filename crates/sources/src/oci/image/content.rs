@@ -50,7 +50,7 @@ impl Registry {
                 Ok::<_, Trouble>((link, body))
             };
             let (link, body) = self.options.pace.persist(&at, page).await?;
-            let page: Page = serde_json::from_slice(&body).map_err(|_| protocol("it is no list of tags"))?;
+            let page: Page = serde_json::from_slice(&body).map_err(|_| protocol("it is not a list of tags"))?;
             let page = page.tags.unwrap_or_default();
             next = link.map_err(|()| protocol("its next page is on another host"))?.filter(|next| *next != url);
             // A page without tags that names another one could go on for ever.

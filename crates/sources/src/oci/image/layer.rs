@@ -54,8 +54,8 @@ impl Registry {
                 let (sender, receiver) = mpsc::channel(WAITING);
                 let looked = tokio::task::spawn_blocking(move || look(&mut Feed { receiver, piece: Bytes::new() }));
                 let pumped = tokio::time::timeout(whole, pump(response, sender, layer, at)).await;
-                pumped.map_err(|_| Trouble::passing("the registry takes too long"))??;
-                looked.await.map_err(|_| Trouble::passing("the layer could not be looked at"))
+                pumped.map_err(|_| Trouble::passing("the registry timed out"))??;
+                looked.await.map_err(|_| Trouble::passing("cannot read the layer"))
             }
         };
         self.options.pace.persist(at, attempt).await
@@ -87,7 +87,7 @@ async fn pump(
         }
     }
     if size < layer.size {
-        return Err(Trouble::passing("the layer ends early"));
+        return Err(Trouble::passing("the layer is truncated"));
     }
     if hasher.hex() != layer.digest.hex() {
         return Err(mismatch().into());

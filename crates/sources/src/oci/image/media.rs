@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Annotations {
         impl<'de> Visitor<'de> for Known {
             type Value = Annotations;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of texts")
+                f.write_str("an object of strings")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut found = Annotations::default();
@@ -153,7 +153,7 @@ impl Manifest {
             }
             (None, Some(manifests)) => (Manifest::Index(manifests), [DOCKER_LIST, OCI_INDEX]),
             // Two readers could take it for two different images.
-            (Some(_), Some(_)) => return Err(broken("it is an image and a list at once".to_owned())),
+            (Some(_), Some(_)) => return Err(broken("it is both an image and an index".to_owned())),
             (None, None) => return Err(Unread::Unsupported("a manifest without layers".to_owned())),
         };
         match raw.media_type {
@@ -239,7 +239,7 @@ mod tests {
             ),
             (
                 r#"{"schemaVersion": 2, "layers": [], "manifests": []}"#,
-                Unread::Broken("its manifest cannot be read: it is an image and a list at once".to_owned()),
+                Unread::Broken("its manifest cannot be read: it is both an image and an index".to_owned()),
             ),
         ] {
             assert_eq!(read(text), Err(want), "{text}");

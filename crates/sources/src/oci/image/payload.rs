@@ -124,7 +124,7 @@ async fn apply(
         Ok(changes) => tree.apply(changes),
         // Artifacts may hold anything beside the archive; the layers of an image are archives.
         Err(Spoiled::NotAnArchive) if !is_named => {}
-        Err(Spoiled::NotAnArchive) => return Err(OciError::Broken { at, why: "it is no archive".to_owned() }),
+        Err(Spoiled::NotAnArchive) => return Err(OciError::Broken { at, why: "it is not an archive".to_owned() }),
         Err(Spoiled::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
         Err(Spoiled::Broken(why)) => return Err(OciError::Broken { at, why }),
         Err(Spoiled::TooMany(what, limit)) => {
@@ -158,7 +158,7 @@ fn plain(tree: Tree) -> Result<BTreeMap<String, Vec<u8>>, String> {
             (Some(name), Stored::File(content)) => _ = files.insert(name.to_owned(), content),
             (_, Stored::Directory) => {}
             (Some(_), Stored::Other(what)) => return Err(format!("`/{shown}` in it is {what}, not a file")),
-            (None, _) => return Err(format!("`/{shown}` in it is no directory")),
+            (None, _) => return Err(format!("`/{shown}` in it is not a directory")),
         }
     }
     Ok(files)

@@ -67,11 +67,11 @@ impl Registry {
             let answer = self.attempt(begin).await?;
             let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok());
             let protocol = |why: &str| Trouble::from(OciError::Protocol { at: at.to_owned(), why: why.to_owned() });
-            let place = place.ok_or_else(|| protocol("it does not say where to send a blob"))?;
-            let mut url = begin.url.join(place).map_err(|_| protocol("where to send a blob is no URL"))?;
+            let place = place.ok_or_else(|| protocol("it does not return an upload URL"))?;
+            let mut url = begin.url.join(place).map_err(|_| protocol("its upload URL is invalid"))?;
             // What the registry was told about us is sent along.
             if url.origin() != begin.url.origin() {
-                return Err(protocol("it wants a blob sent to another host"));
+                return Err(protocol("its upload URL is on another host"));
             }
             url.query_pairs_mut().append_pair("digest", &digest.to_string());
             let send = &Ask { method: Method::PUT, url, sends: Some(sends), ..begin.again() };

@@ -121,7 +121,7 @@ impl Changes {
             for change in above.into_iter().chain(change) {
                 names = names
                     .checked_sub(change.path().len())
-                    .ok_or(Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64))?;
+                    .ok_or(Spoiled::TooMany("bytes in names", NAMES_BYTES as u64))?;
                 changes.push(change);
             }
             if changes.len() > wanted.entries {
@@ -179,7 +179,7 @@ impl Tree {
         if self.files.len() > CHANGES {
             Some((NOUN, CHANGES as u64))
         } else if names > NAMES_BYTES {
-            Some(("bytes in names that are kept", NAMES_BYTES as u64))
+            Some(("bytes in names", NAMES_BYTES as u64))
         } else {
             None
         }
@@ -280,14 +280,14 @@ mod tests {
 
     #[test]
     fn no_graph_data_and_two_of_them_are_refused_and_what_is_no_file_is_noted() {
-        let none = "no graph-data: there is no directory in it with a `version` file and `channels`";
+        let none = "not graph-data: no directory in it has a `version` file and a `channels` directory";
         for (files, want) in [
             (vec!["version=1"], none),
             (vec!["channels/a.yaml=a", "b/version=1"], none),
             (vec!["conversion=1", "channels/a.yaml=a"], none),
             (
                 vec!["a/version=1", "a/channels/a=a", "b/version=1", "b/channels/a=a"],
-                "there is graph-data in it at `/a/` and at `/b/`; leave one",
+                "it has graph-data at `/a/` and at `/b/`; remove one of them",
             ),
             (
                 vec!["version=1", "channels/a.yaml=a", "blocked-edges/b.yaml@"],
@@ -303,11 +303,11 @@ mod tests {
             (vec!["version=1", "channels/a=a", "risks/b.yaml/c=x"], "risks/b.yaml: it is a directory, not a file"),
             (
                 vec!["version=1", "channels/a=a", "risks/b.yaml/c=x", "risks/b.yaml=x"],
-                "risks/b.yaml: it is in it twice, as different things, not a file",
+                "risks/b.yaml: it is in it twice, with different types, not a file",
             ),
             (
                 vec!["version=1", "channels/a=a", "risks/b.yaml=x", "risks/b.yaml@"],
-                "risks/b.yaml: it is in it twice, as different things, not a file",
+                "risks/b.yaml: it is in it twice, with different types, not a file",
             ),
         ] {
             assert_eq!(read(&[&files]), Err(want.to_owned()), "{files:?}");
@@ -351,7 +351,7 @@ mod tests {
             Changes::read(&mut bytes.as_slice(), 1 << 30, &Wanted::graph_data(12), None)
         };
         assert!(names(2_000, 4_000).is_ok());
-        let excess = Spoiled::TooMany("bytes in names that are kept", NAMES_BYTES as u64);
+        let excess = Spoiled::TooMany("bytes in names", NAMES_BYTES as u64);
         assert_eq!(names(2_200, 4_000), Err(excess));
     }
 }

@@ -44,7 +44,7 @@ fn a_signature_is_good_for_its_digest_and_no_other() {
         verdict => panic!("{verdict:?}"),
     };
     assert_eq!(why(&other, std::slice::from_ref(&beside), &keys()), "none of its 1 signatures is by a trusted key (k)");
-    let signed_other = format!("k signed {DIGEST}, which is another release");
+    let signed_other = format!("k signed another release, {DIGEST}");
     assert_eq!(why(&other, &[attached.clone(), beside.clone()], &keys()), signed_other);
     // One good signature is enough, whatever stands beside it.
     let forged = signature(Some(&PAYLOAD.replace("platform", "evil")), OVER_PAYLOAD);
@@ -57,9 +57,9 @@ fn a_signature_is_good_for_its_digest_and_no_other() {
 fn a_signed_text_must_be_one_about_an_image() {
     for (text, want) in [
         ("", "EOF"),
-        ("[]", "no signature of an image"),
-        (r#"{"critical": {"type": "something else"}}"#, "no signature of an image"),
-        (r#"{"critical": {"type": "cosign container image signature"}}"#, "it names no digest"),
+        ("[]", "not a signature of an image"),
+        (r#"{"critical": {"type": "something else"}}"#, "not a signature of an image"),
+        (r#"{"critical": {"type": "cosign container image signature"}}"#, "it does not name a digest"),
     ] {
         let error = named(text.as_bytes()).unwrap_err();
         assert!(error.contains(want), "{text}: {error}");
@@ -76,10 +76,10 @@ MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEbb/NqweI3ahyY2RnkXu3N+tgHjowts8y
 -----END PUBLIC KEY-----
 ";
     for (pem, want) in [
-        ("", "no public key in it"),
-        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "no public key in it"),
-        ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "it is no public key"),
-        (curve, "none of ECDSA"),
+        ("", "no public key"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "no public key"),
+        ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "it is not a public key"),
+        (curve, "not ECDSA"),
     ] {
         let error = Key::read("file.pem", pem.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with("file.pem: ") && error.contains(want), "{pem}: {error}");
@@ -155,7 +155,7 @@ fn a_file_of_nonsense_beside_a_directory_is_not_no_signature() {
     let signatures = path.join(SIGNATURES);
     std::fs::remove_file(&signatures).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &signatures).unwrap();
-    assert!(beside(&path).unwrap_err().to_string().contains("outside of the directory"));
+    assert!(beside(&path).unwrap_err().to_string().contains("outside the directory"));
     std::fs::remove_file(&signatures).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &signatures, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     assert!(beside(&path).unwrap_err().to_string().contains("it is a named pipe"));

@@ -1,10 +1,14 @@
-//! Checks of the PromQL and CEL texts of rules, for the linter of the graph.
+//! Checks of the PromQL and CEL texts of rules and of the parameters of `Bundle` rules, for the linter of the graph.
 
-use clearway_advice::check_expression;
+use clearway_advice::{BUNDLE_PARAMETERS, check_bundle_rule, check_expression};
 use clearway_cel::ErrorClass;
 use clearway_core::Severity;
-use clearway_graph::lint::{ExpressionFault, ExpressionFinding, QueryFault, QueryFinding, RuleTexts};
+use clearway_graph::Rule;
+use clearway_graph::lint::{ExpressionFault, ExpressionFinding, ParameterFinding, QueryFault, QueryFinding, RuleTexts};
 use clearway_promql::{Fence, Limits, Query, Span, shape};
+
+/// Unknown parameters that are reported for one rule.
+const UNKNOWN_PARAMETERS: usize = 5;
 
 /// Reads queries and asks the fence about them, and compiles expressions.
 #[derive(Debug)]
@@ -56,6 +60,27 @@ impl RuleTexts for TextReader {
         };
         let span = error.span.start as usize..error.span.end as usize;
         Some(ExpressionFinding { fault, message: error.to_string(), span })
+    }
+
+    fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding> {
+        let own = rule.parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(Rule::BUNDLE));
+        let Some(own) = own.and_then(|(_, own)| own.as_object()) else {
+            let message = "without parameters: `bundle` is missing or not an object".to_owned();
+            return vec![ParameterFinding { key: "group", message, span: 0..0, known: true }];
+        };
+        let wrong = check_bundle_rule(rule).map(|fault| ParameterFinding {
+            key: fault.key,
+            message: format!("whose `{}` cannot be read: {}", fault.key, fault.why),
+            span: fault.span,
+            known: true,
+        });
+        let is_known = |key: &&String| BUNDLE_PARAMETERS.iter().any(|known| key.eq_ignore_ascii_case(known));
+        let unknown = own.keys().filter(|key| !is_known(key)).map(|key| {
+            let key: String = key.chars().take(64).collect();
+            let message = format!("with the parameter `{key}`, which the type does not have");
+            ParameterFinding { key: "", message, span: 0..0, known: false }
+        });
+        wrong.into_iter().chain(unknown.take(UNKNOWN_PARAMETERS)).collect()
     }
 }
 

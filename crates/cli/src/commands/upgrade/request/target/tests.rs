@@ -246,7 +246,7 @@ fn a_downgrade_is_refused_as_the_operator_refuses_it() {
     status.history.push(entry("1.4.0", '0', UpdateState::Completed));
     status.available_updates.push(release("1.3.9", '8'));
     let by = |image: &str, allowed| choose(&status, RequestedTarget::Image(image), allowed, CLUSTER);
-    let why = "is older than the present release 1.4.2, and the only downgrade that needs no force is a rollback to the previous release (1.4.1). specify --force to continue with the update; this also skips the other checks of the release.";
+    let why = "is older than the current release 1.4.2; without force, only a rollback to the previous release (1.4.1) is allowed. specify --force to continue with the update; this also skips the other checks of the release.";
     for (choice, version) in [
         (to(&status, "1.4.0", EXPLICIT), "1.4.0"),
         (to(&status, "1.3.9", NOTHING), "1.3.9"),
