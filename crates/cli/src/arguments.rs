@@ -9,6 +9,7 @@ mod gateway;
 mod graph;
 mod install;
 mod operator;
+mod policy;
 mod promql;
 mod release;
 mod risk;
@@ -31,6 +32,7 @@ pub(crate) use gateway::*;
 pub(crate) use graph::*;
 pub(crate) use install::*;
 pub(crate) use operator::*;
+pub(crate) use policy::*;
 pub(crate) use promql::*;
 pub(crate) use release::*;
 pub(crate) use risk::*;
@@ -70,6 +72,9 @@ pub(crate) enum Command {
     /// Check, evaluate and test CEL expressions as Kubernetes does
     #[command(subcommand)]
     Cel(Cel),
+    /// Test, check and explain policies of Gatekeeper: templates and constraints
+    #[command(subcommand)]
+    Policy(Policy),
     /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),

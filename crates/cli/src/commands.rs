@@ -10,6 +10,7 @@ pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod manual;
 pub(crate) mod operator;
+pub(crate) mod policy;
 pub(crate) mod promql;
 pub(crate) mod release;
 pub(crate) mod risk;

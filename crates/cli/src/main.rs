@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Install(options) => commands::install::run(&options),
         Command::Operator(options) => commands::operator::run(&options),
         Command::Cel(command) => commands::cel::run(&command),
+        Command::Policy(command) => commands::policy::run(&command),
         Command::Promql(command) => commands::promql::run(&command),
         Command::Release(command) => commands::release::run(&command),
         Command::Risk(command) => commands::risk::run(&command),

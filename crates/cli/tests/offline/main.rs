@@ -8,6 +8,7 @@ mod documents;
 mod fleet;
 mod gateway;
 mod graph;
+mod policy;
 mod promql;
 mod release;
 mod risk;

@@ -1,0 +1,153 @@
+//! Arguments of `clearway policy`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{DataOutput, FindingOutput, TestReport};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Run test suites of gator
+    #[command(after_help = "\
+Examples:
+  clearway policy verify library/general/requiredlabels
+  clearway policy verify library/... --run 'required-labels//missing'
+  clearway policy verify suite.yaml -v --junit results.xml
+
+A directory is searched for suites, and with /... at its end, the directories below it as well.
+
+Exit code 0: all tests pass; 1: a test fails or a suite cannot be read.")]
+    Verify(PolicyVerify),
+    /// Evaluate objects in files against the templates and constraints beside them
+    #[command(after_help = "\
+Examples:
+  clearway policy test -f policies/ -f deployment.yaml
+  kustomize build . | clearway policy test -f policies/ -f -
+  clearway policy test -f policies/ -f objects/ -o json --deny-only
+
+Exit code 0: no violation of a constraint that denies; 1: at least one, or a file cannot be read.")]
+    Test(PolicyTest),
+    /// Check templates and constraints
+    #[command(after_help = "\
+Examples:
+  clearway policy lint policies/
+  clearway policy lint template.yaml constraint.yaml -o sarif
+
+Exit code 0: clean; 1: findings; 3: could not run.")]
+    Lint(PolicyLint),
+    /// Explain which constraints match an object, and what they evaluate to
+    #[command(after_help = "\
+Examples:
+  clearway policy explain deployment.yaml -f policies/
+  clearway policy explain review.yaml -f policies/ --inventory cluster.yaml -o json
+
+Exit code 0: no violation; 1: at least one; 3: could not run.")]
+    Explain(PolicyExplain),
+    /// Measure how long constraints take to evaluate objects
+    #[command(after_help = "\
+Examples:
+  clearway policy bench -f policies/ -f objects/
+  clearway policy bench -f policies/ -f objects/ --iterations 10000 -o json
+
+Exit code 0: measured; 3: could not run.")]
+    Bench(PolicyBench),
+}
+
+/// Limits on what templates may do.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PolicyLimits {
+    /// Memory that evaluating policies may use, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    pub(crate) memory_limit: u64,
+    /// Seconds that the evaluation of one object may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) evaluation_timeout: u64,
+    /// Steps that one evaluation of a template in Rego may take
+    #[arg(long, value_name = "STEPS", default_value_t = 10_000_000)]
+    pub(crate) max_steps: u64,
+}
+
+/// Arguments of `clearway policy verify`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyVerify {
+    /// Suites, or directories with suites; DIR/... for all directories below
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    /// Regular expression for names of tests or cases; TEST//CASE for cases of tests
+    #[arg(short = 'r', long, value_name = "REGEX", default_value = "", hide_default_value = true)]
+    pub(crate) run: String,
+    /// Show all tests and what templates print
+    #[arg(short = 'v', long)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) report: TestReport,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+}
+
+/// Arguments of `clearway policy test`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyTest {
+    /// Files or directories of policies and objects (YAML or JSON; - for standard input)
+    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Show violations of constraints that deny only
+    #[arg(long)]
+    pub(crate) deny_only: bool,
+    /// Refuse constraints with an unknown enforcement action, instead of warning
+    #[arg(long)]
+    pub(crate) reject_unknown_actions: bool,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+}
+
+/// Arguments of `clearway policy lint`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyLint {
+    /// Files or directories of templates and constraints
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+}
+
+/// Arguments of `clearway policy explain`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyExplain {
+    /// Object or AdmissionReview: a file, or standard input (-)
+    #[arg(value_name = "OBJECT|-")]
+    pub(crate) object: PathBuf,
+    /// Files or directories of policies and objects (templates and constraints)
+    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// File or directory of objects for data.inventory; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) inventory: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+}
+
+/// Arguments of `clearway policy bench`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyBench {
+    /// Files or directories of policies and objects (YAML or JSON)
+    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Evaluations of each object
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) iterations: u32,
+    /// Evaluations of each object that are not measured
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) warmup: u32,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+}

@@ -1,0 +1,32 @@
+//! `clearway policy`: test, check, explain and measure policies of Gatekeeper.
+
+mod bench;
+mod explain;
+mod files;
+mod lint;
+mod test;
+mod verify;
+mod worker;
+
+use anyhow::Result;
+
+use crate::arguments::{Policy, PolicyLimits};
+use crate::exit::Exit;
+
+/// Carries out a command, in a process of its own: templates are programs of strangers.
+pub(crate) fn run(command: &Policy) -> Result<Exit> {
+    let limits: &PolicyLimits = match command {
+        Policy::Verify(options) => &options.limits,
+        Policy::Test(options) => &options.limits,
+        Policy::Lint(options) => &options.limits,
+        Policy::Explain(options) => &options.limits,
+        Policy::Bench(options) => &options.limits,
+    };
+    worker::run(limits, || match command {
+        Policy::Verify(options) => verify::run(options),
+        Policy::Test(options) => test::run(options),
+        Policy::Lint(options) => lint::run(options),
+        Policy::Explain(options) => explain::run(options),
+        Policy::Bench(options) => bench::run(options),
+    })
+}
