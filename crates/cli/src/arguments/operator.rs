@@ -27,7 +27,7 @@ Exit code 0: stopped by a signal; 3: could not start.";
 #[derive(Debug, Args)]
 // Updates are applied here or handed over as files, and not both.
 #[group(skip)]
-#[command(group = ArgGroup::new("carry_out").args(["apply_updates", "render"]))]
+#[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct Operator {
     #[arg(long, value_name = "SERVICEACCOUNT", conflicts_with = "state")]
     pub(crate) evidence_as: Option<String>,
     /// Service account for applying updates: NAME (in --namespace) or NAMESPACE:NAME
-    #[arg(long, value_name = "SERVICEACCOUNT", conflicts_with = "state", requires = "carry_out")]
+    #[arg(long, value_name = "SERVICEACCOUNT", conflicts_with = "state", requires = "apply_or_render")]
     pub(crate) apply_as: Option<String>,
     /// Public keys (PEM): one of them must have signed a release; repeatable
     #[arg(long, value_name = "FILE")]

@@ -140,7 +140,12 @@ fn an_explanation_names_what_matched_and_what_did_not() {
         |object: &str| place.run(&["policy", "explain", object, "-f", "template.yaml", "-f", "constraint.yaml"]);
     let answer = explain("bad.yaml");
     assert_eq!(answer.code, 1, "{answer:?}");
-    for want in ["RequiredLabels owner", "kinds: matches", "parameters: {\"labels\":[\"owner\"]}", "deny: label owner is missing"] {
+    for want in [
+        "RequiredLabels owner",
+        "kinds: matches",
+        "parameters: {\"labels\":[\"owner\"]}",
+        "deny: label owner is missing",
+    ] {
         assert!(answer.out.contains(want), "{want}: {}", answer.out);
     }
     let answer = explain("pod.yaml");
@@ -151,7 +156,10 @@ fn an_explanation_names_what_matched_and_what_did_not() {
 #[test]
 fn lint_reports_every_mistake_with_its_place() {
     let place = place();
-    place.write("broken.yaml", template("violation[{\"msg\": 1}] { no_such_function(1) }").replace("requiredlabels", "broken"));
+    place.write(
+        "broken.yaml",
+        template("violation[{\"msg\": 1}] { no_such_function(1) }").replace("requiredlabels", "broken"),
+    );
     place.write("alone.yaml", CONSTRAINT.replace("RequiredLabels", "NoTemplate"));
     let answer = place.run(&["policy", "lint", "template.yaml", "constraint.yaml", "broken.yaml", "alone.yaml"]);
     assert_eq!(answer.code, 1, "{answer:?}");
@@ -165,14 +173,19 @@ fn lint_reports_every_mistake_with_its_place() {
 #[test]
 fn a_template_that_does_not_end_is_ended() {
     let place = place();
-    let endless = "violation[{\"msg\": \"m\"}] { a := numbers.range(1, 100000); b := a[_]; c := a[_]; d := a[_]; b + c + d < 0 }";
+    let endless =
+        "violation[{\"msg\": \"m\"}] { a := numbers.range(1, 100000); b := a[_]; c := a[_]; d := a[_]; b + c + d < 0 }";
     place.write("template.yaml", template(endless));
     let answer = test(&place, &["--max-steps", "100000"]);
     assert_eq!(answer.code, 1, "{answer:?}");
     assert!(answer.err.contains("bad") && answer.err.contains("100000"), "{}", answer.err);
 
-    let doubling: String = (1..40).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
-    place.write("template.yaml", template(&format!("violation[{{\"msg\": s39}}] {{ s0 := \"0123456789\"; {doubling} true }}")));
+    let doubling: String =
+        (1..40).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
+    place.write(
+        "template.yaml",
+        template(&format!("violation[{{\"msg\": s39}}] {{ s0 := \"0123456789\"; {doubling} true }}")),
+    );
     let answer = test(&place, &["--memory-limit", "512"]);
     assert_eq!(answer.code, 1, "{answer:?}");
     assert!(!answer.err.is_empty(), "{answer:?}");
@@ -181,7 +194,18 @@ fn a_template_that_does_not_end_is_ended() {
 #[test]
 fn evaluations_are_measured() {
     let answer = place().run(&[
-        "policy", "bench", "-f", "template.yaml", "-f", "constraint.yaml", "-f", "bad.yaml", "-n", "20", "-o", "json",
+        "policy",
+        "bench",
+        "-f",
+        "template.yaml",
+        "-f",
+        "constraint.yaml",
+        "-f",
+        "bad.yaml",
+        "-n",
+        "20",
+        "-o",
+        "json",
     ]);
     let data = answer.json();
     assert_eq!((&data["evaluations"], &data["violations"], answer.code), (&json!(20), &json!(20), 0), "{answer:?}");

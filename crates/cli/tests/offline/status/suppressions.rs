@@ -30,7 +30,10 @@ fn what_has_ended_comes_back_and_is_reported() {
     assert_eq!(answer.code, 1);
     let finding = &answer.json()[0];
     assert_eq!(finding["severity"], "warning");
-    assert!(finding["message"].as_str().unwrap().starts_with("the suppression of SC002 expired at 2026-06-30"), "{finding}");
+    assert!(
+        finding["message"].as_str().unwrap().starts_with("the suppression of SC002 expired at 2026-06-30"),
+        "{finding}"
+    );
     assert!(finding["help"].as_str().unwrap().ends_with("its reason was: ticket 7"), "{finding}");
 }
 
