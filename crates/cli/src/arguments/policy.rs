@@ -119,7 +119,7 @@ pub(crate) struct PolicyLint {
 /// Arguments of `clearway policy explain`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyExplain {
-    /// Object or AdmissionReview: a file, or standard input (-)
+    /// Object or admission review: a file, or standard input (-)
     #[arg(value_name = "OBJECT|-")]
     pub(crate) object: PathBuf,
     /// Files or directories of policies and objects (templates and constraints)

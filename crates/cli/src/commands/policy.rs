@@ -23,8 +23,8 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Bench(options) => &options.limits,
     };
     worker::run(limits, || match command {
-        Policy::Verify(options) => verify::run(options),
-        Policy::Test(options) => test::run(options),
+        Policy::Verify(options) => Ok(verify::run(options)),
+        Policy::Test(options) => Ok(test::run(options)),
         Policy::Lint(options) => lint::run(options),
         Policy::Explain(options) => explain::run(options),
         Policy::Bench(options) => bench::run(options),

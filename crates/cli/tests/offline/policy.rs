@@ -180,8 +180,9 @@ fn a_template_that_does_not_end_is_ended() {
     assert_eq!(answer.code, 1, "{answer:?}");
     assert!(answer.err.contains("bad") && answer.err.contains("100000"), "{}", answer.err);
 
-    let doubling: String =
+    let doubling: Vec<String> =
         (1..40).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
+    let doubling = doubling.concat();
     place.write(
         "template.yaml",
         template(&format!("violation[{{\"msg\": s39}}] {{ s0 := \"0123456789\"; {doubling} true }}")),

@@ -97,13 +97,13 @@ impl<'a, S: Store> UpdateRun<'a, S> {
     async fn lane(&self, stage: &Stage<'_>, lane: Range<usize>) {
         for place in lane {
             let Some(taken) = self.take(place) else { break };
-            let (manifest, id, state, before) = match taken {
+            let (manifest, id, current, before) = match taken {
                 Taken::NotDue { applied: true } => continue,
                 Taken::NotDue { applied: false } => break,
                 Taken::Due { manifest, id, state, before } => (manifest, id, state, before),
             };
             let needed = stage.needs.contains(&manifest.id.group_kind());
-            let outcome = match state {
+            let outcome = match current {
                 ObjectState::Done => Ok(ApplyOutcome::Done),
                 ObjectState::Open | ObjectState::Busy(_) => self.context.apply(manifest, &id, needed, *before).await,
                 ObjectState::Applied(applied) => match self.context.check(manifest, &id, applied).await {

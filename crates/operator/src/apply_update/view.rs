@@ -89,7 +89,7 @@ async fn try_out<S: Store>(view: &mut View<'_>, store: &S, most: usize) {
         let there = async move {
             let found =
                 store.get(&ObjectReference::cluster_scoped(GroupVersionKind::new("v1", "Namespace"), name)).await;
-            // Without leave to look at namespaces, the trial itself shows whether it is there.
+            // Without the right to read namespaces, the dry run itself shows whether it exists.
             (!matches!(found, Ok(None))).then_some(name)
         };
         there.boxed()
@@ -102,7 +102,7 @@ async fn try_out<S: Store>(view: &mut View<'_>, store: &S, most: usize) {
     });
     let how = Apply { manager: MANAGER, force: true, dry_run: true };
     let owner = &view.task.owner;
-    let trials = tried.map(|manifest| {
+    let dry_runs = tried.map(|manifest| {
         let tried = async move {
             let answer = store.apply(&owner.stamped(manifest), &how).await;
             // Only workloads are looked at again; a thousand others need not be kept.
@@ -111,13 +111,13 @@ async fn try_out<S: Store>(view: &mut View<'_>, store: &S, most: usize) {
         };
         tried.boxed()
     });
-    for (manifest, outcome) in side_by_side(most, trials).await {
+    for (manifest, outcome) in side_by_side(most, dry_runs).await {
         let id = manifest.id.clone();
         match outcome {
             Ok(answer) if answer.is_null() => {}
             Ok(answer) => drop(view.workloads.insert(id, answer)),
             Err(error) => {
-                view.trials.push(DryRunFailure { id, file: manifest.file.clone(), error: trial_error(&error) })
+                view.dry_runs.push(DryRunFailure { id, file: manifest.file.clone(), error: dry_run_error(&error) });
             }
         }
     }
@@ -151,8 +151,8 @@ fn seen<T: Default>(
     }
 }
 
-/// What a failed trial says about the object that was tried.
-fn trial_error(error: &StoreError) -> DryRunError {
+/// What a failed dry run says about the object.
+fn dry_run_error(error: &StoreError) -> DryRunError {
     match error {
         // A webhook that cannot be tried says nothing about the object.
         StoreError::Refused { why } if why.contains("does not support dry run") => DryRunError::Inconclusive,
@@ -183,7 +183,7 @@ mod tests {
             (refused("admission webhook \"a\" does not support dry run"), DryRunError::Inconclusive),
             (StoreError::Away { why: "webhook timed out".to_owned() }, DryRunError::Inconclusive),
         ] {
-            assert_eq!(trial_error(&error), want, "{error}");
+            assert_eq!(dry_run_error(&error), want, "{error}");
         }
     }
 }

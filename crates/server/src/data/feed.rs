@@ -131,7 +131,7 @@ impl Feed {
             match why {
                 // Meant to be there, but not to be releases.
                 SkipReason::Companion | SkipReason::NoRelease | SkipReason::Shard { .. } => {
-                    tracing::debug!(tag, "left out: {why}")
+                    tracing::debug!(tag, "left out: {why}");
                 }
                 _ => tracing::warn!(tag, "left out: {why}"),
             }

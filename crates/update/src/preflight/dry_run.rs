@@ -12,9 +12,9 @@ impl Check for DryRun {
     }
 
     fn findings(&self, view: &View<'_>) -> Vec<Finding> {
-        let found = view.trials.iter().filter_map(|trial| {
-            let (file, id) = (&trial.file, &trial.id);
-            match &trial.error {
+        let found = view.dry_runs.iter().filter_map(|failure| {
+            let (file, id) = (&failure.file, &failure.id);
+            match &failure.error {
                 DryRunError::Refused(why) => Some(Finding::blocking(self, format!("{id} ({file}): {why}"))),
                 DryRunError::NoSuchKind => {
                     let message = format!(

@@ -235,7 +235,7 @@ fn refusals_of_the_server_are_blocking_unless_they_say_nothing() {
         (DryRunError::Inconclusive, false),
     ] {
         let found = found(&release, &release, |view| {
-            view.trials = vec![DryRunFailure { id: id(&release[0]), file: "f".to_owned(), error: error.clone() }];
+            view.dry_runs = vec![DryRunFailure { id: id(&release[0]), file: "f".to_owned(), error: error.clone() }];
         });
         assert_eq!(found.iter().any(|(severity, _)| *severity == Severity::Blocking), blocking, "{error:?} {found:?}");
     }

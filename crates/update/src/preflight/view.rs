@@ -26,7 +26,7 @@ pub struct View<'a> {
     /// What the workloads of the release would become.
     pub workloads: BTreeMap<ObjectId, Value>,
     /// What could not be tried.
-    pub trials: Vec<DryRunFailure>,
+    pub dry_runs: Vec<DryRunFailure>,
     /// The nodes, if a workload asks for some.
     pub nodes: Option<Vec<Value>>,
     /// The pods, if a workload needs room beside them.
@@ -55,7 +55,7 @@ pub enum DryRunError {
     Refused(String),
     /// The cluster does not serve the kind.
     NoSuchKind,
-    /// The trial did not tell: a passing failure.
+    /// The dry run failed for another reason, which may pass.
     Inconclusive,
 }
 
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
             objects: BTreeMap::new(),
             crds: Vec::new(),
             workloads: BTreeMap::new(),
-            trials: Vec::new(),
+            dry_runs: Vec::new(),
             nodes: None,
             pods: None,
             budgets: None,

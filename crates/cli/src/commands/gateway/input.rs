@@ -129,7 +129,7 @@ impl GatewayObjects {
                     FetchResult::Missing { .. } => {}
                     // Who may not read Secrets does without; then nothing is known of certificates.
                     FetchResult::Failed(ClusterError::Forbidden { .. }) if kind == "Secret" => {
-                        self.without_secrets = true
+                        self.without_secrets = true;
                     }
                     FetchResult::Failed(error) => {
                         let problem = Diagnostic::new(NOT_SEEN, Severity::Error, error.to_string());

@@ -7,19 +7,16 @@ use clearway_policy::{EnforcementPoint, Evaluator, Inventory, Review, ReviewResu
 use serde_json::{Value, json};
 
 use super::{files, worker};
-use crate::arguments::{DataFormat, PolicyTest};
+use crate::arguments::PolicyTest;
 use crate::exit::Exit;
 use crate::output;
 
 /// Runs the command. Everything that goes wrong is exit code 1, as in gator.
-pub(super) fn run(options: &PolicyTest) -> Result<Exit> {
-    match evaluate(options) {
-        Ok(exit) => Ok(exit),
-        Err(error) => {
-            output::print_note!("auditing objects: {error:#}");
-            Ok(Exit::No)
-        }
-    }
+pub(super) fn run(options: &PolicyTest) -> Exit {
+    evaluate(options).unwrap_or_else(|error| {
+        output::print_note!("auditing objects: {error:#}");
+        Exit::No
+    })
 }
 
 struct Violation<'o> {
@@ -58,12 +55,8 @@ fn evaluate(options: &PolicyTest) -> Result<Exit> {
     }
     let shown: Vec<&Violation<'_>> =
         found.iter().filter(|violation| !options.deny_only || violation.result.denies()).collect();
-    match options.output.format {
-        DataFormat::Table => output::print_data(DataFormat::Table, &(), || lines(&shown))?,
-        format => {
-            output::print_data(format, &shown.iter().map(|violation| data(violation)).collect::<Vec<_>>(), String::new)?
-        }
-    }
+    let reported: Vec<Value> = shown.iter().map(|violation| data(violation)).collect();
+    output::print_data(options.output.format, &reported, || lines(&shown))?;
     for line in evaluator.take_prints() {
         output::print_note!("{line}");
     }

@@ -15,14 +15,11 @@ use crate::exit::Exit;
 use crate::{junit, output};
 
 /// Runs the command. Everything that goes wrong is exit code 1, as in gator.
-pub(super) fn run(options: &PolicyVerify) -> Result<Exit> {
-    match verify(options) {
-        Ok(exit) => Ok(exit),
-        Err(error) => {
-            output::print_note!("Error: {error:#}");
-            Ok(Exit::No)
-        }
-    }
+pub(super) fn run(options: &PolicyVerify) -> Exit {
+    verify(options).unwrap_or_else(|error| {
+        output::print_note!("Error: {error:#}");
+        Exit::No
+    })
 }
 
 fn verify(options: &PolicyVerify) -> Result<Exit> {
