@@ -192,7 +192,9 @@ fn a_crd_that_the_new_bundle_does_not_have_or_that_cannot_be_read_is_named() {
     };
     let read = |crds: &[Value]| {
         let mut reader = BundleReader::new("v1.1.0", "a.io", BundleLimits::default());
-        crds.iter().for_each(|crd| reader.add_object(crd));
+        for crd in crds {
+            reader.add_object(crd);
+        }
         reader.finish()
     };
     let versions = json!([version("v1", true, &json!({}))]);
