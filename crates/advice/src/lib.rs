@@ -91,6 +91,7 @@ mod budget;
 pub mod evidence;
 mod expression;
 pub mod fleet;
+pub mod gateway_preflight;
 mod proof;
 pub mod recommend;
 pub mod render;

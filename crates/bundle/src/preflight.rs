@@ -96,6 +96,8 @@ pub enum PreflightProblem {
     RefusedObjects,
     /// The new bundle does not have an installed CRD.
     RemovedCrd,
+    /// Objects would get another status.
+    ChangedStatus,
     /// Objects could not be checked.
     NotChecked,
 }
@@ -296,10 +298,13 @@ impl Affected {
         }
     }
 
-    fn count_object(&mut self, object: &Value, mut fields: Vec<String>) {
+    fn count_object(&mut self, object: &Value, fields: Vec<String>) {
         self.count = self.count.saturating_add(1);
-        // The first by name, in whatever order they come.
-        let name = ObjectName::of(object).to_string();
+        self.keep_first(ObjectName::of(object).to_string(), fields);
+    }
+
+    /// Keeps the first objects by name, in whatever order they come.
+    fn keep_first(&mut self, name: String, mut fields: Vec<String>) {
         let place = self.objects.partition_point(|known| known.name <= name);
         if place < NAMED {
             fields.truncate(DETAILS);
@@ -315,6 +320,18 @@ impl Affected {
 }
 
 impl PreflightFinding {
+    /// Objects of a CRD that would get another status, each with the conditions that would change. It is a warning: nothing
+    /// is lost, and the implementation decides.
+    pub fn changed_status(crd: &str, message: String, objects: impl IntoIterator<Item = AffectedObject>) -> Self {
+        let mut affected = Affected::default();
+        for AffectedObject { name, fields } in objects {
+            affected.count = affected.count.saturating_add(1);
+            affected.keep_first(name, fields);
+        }
+        let (severity, problem) = (PreflightSeverity::Warning, PreflightProblem::ChangedStatus);
+        PreflightFinding::of_crd(severity, problem, crd, message, affected)
+    }
+
     fn of_crd(
         severity: PreflightSeverity,
         problem: PreflightProblem,

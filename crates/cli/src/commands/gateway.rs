@@ -3,7 +3,7 @@
 mod audit;
 mod diff;
 mod explain;
-mod input;
+pub(in crate::commands) mod input;
 mod settings;
 mod status;
 

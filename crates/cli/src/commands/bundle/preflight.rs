@@ -1,6 +1,7 @@
 //! `clearway bundle preflight`: what installing a bundle would do to a cluster, or to the one that a snapshot was taken
 //! from.
 
+mod gateway_status;
 mod snapshot_objects;
 
 use std::fmt::Write as _;
@@ -51,7 +52,10 @@ fn live_findings(new: &Bundle, options: &BundlePreflight) -> Result<Vec<Prefligh
         })
         .await?;
         progress.clear();
-        Ok(preflight.finish())
+        let mut findings = preflight.finish();
+        findings.extend(gateway_status::live_findings(&installed.bundle, new, &options.report.connection).await?);
+        findings.sort();
+        Ok(findings)
     })
 }
 

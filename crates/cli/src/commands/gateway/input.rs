@@ -44,8 +44,8 @@ const KINDS: [(&str, &str); 16] = [
 
 /// Objects, what is published of their status, and what could not be read.
 #[derive(Debug, Default)]
-pub(super) struct GatewayObjects {
-    pub(super) objects: BTreeMap<ObjectKey, Object>,
+pub(in crate::commands) struct GatewayObjects {
+    pub(in crate::commands) objects: BTreeMap<ObjectKey, Object>,
     pub(super) published: BTreeMap<ObjectKey, Value>,
     pub(super) problems: Vec<Diagnostic>,
     /// Findings of the linter, where they are wanted.
@@ -53,19 +53,19 @@ pub(super) struct GatewayObjects {
     /// Whether the objects are those of a cluster, so that what is missing does not exist.
     pub(super) is_cluster: bool,
     /// Whether Secrets could not be read.
-    pub(super) without_secrets: bool,
+    pub(in crate::commands) without_secrets: bool,
     /// By which rules the status of objects is linted; none if it is not.
     pub(super) policy: Option<conditions::lint::Policy>,
 }
 
 impl GatewayObjects {
     /// Whether something could not be read.
-    pub(super) fn is_incomplete(&self) -> bool {
+    pub(in crate::commands) fn is_incomplete(&self) -> bool {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }
 
     /// Prints what could not be read.
-    pub(super) fn print_problems(&self) {
+    pub(in crate::commands) fn print_problems(&self) {
         self.problems.iter().for_each(output::print_diagnostic);
     }
 
@@ -118,7 +118,7 @@ impl GatewayObjects {
     }
 
     /// Reads the objects of a cluster.
-    pub(super) async fn read_cluster(&mut self, connection: &ClusterConnection) -> Result<()> {
+    pub(in crate::commands) async fn read_cluster(&mut self, connection: &ClusterConnection) -> Result<()> {
         self.is_cluster = true;
         let live = LiveObjects::open(connection).await?;
         for (group, kind) in KINDS {
@@ -145,7 +145,7 @@ impl GatewayObjects {
     }
 
     /// Reads the objects of a snapshot, which has no Secrets.
-    pub(super) fn read_snapshot(&mut self, path: &Path) -> Result<()> {
+    pub(in crate::commands) fn read_snapshot(&mut self, path: &Path) -> Result<()> {
         self.is_cluster = true;
         self.without_secrets = true;
         let loaded = snapshot::read(path, &Limits::default())

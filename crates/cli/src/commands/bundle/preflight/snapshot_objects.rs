@@ -10,6 +10,7 @@ use clearway_core::{GroupVersionKind, Limits, split_api_version};
 use clearway_sources::snapshot::{self, Selection, Snapshot};
 use serde_json::Value;
 
+use super::gateway_status;
 use crate::output;
 
 /// What installing a bundle would do to the cluster that a snapshot was taken from.
@@ -28,7 +29,10 @@ pub(super) fn findings(new: &Bundle, path: &Path) -> Result<Vec<PreflightFinding
     super::print_versions(&installed.bundle, new);
     let mut preflight = Preflight::new(&installed.bundle, new);
     check_snapshot_objects(&mut preflight, &taken, definitions, &installed.bundle);
-    Ok(preflight.finish())
+    let mut findings = preflight.finish();
+    findings.extend(gateway_status::snapshot_findings(&installed.bundle, new, &taken, path)?);
+    findings.sort();
+    Ok(findings)
 }
 
 /// Hands the objects of a snapshot to a preflight; what is not known of them is a finding. `installed` are the CRDs of the
