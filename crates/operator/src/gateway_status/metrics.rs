@@ -1,4 +1,4 @@
-//! Metrics of the status that is written, in the text format of Prometheus.
+//! Metrics of the status that is written, as OpenMetrics has them.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,17 +24,20 @@ impl Counters {
 
     /// The text that a scrape gets.
     pub fn text(&self) -> String {
-        let mut text = String::new();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let rows = [
-            ("writes_total", "counter", "Status writes", self.written.load(Ordering::Relaxed)),
-            ("conflicts_total", "counter", "Status writes that lost to another writer", self.conflicts.load(Ordering::Relaxed)),
-            ("refused_total", "counter", "Status writes that the API server refused", self.refused.load(Ordering::Relaxed)),
-            ("leader", "gauge", "Whether this replica writes", u64::from(self.leads.load(Ordering::Relaxed))),
+            ("writes", "Status writes", count(&self.written)),
+            ("conflicts", "Status writes that lost to another writer", count(&self.conflicts)),
+            ("refused", "Status writes that the API server refused", count(&self.refused)),
         ];
-        for (name, kind, help, value) in rows {
+        let mut text = String::new();
+        for (name, help, value) in rows {
             let name = format!("clearway_gateway_status_{name}");
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+            let _ = writeln!(text, "# HELP {name} {help}.\n# TYPE {name} counter\n{name}_total {value}");
         }
+        let name = "clearway_gateway_status_leader";
+        let leads = u8::from(self.leads.load(Ordering::Relaxed));
+        let _ = writeln!(text, "# HELP {name} Whether this replica writes.\n# TYPE {name} gauge\n{name} {leads}\n# EOF");
         text
     }
 }
