@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -116,8 +117,23 @@ func TestConformance(t *testing.T) {
 		// A test whose features are not supported would be skipped, which looks like a success.
 		require.True(t, cluster.SupportedFeatures.HasAll(test.Features...), "%s needs %v", test.ShortName, test.Features)
 	}
+	cleared(t, options.Client)
 	cluster.Setup(t, chosen)
 	require.NoError(t, cluster.Run(t, chosen))
+}
+
+// cleared waits until the namespaces of an earlier run are gone.
+func cleared(t *testing.T, client_ client.Client) {
+	t.Helper()
+	gone := func(ctx context.Context) (bool, error) {
+		list := &corev1.NamespaceList{}
+		err := client_.List(ctx, list)
+		left := slices.ContainsFunc(list.Items, func(one corev1.Namespace) bool {
+			return strings.HasPrefix(one.Name, "gateway-conformance-")
+		})
+		return err == nil && !left, nil
+	}
+	require.NoError(t, wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, gone))
 }
 
 // reported waits until the status of the class lists these features, from which the suite infers them.

@@ -31,6 +31,11 @@ Exit code 0: stopped by a signal; 3: could not start.";
 // Updates are applied here or handed over as files, and not both.
 #[group(skip)]
 #[command(group = ArgGroup::new("carry_out").args(["apply_updates", "render"]))]
+// Gateway API status is a task of its own, which needs other rights.
+#[command(group = ArgGroup::new("updates")
+    .args(["state", "upstream", "prometheus", "evidence_as", "carry_out"])
+    .multiple(true)
+    .conflicts_with("gateway_class"))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     #[command(flatten)]
@@ -107,7 +112,7 @@ pub(crate) struct Operator {
 #[command(next_help_heading = "Gateway API status")]
 pub(crate) struct GatewayStatusOptions {
     /// Write the status of Gateway API objects; NAME is a GatewayClass with controllerName clearway.dev/gateway-status
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["state", "upstream", "prometheus", "carry_out", "evidence_as"])]
+    #[arg(long, value_name = "NAME")]
     pub(crate) gateway_class: Option<String>,
     /// Report valid Gateways and listeners as programmed: another program is their data plane [default: Unknown]
     #[arg(long, requires = "gateway_class")]

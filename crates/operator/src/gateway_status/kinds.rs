@@ -31,11 +31,7 @@ pub(super) const KINDS: [WatchedKind; 15] = [
     whole(GATEWAY_GROUP, "BackendTLSPolicy"),
     whole("", "Service"),
     WatchedKind { group: "", kind: "Namespace", part: ObjectPart::Metadata },
-    WatchedKind {
-        group: "apiextensions.k8s.io",
-        kind: "CustomResourceDefinition",
-        part: ObjectPart::Metadata,
-    },
+    WatchedKind { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition", part: ObjectPart::Metadata },
     WatchedKind { group: "", kind: "Secret", part: ObjectPart::MetadataByWatch },
     WatchedKind { group: "", kind: "ConfigMap", part: ObjectPart::MetadataByWatch },
 ];

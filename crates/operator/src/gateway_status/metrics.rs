@@ -37,7 +37,8 @@ impl Counters {
         }
         let name = "clearway_gateway_status_leader";
         let leads = u8::from(self.leads.load(Ordering::Relaxed));
-        let _ = writeln!(text, "# HELP {name} Whether this replica writes.\n# TYPE {name} gauge\n{name} {leads}\n# EOF");
+        let _ =
+            writeln!(text, "# HELP {name} Whether this replica writes.\n# TYPE {name} gauge\n{name} {leads}\n# EOF");
         text
     }
 }

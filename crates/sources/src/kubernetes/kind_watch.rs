@@ -91,11 +91,9 @@ impl Cluster {
             | watcher::Error::WatchStartFailed(error)
             | watcher::Error::WatchFailed(error) => self.error("watch", &name, "", error),
             watcher::Error::WatchError(status) => self.error("watch", &name, "", kube::Error::Api(status)),
-            watcher::Error::NoResourceVersion => ClusterError::Api {
-                verb: "watch",
-                resource: name,
-                why: "the list has no resourceVersion".to_owned(),
-            },
+            watcher::Error::NoResourceVersion => {
+                ClusterError::Api { verb: "watch", resource: name, why: "the list has no resourceVersion".to_owned() }
+            }
         }
     }
 }
@@ -114,9 +112,7 @@ fn events(client: kube::Client, resource: &Resource, part: ObjectPart) -> Events
         return watcher(api, config).default_backoff().map(move |event| event.map(|event| map(event, &value))).boxed();
     }
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &kind);
-    let value = move |object: PartialObjectMeta<DynamicObject>| {
-        json!({"apiVersion": resource.kind.api_version(), "kind": resource.kind.kind, "metadata": object.metadata})
-    };
+    let value = move |object: PartialObjectMeta<DynamicObject>| json!({"apiVersion": resource.kind.api_version(), "kind": resource.kind.kind, "metadata": object.metadata});
     watcher(api, config).default_backoff().map(move |event| event.map(|event| map(event, &value))).boxed()
 }
 

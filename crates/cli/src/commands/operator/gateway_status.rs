@@ -64,13 +64,8 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
         tracing::info!("leading");
         counters.leads.store(true, Ordering::Relaxed);
         let cluster = Cluster::connect(&connection).await?;
-        let work = gateway_status::run(
-            cluster.clone(),
-            store(cluster),
-            wanted(options, class),
-            clock::now,
-            counters.clone(),
-        );
+        let work =
+            gateway_status::run(cluster.clone(), store(cluster), wanted(options, class), clock::now, counters.clone());
         let ended = tokio::select! {
             Err(error) = work => Some(Some(error)),
             () = candidate.hold() => None,
