@@ -33,7 +33,7 @@ Exit code 0: stopped by a signal; 3: could not start.";
 #[command(group = ArgGroup::new("carry_out").args(["apply_updates", "render"]))]
 // Gateway API status is a task of its own, which needs other rights.
 #[command(group = ArgGroup::new("updates")
-    .args(["state", "upstream", "prometheus", "evidence_as", "carry_out"])
+    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render"])
     .multiple(true)
     .conflicts_with("gateway_class"))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

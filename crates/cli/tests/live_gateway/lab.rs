@@ -172,7 +172,7 @@ impl Lab {
         let log = self.directory.path().join("operator.log");
         let kubeconfig = kubeconfig.to_str().unwrap();
         let line = ["operator", "--kubeconfig", kubeconfig, "--namespace", namespace, "--status-listen", "127.0.0.1:0"];
-        Program::start(log, &[&line, &["--gateway-class", "clearway"], more].concat())
+        Program::start(log, &[&line[..], &["--gateway-class", "clearway"], more].concat())
     }
 
     /// Runs a command on the cluster.
