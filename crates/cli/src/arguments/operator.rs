@@ -123,7 +123,7 @@ pub(crate) struct GatewayStatusOptions {
     /// Address that cannot be used; repeatable
     #[arg(long, value_name = "ADDRESS", requires = "gateway_class")]
     pub(crate) unusable_address: Vec<String>,
-    /// Supported features, separated by commas, for the status of the GatewayClass [default: all, without a list]
+    /// Supported features, separated by commas [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "gateway_class")]
     pub(crate) supported_features: Vec<String>,
 }

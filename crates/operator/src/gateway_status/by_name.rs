@@ -64,7 +64,7 @@ impl ByName {
     pub(super) fn forget(&mut self, is_referenced: impl Fn(&ObjectKey) -> bool) -> Vec<ObjectKey> {
         self.due.retain(|key| is_referenced(key));
         let unused: Vec<ObjectKey> = self.read.keys().filter(|key| !is_referenced(key)).cloned().collect();
-        unused.iter().for_each(|key| drop(self.read.remove(key)));
+        self.read.retain(|key, _| is_referenced(key));
         unused
     }
 

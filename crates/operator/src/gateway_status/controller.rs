@@ -16,6 +16,7 @@ use clearway_sources::store::{Part, Store, StoreError};
 use futures::stream::{self, StreamExt as _};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::by_name::{ByName, Contents, version};
 use super::kinds::{KINDS, WatchedKind, has_status};
@@ -51,6 +52,8 @@ pub struct Controller<S> {
     waiting: BTreeSet<ObjectKind>,
     /// Kinds that are read by name and cannot be watched.
     unwatched: BTreeSet<ObjectKind>,
+    /// When those are read again.
+    doubt_at: Option<Instant>,
     /// Whether something has to be tried again.
     retry: bool,
 }
@@ -78,24 +81,33 @@ impl<S: Store> Controller<S> {
             due: BTreeSet::new(),
             waiting: KINDS.iter().map(WatchedKind::object_kind).collect(),
             unwatched: BTreeSet::new(),
+            doubt_at: None,
             retry: false,
         }
     }
 
     /// The next thing that is seen; none if it was time to try something again instead.
     pub(super) async fn next(&mut self, seen: &mut mpsc::Receiver<Seen>) -> Result<Option<Seen>, GatewayStatusError> {
-        let wait = if self.retry {
-            RETRY
-        } else if self.unwatched.is_empty() {
-            Duration::MAX
-        } else {
-            DOUBT
+        let now = Instant::now();
+        let doubt = (!self.unwatched.is_empty()).then(|| self.doubt_at.unwrap_or(now + DOUBT));
+        self.doubt_at = doubt;
+        let deadline = doubt.into_iter().chain(self.retry.then_some(now + RETRY)).min();
+        let event = async {
+            match deadline {
+                // Events must not put off what is due.
+                Some(deadline) if deadline <= now => None,
+                Some(deadline) => tokio::time::timeout_at(deadline, seen.recv()).await.ok(),
+                None => Some(seen.recv().await),
+            }
         };
-        match tokio::time::timeout(wait, seen.recv()).await {
-            Ok(Some(seen)) => Ok(Some(seen)),
-            Ok(None) => Err(GatewayStatusError::WatchesEnded),
-            Err(_) => {
-                self.unwatched.iter().for_each(|kind| self.by_name.doubt(kind));
+        match event.await {
+            Some(Some(seen)) => Ok(Some(seen)),
+            Some(None) => Err(GatewayStatusError::WatchesEnded),
+            None => {
+                if doubt.is_some_and(|doubt| doubt <= Instant::now()) {
+                    self.unwatched.iter().for_each(|kind| self.by_name.doubt(kind));
+                    self.doubt_at = None;
+                }
                 self.settle().await?;
                 Ok(None)
             }
@@ -160,6 +172,7 @@ impl<S: Store> Controller<S> {
     /// Puts an object into the engine, with what it refers to by name.
     fn put(&mut self, object: Object, value: &Value) {
         let key = object.key.clone();
+        self.known.entry(key.kind.clone()).or_default().insert(key.clone());
         if has_status(&key.kind) {
             let new = Published::of(value);
             if self.published.get(&key).is_some_and(|old| is_older(&new.resource_version, &old.resource_version)) {
@@ -169,7 +182,6 @@ impl<S: Store> Controller<S> {
             self.published.insert(key.clone(), new);
             self.due.insert(key.clone());
         }
-        self.known.entry(key.kind.clone()).or_default().insert(key.clone());
         self.engine.apply(Change::Put(Box::new(object)));
         if has_status(&key.kind) {
             self.engine.references(&key).iter().for_each(|target| self.by_name.need(target));

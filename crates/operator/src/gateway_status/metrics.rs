@@ -1,4 +1,4 @@
-//! Metrics of the status that is written, as OpenMetrics has them.
+//! Metrics of the status that is written, as `OpenMetrics` has them.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -96,6 +96,14 @@ fn route() -> Value {
     })
 }
 
+fn secret(name: &str) -> Value {
+    let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "a", "name": name},
+        "stringData": {"tls.crt": pem("CERTIFICATE"), "tls.key": pem("PRIVATE KEY")},
+    })
+}
+
 fn condition(list: &Value, kind: &str) -> String {
     let all = list.as_array().into_iter().flatten().filter(|one| one["type"] == kind);
     all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect::<String>().replace('"', "")
@@ -170,13 +178,6 @@ async fn a_secret_is_read_when_a_listener_refers_to_it_and_when_its_metadata_cha
     let mut bench = Bench::new(options());
     bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
     bench.controller.settle().await.unwrap();
-    let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
-    let secret = |name: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "a", "name": name},
-            "stringData": {"tls.crt": pem("CERTIFICATE"), "tls.key": pem("PRIVATE KEY")},
-        })
-    };
     for name in ["other", "cert"] {
         let stored = bench.store.create(&secret(name)).await.unwrap();
         bench.changed(json!({"apiVersion": "v1", "kind": "Secret", "metadata": stored["metadata"]}));
@@ -191,6 +192,22 @@ async fn a_secret_is_read_when_a_listener_refers_to_it_and_when_its_metadata_cha
     bench.controller.settle().await.unwrap();
     let gw = bench.get(&key("Gateway", "a", "gw")).await;
     assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "False/InvalidCertificateRef");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_cannot_be_watched_is_read_again_after_a_while() {
+    let mut bench = Bench::new(options());
+    bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
+    let kind = KINDS.iter().find(|kind| kind.kind == "Secret").unwrap();
+    let error = ClusterError::Forbidden { verb: "watch", resource: "secrets".to_owned(), why: String::new() };
+    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Trouble { error }) });
+    bench.controller.settle().await.unwrap();
+    bench.store.create(&secret("cert")).await.unwrap();
+    // The sender stays: nothing is seen, and no watch has ended.
+    let (_report, mut seen) = tokio::sync::mpsc::channel(1);
+    assert!(bench.controller.next(&mut seen).await.unwrap().is_none());
+    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "True/ResolvedRefs");
 }
 
 #[tokio::test]

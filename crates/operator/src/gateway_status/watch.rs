@@ -26,6 +26,14 @@ pub(super) enum What {
     NotServed,
 }
 
+/// The next event; none if the kind is not served any more, or nobody listens.
+async fn next(events: &mut mpsc::Receiver<KindEvent>, report: &mpsc::Sender<Seen>) -> Option<KindEvent> {
+    tokio::select! {
+        event = events.recv() => event,
+        () = report.closed() => None,
+    }
+}
+
 /// Watches every kind, until the receiver is dropped.
 pub(super) fn start(cluster: &Cluster) -> mpsc::Receiver<Seen> {
     let (report, seen) = mpsc::channel(1024);
@@ -45,7 +53,7 @@ async fn watch(cluster: &Cluster, kind: &'static WatchedKind, report: &mpsc::Sen
         match found {
             Ok(Some(resource)) => {
                 let mut events = cluster.watch_kind(&resource, kind.part);
-                while let Some(event) = events.recv().await {
+                while let Some(event) = next(&mut events, report).await {
                     let is_over = matches!(&event, KindEvent::Trouble { error: ClusterError::NoSuchKind { .. } });
                     if !is_over && report.send(Seen { kind, what: What::Event(event) }).await.is_err() {
                         return;

@@ -55,7 +55,12 @@ impl Cluster {
         tokio::spawn(async move {
             let mut events = events(cluster.client.clone(), &resource, part);
             let mut listed = Vec::new();
-            while let Some(event) = events.next().await {
+            loop {
+                let event = tokio::select! {
+                    event = events.next() => event,
+                    () = report.closed() => return,
+                };
+                let Some(event) = event else { return };
                 let event = match event {
                     Ok(Event::Init) => {
                         listed.clear();
