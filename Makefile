@@ -43,6 +43,10 @@ released-crds: ## Keep crds/ as the released bundle of its version, with its nam
 gateway-releases: ## Download the releases of Gateway API (needs go), and compare them with what is known of their changes
 	@tools/gateway-releases
 
+.PHONY: conformance
+conformance: ## Run the conformance tests of Gateway API that assert status against the operator (needs go)
+	@tools/conformance
+
 .PHONY: image
 image: ## Build the container image: a static binary and the Containerfile, into target/image
 	@tools/image

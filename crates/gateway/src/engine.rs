@@ -357,6 +357,17 @@ impl Engine {
         self.store.object(self.store.find(key)?)
     }
 
+    /// The objects that an object refers to, whether they exist or not.
+    pub fn references(&self, key: &ObjectKey) -> Vec<ObjectKey> {
+        let references = self.store.find(key).into_iter().flat_map(|id| self.store.references(id));
+        references.filter_map(|id| self.store.key(id).cloned()).collect()
+    }
+
+    /// Whether any object refers to this one.
+    pub fn is_referenced(&self, key: &ObjectKey) -> bool {
+        self.store.find(key).is_some_and(|id| self.store.dependents(id).next().is_some())
+    }
+
     /// Every object, in order.
     pub fn keys(&self) -> BTreeSet<ObjectKey> {
         self.store

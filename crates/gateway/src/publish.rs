@@ -14,6 +14,9 @@ use crate::words::ConditionType;
 
 /// Bytes of a message that are published; the API admits 32,768.
 const MESSAGE_BYTES: usize = 32_000;
+/// Entries that the status of a route can have, and that of a policy; the API admits no more, those of others included.
+const MAX_PARENTS: usize = 32;
+const MAX_ANCESTORS: usize = 16;
 
 /// Writes the status of objects.
 #[derive(Clone, Copy)]
@@ -138,7 +141,10 @@ impl Publisher<'_> {
                 merged.push(render(reference, controller, conditions));
             }
         }
-        for (reference, controller, conditions) in left.into_iter().flatten() {
+        // What does not fit is not written: removing an entry of another controller is not ours to do.
+        let most = if key == "ancestorRef" { MAX_ANCESTORS } else { MAX_PARENTS };
+        let room = most.saturating_sub(merged.len());
+        for (reference, controller, conditions) in left.into_iter().flatten().take(room) {
             let conditions = self.conditions(None, conditions, generation);
             merged.push(render(reference, controller, conditions));
         }
@@ -317,6 +323,14 @@ mod tests {
         let (now, is_ours) = publisher("2026-01-01T00:00:00Z");
         let without = Publisher { now, is_ours: &is_ours }.merge(&route(1), None, &status);
         assert_eq!(without["parents"], json!([foreign]));
+    }
+
+    #[test]
+    fn entries_that_do_not_fit_are_not_written() {
+        let foreign = |number: usize| json!({"parentRef": {"name": format!("gw-{number}")}, "controllerName": "a/b"});
+        let full: Vec<Value> = (0..MAX_PARENTS).map(foreign).collect();
+        let published = json!({"parents": full});
+        assert_eq!(merged(1, good(), &published, "2026-01-01T00:00:00Z"), published);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 pub mod alerts;
 pub mod apply;
+pub mod gateway_status;
 mod installed_settings;
 pub mod kustomize;
 mod monitoring;
@@ -51,6 +52,8 @@ pub struct Manifests {
     pub metrics: Vec<Value>,
     /// What runs.
     pub workload: Vec<Value>,
+    /// What writes the status of Gateway API objects: its account, its rights and its own Deployment.
+    pub gateway_status: Vec<Value>,
     /// What watches it, of kinds that not every cluster has.
     pub monitoring: Vec<Value>,
     /// What other settings add and these do not. It is removed, so that no right of an earlier installation stays.
@@ -61,7 +64,7 @@ impl Manifests {
     /// All of it, but the CRDs and what not every cluster has.
     pub fn always(&self) -> impl DoubleEndedIterator<Item = &Value> {
         let rights = [&self.namespace].into_iter().chain(&self.rights).chain(&self.apply_updates);
-        rights.chain(&self.metrics).chain(&self.workload)
+        rights.chain(&self.metrics).chain(&self.workload).chain(&self.gateway_status)
     }
 
     /// Everything that is applied, in that order.
@@ -100,6 +103,7 @@ fn required(settings: &Settings) -> Result<Manifests, BuildError> {
         apply_updates,
         metrics,
         workload: workload::workload(settings),
+        gateway_status: gateway_status::objects(settings),
         monitoring: monitoring::monitoring(settings),
         superfluous: Vec::new(),
     })

@@ -6,6 +6,7 @@
 mod access_review;
 mod bounded;
 mod catalog;
+mod kind_watch;
 mod service_account;
 mod watch;
 mod write;
@@ -22,6 +23,7 @@ pub use access_review::User;
 pub use bounded::{PAGE_BYTES, PAGE_MEMORY};
 pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
+pub use kind_watch::{KindEvent, ObjectPart};
 pub use service_account::{ServiceAccountName, ServiceAccountNameError};
 pub(crate) use watch::SILENCE;
 pub use watch::WatchEvent;

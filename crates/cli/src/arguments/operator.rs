@@ -14,12 +14,15 @@ Examples:
   clearway operator --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus:9090
   clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
+  clearway operator --gateway-class clearway       write the status of Gateway API objects, and do nothing else
 
 The operator updates the status of the ClusterVersion `version` and of every ComponentVersion: the available updates, which
 of them are recommended for this cluster, and why. With --apply-updates it also applies the update in spec.desiredUpdate.
 `clearway install` runs it in a cluster with the roles it needs: it reads evidence and applies updates as two other service
 accounts (--evidence-as, --apply-as), and its own account can do neither. With several replicas, one is the leader.
 With --state, a directory is used instead of a cluster, and its metrics/*.prom instead of a Prometheus.
+With --gateway-class it does another task: it writes the status of Gateway API objects whose class has the controllerName
+clearway.dev/gateway-status. No traffic is routed, so Programmed is Unknown unless --assume-programmed is set.
 SIGTERM and Ctrl-C stop it, and another replica becomes the leader immediately.
 Exit code 0: stopped by a signal; 3: could not start.";
 
@@ -28,6 +31,11 @@ Exit code 0: stopped by a signal; 3: could not start.";
 // Updates are applied here or handed over as files, and not both.
 #[group(skip)]
 #[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
+// Gateway API status is a task of its own, which needs other rights.
+#[command(group = ArgGroup::new("updates")
+    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render"])
+    .multiple(true)
+    .conflicts_with("gateway_class"))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     #[command(flatten)]
@@ -90,11 +98,34 @@ pub(crate) struct Operator {
     #[arg(long, conflicts_with = "state")]
     pub(crate) metrics_authentication: bool,
     #[command(flatten)]
+    pub(crate) gateway: GatewayStatusOptions,
+    #[command(flatten)]
     pub(crate) rounds: OperatorPace,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
     #[command(flatten)]
     pub(crate) logging: Logging,
+}
+
+/// Options of the status-only implementation of Gateway API.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Gateway API status")]
+pub(crate) struct GatewayStatusOptions {
+    /// Write the status of Gateway API objects; NAME is a GatewayClass with controllerName clearway.dev/gateway-status
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gateway_class: Option<String>,
+    /// Report valid Gateways and listeners as programmed: another program is their data plane [default: Unknown]
+    #[arg(long, requires = "gateway_class")]
+    pub(crate) assume_programmed: bool,
+    /// Address that is assigned to Gateways; repeatable
+    #[arg(long, value_name = "ADDRESS", requires = "gateway_class")]
+    pub(crate) address: Vec<String>,
+    /// Address that cannot be used; repeatable
+    #[arg(long, value_name = "ADDRESS", requires = "gateway_class")]
+    pub(crate) unusable_address: Vec<String>,
+    /// Supported features, separated by commas [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "gateway_class")]
+    pub(crate) supported_features: Vec<String>,
 }
 
 /// Intervals of the operator's requests to the update service and the metrics store (U9).

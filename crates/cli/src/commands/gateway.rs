@@ -4,7 +4,7 @@ mod audit;
 mod diff;
 mod explain;
 pub(in crate::commands) mod input;
-mod settings;
+pub(crate) mod settings;
 mod status;
 
 use anyhow::Result;

@@ -1,5 +1,6 @@
 //! `clearway operator`: starts the controllers, and stops them on a signal.
 
+mod gateway_status;
 mod listeners;
 
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ const BLOCKING_THREADS: usize = 4;
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
     log::start(&options.logging)?;
     let runtime = runtime::on_this_thread()?;
+    if let Some(class) = &options.gateway.gateway_class {
+        return runtime.block_on(Box::pin(gateway_status::run(options, class)));
+    }
     runtime.block_on(async {
         if let Some(directory) = &options.state {
             let state = StateDirectory::open(directory)?;

@@ -95,6 +95,10 @@ impl Store {
         self.slot(id).into_iter().flat_map(|slot| slot.dependents.iter().copied())
     }
 
+    pub(super) fn references(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
+        self.slot(id).into_iter().flat_map(|slot| slot.references.iter().copied())
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = Id> + '_ {
         self.ids.values().copied()
     }

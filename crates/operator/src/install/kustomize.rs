@@ -1,4 +1,4 @@
-//! The same objects as files: `kubectl apply -k deploy/standard`, and two components that add to it.
+//! The same objects as files: `kubectl apply -k deploy/standard`, and components that add to it.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,17 @@ use serde_json::{Value, json};
 
 use super::release_keys::{self, RELEASE_KEYS, ReleaseKeys};
 use super::rights::{
-    APPLY, AUTHENTICATE_METRICS, EVIDENCE, IMPERSONATE_UPDATER, METRICS_READER, OPERATOR, Right, own_namespace,
+    APPLY, AUTHENTICATE_METRICS, EVIDENCE, IMPERSONATE_UPDATER, METRICS_READER, OPERATOR, RBAC, Right, own_namespace,
 };
 use super::workload::arguments;
-use super::{MetricsExposure, NAME, Settings, alerts, manifests};
+use super::{MetricsExposure, NAME, Settings, alerts, gateway_status, manifests};
 
 /// The file of keys that the component mounts.
 const KEY_FILE: &str = "release.pub";
 /// Where a container has its arguments.
 const CONTAINER: &str = "/spec/template/spec/containers/0";
+/// The GatewayClass of the component.
+const CLASS: &str = "clearway";
 
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,7 @@ pub fn files() -> Result<BTreeMap<String, String>, KustomizeError> {
     }
     apply_updates(&mut files)?;
     monitoring(&mut files)?;
+    gateway_status(&mut files)?;
     let head = "# The alerts, for a Prometheus that reads rule files.\n";
     files.insert("alerts.yaml".to_owned(), format!("{head}{}", yaml(&[&alerts::rules()])?));
     Ok(files)
@@ -65,6 +68,7 @@ fn base(channel: Channel, files: &mut BTreeMap<String, String>) -> Result<(), Ku
     });
     let head = "# Advice only: nothing here can change anything but Clearway's own objects. In your own kustomization.yaml add\n\
                 #   components: [deploy/apply-updates]   to have updates applied; its head says what that adds\n\
+                #   components: [deploy/gateway-status]  to have the status of Gateway API objects written\n\
                 #   components: [deploy/monitoring]      for authenticated metrics, scraping and alerts (Prometheus operator)\n";
     files.insert(format!("{channel}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
     for (name, head, objects) in parts {
@@ -125,6 +129,29 @@ fn monitoring(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError
     let resources =
         [("metrics.yaml", all.metrics.iter().collect()), ("monitoring.yaml", all.monitoring.iter().collect())];
     component("monitoring", &head, &resources, &[("Deployment", deployment), ("NetworkPolicy", policy)], files)
+}
+
+/// The component that writes the status of Gateway API objects.
+fn gateway_status(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let class = BTreeMap::from([(gateway_status::OPTION.to_owned(), vec![CLASS.to_owned()])]);
+    let settings = Settings { gateway_status: class, ..Settings::new(Channel::Standard) };
+    let all = manifests(&settings)?;
+    let is_workload = |object: &&Value| object["apiVersion"] != "v1" && !is_rbac(object);
+    let rights = all.gateway_status.iter().filter(|object| !is_workload(object)).collect();
+    let workload = all.gateway_status.iter().filter(is_workload).collect();
+    let head = [
+        "# Writes the status of Gateway API objects whose class has the controllerName clearway.dev/gateway-status. This adds:\n#\n",
+        &explained("A service account (clearway-gateway-status), in the whole cluster:", gateway_status::GATEWAY_STATUS),
+        &explained("The same account, in its own namespace:", gateway_status::OWN_NAMESPACE),
+        &format!("#\n# The class must be called {CLASS}; for another name, patch the argument --gateway-class of the Deployment.\n"),
+    ]
+    .concat();
+    let resources = [("rights.yaml", rights), ("gateway-status.yaml", workload)];
+    component("gateway-status", &head, &resources, &[], files)
+}
+
+fn is_rbac(object: &Value) -> bool {
+    object["apiVersion"].as_str().is_some_and(|version| version.starts_with(RBAC))
 }
 
 /// A kustomize component: its objects in files, and patches of our objects of some kinds.

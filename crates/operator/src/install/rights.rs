@@ -20,6 +20,8 @@
 //! does not buy: code that takes over the process of an installation with `--apply-updates` can impersonate the updater.
 //! Whoever does not accept that runs advice only, and has releases applied by something else.
 //!
+//! `--gateway-class` adds a fourth account with a Deployment of its own: [`super::gateway_status`].
+//!
 //! Rules may look at objects of any kind. For kinds that are not in [`EVIDENCE`] give a ClusterRole the label
 //! [`AGGREGATE_TO_EVIDENCE`]; until then such a rule cannot be evaluated, and what it guards is not recommended.
 
@@ -50,7 +52,7 @@ const APPLY_UPDATES: &str = "clearway-apply-updates";
 const METRICS_AUTHENTICATION: &str = "clearway-metrics-authentication";
 /// The ConfigMap of the ClusterVersion's state.
 const CLUSTER_VERSION_STATE: &str = "clearway-kept-clusterversion-version";
-const RBAC: &str = "rbac.authorization.k8s.io";
+pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// A right, and what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,7 @@ pub struct Right {
 
 impl Right {
     /// A right that is not limited to named objects.
-    const fn new(
+    pub(super) const fn new(
         groups: &'static [&'static str],
         resources: &'static [&'static str],
         verbs: &'static [&'static str],
@@ -79,7 +81,7 @@ impl Right {
     }
 
     /// The same for these objects only.
-    const fn named(self, names: &'static [&'static str]) -> Self {
+    pub(super) const fn named(self, names: &'static [&'static str]) -> Self {
         Right { names, ..self }
     }
 }
@@ -274,7 +276,7 @@ fn for_namespace(settings: &Settings, name: &str, rights: &[Right]) -> [Value; 2
     ]
 }
 
-fn rules(rights: &[Right]) -> Vec<Value> {
+pub(super) fn rules(rights: &[Right]) -> Vec<Value> {
     let rule = |right: &Right| {
         let mut rule = json!({"apiGroups": right.groups, "resources": right.resources, "verbs": right.verbs});
         if !right.names.is_empty() {

@@ -6,11 +6,11 @@ use clearway_bundle::Channel;
 use clearway_core::{Digest, redacted};
 use serde::Serialize;
 
-use super::{NAMESPACE, ReleaseKeys};
+use super::{NAMESPACE, ReleaseKeys, gateway_status};
 
 /// The options of `clearway install` that a cluster remembers, besides those of `clearway operator` that are passed on.
-pub const SETTINGS: [&str; 7] =
-    ["apply-updates", "channel", "image", "metrics", "prometheus", "release-key", "upstream"];
+pub const SETTINGS: [&str; 8] =
+    ["apply-updates", "channel", "gateway-class", "image", "metrics", "prometheus", "release-key", "upstream"];
 
 /// What is to be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Settings {
     pub prometheus: Option<String>,
     /// Further options of `clearway operator` (its pace, its limits on queries) with their values; none for a flag.
     pub more: BTreeMap<String, Vec<String>>,
+    /// Options of the Deployment that writes the status of Gateway API objects, with their values; empty without it.
+    pub gateway_status: BTreeMap<String, Vec<String>>,
 }
 
 /// Who can reach the operator's metrics.
@@ -68,6 +70,7 @@ impl Settings {
             upstream: None,
             prometheus: None,
             more: BTreeMap::new(),
+            gateway_status: BTreeMap::new(),
         }
     }
 
@@ -75,7 +78,9 @@ impl Settings {
     pub(super) fn with_everything(&self) -> Self {
         let mut release_keys = ReleaseKeys::default();
         release_keys.add("release.pub", String::new());
-        Settings { apply_updates: true, release_keys, metrics: MetricsExposure::Authenticated, ..self.clone() }
+        let gateway_status = BTreeMap::from([(gateway_status::OPTION.to_owned(), vec![String::new()])]);
+        let metrics = MetricsExposure::Authenticated;
+        Settings { apply_updates: true, release_keys, metrics, gateway_status, ..self.clone() }
     }
 
     /// Returns a setting to its default, by the name of its option.
@@ -87,6 +92,8 @@ impl Settings {
                 self.release_keys = ReleaseKeys::default();
             }
             "channel" => self.channel = usual.channel,
+            gateway_status::OPTION => self.gateway_status.clear(),
+            other if gateway_status::OPTIONS.contains(&other) => drop(self.gateway_status.remove(other)),
             "image" => self.image = usual.image,
             "metrics" => self.metrics = usual.metrics,
             "prometheus" => self.prometheus = None,
@@ -120,7 +127,7 @@ impl Settings {
         if let Some(url) = &self.prometheus {
             add("prometheus", url);
         }
-        for (name, values) in &self.more {
+        for (name, values) in self.more.iter().chain(&self.gateway_status) {
             add(name, if values.is_empty() { "yes".to_owned() } else { values.join(", ") }.as_str());
         }
         shown
@@ -222,6 +229,7 @@ mod tests {
             upstream: Some("u".to_owned()),
             prometheus: Some("p".to_owned()),
             more: BTreeMap::from([("pace".to_owned(), vec!["single".to_owned()])]),
+            gateway_status: BTreeMap::from([("gateway-class".to_owned(), vec!["clearway".to_owned()])]),
             ..Settings::new(Channel::Standard)
         };
         let names: Vec<String> = settings.shown().into_keys().filter(|name| name != "pace").collect();

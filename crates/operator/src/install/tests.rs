@@ -1,5 +1,7 @@
 //! What is promised of the manifests, without a cluster.
 
+use std::collections::BTreeMap;
+
 use clearway_bundle::Channel;
 use serde_json::{Value, json};
 
@@ -10,7 +12,9 @@ use super::*;
 fn everything(channel: Channel) -> Settings {
     let mut release_keys = ReleaseKeys::default();
     release_keys.add("platform.pub", "PEM".to_owned());
-    Settings { apply_updates: true, release_keys, metrics: MetricsExposure::Authenticated, ..Settings::new(channel) }
+    let gateway_status = BTreeMap::from([("gateway-class".to_owned(), vec!["clearway".to_owned()])]);
+    let metrics = MetricsExposure::Authenticated;
+    Settings { apply_updates: true, release_keys, metrics, gateway_status, ..Settings::new(channel) }
 }
 
 fn arguments(manifests: &Manifests) -> &Value {
@@ -91,6 +95,17 @@ fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
         "Service clearway-operator",
     ];
     let monitoring = ["ServiceMonitor clearway-operator", "PrometheusRule clearway-operator"];
+    let gateway_status = [
+        "ServiceAccount clearway-gateway-status",
+        "ClusterRole clearway-gateway-status",
+        "ClusterRoleBinding clearway-gateway-status",
+        "Role clearway-gateway-status",
+        "RoleBinding clearway-gateway-status",
+        "Deployment clearway-gateway-status",
+        "PodDisruptionBudget clearway-gateway-status",
+        "NetworkPolicy clearway-gateway-status",
+    ];
+    assert_eq!(names(&all.gateway_status), gateway_status);
     assert_eq!(names(&all.apply_updates), applying);
     assert_eq!(names(&all.metrics), metrics);
     assert_eq!(names(&all.monitoring), monitoring);
@@ -108,7 +123,7 @@ fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
     assert_eq!(all.apply_updates[5]["immutable"], true, "the operator may write ConfigMaps");
 
     let advice = manifests(&Settings::new(Channel::Standard)).unwrap();
-    assert_eq!(names(&advice.superfluous), [&applying[..], &metrics, &monitoring].concat());
+    assert_eq!(names(&advice.superfluous), [&applying[..], &metrics, &gateway_status, &monitoring].concat());
     let unsigned = Settings { release_keys: ReleaseKeys::default(), ..everything(Channel::Standard) };
     assert_eq!(names(&manifests(&unsigned).unwrap().superfluous), ["ConfigMap clearway-release-keys"]);
 }
@@ -192,7 +207,7 @@ fn the_components_come_to_what_install_applies() {
         for name in ["namespace", "rights", "operator"] {
             objects.extend(read(&files[&format!("{channel}/{name}.yaml")]));
         }
-        for component in ["monitoring", "apply-updates"] {
+        for component in ["monitoring", "apply-updates", "gateway-status"] {
             let kustomization = read(&files[&format!("{component}/kustomization.yaml")]).remove(0);
             for change in kustomization["patches"].as_array().unwrap() {
                 let target = objects.iter_mut().find(|one| {

@@ -9,7 +9,7 @@ use super::input::GatewayObjects;
 use crate::arguments::{Implementation, SpecificationChoice};
 
 /// The controller that is named for classes that are not among the objects.
-pub(super) const ASSUMED_CONTROLLER: &str = "clearway.dev/gateway-status";
+pub(super) const ASSUMED_CONTROLLER: &str = clearway_operator::gateway_status::CONTROLLER;
 
 /// The settings that arguments ask for.
 pub(super) fn settings(implementation: &Implementation, gathered: &GatewayObjects) -> Result<Settings> {
@@ -52,7 +52,8 @@ pub(super) fn settings(implementation: &Implementation, gathered: &GatewayObject
     Ok(settings)
 }
 
-fn address(value: &str) -> Address {
+/// An address as it is given: an IP address or a hostname.
+pub(crate) fn address(value: &str) -> Address {
     let kind = if value.parse::<std::net::IpAddr>().is_ok() { "IPAddress" } else { "Hostname" };
     Address { kind: kind.into(), value: value.into() }
 }

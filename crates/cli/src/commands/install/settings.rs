@@ -1,5 +1,6 @@
 //! The settings of an installation: from options, from the installed operator, or defaults.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -8,7 +9,7 @@ use clearway_operator::install::apply::CurrentInstallation;
 use clearway_operator::install::{MetricsExposure, ReleaseKeys, Settings, operator_arguments};
 use clearway_sources::release::Key;
 
-use crate::arguments::{self, Install, UNSET_ALL, is_operator_option, read_operator};
+use crate::arguments::{self, GatewayStatusOptions, Install, UNSET_ALL, is_operator_option, read_operator};
 
 /// The settings that are given, over those of the present installation, over the defaults. `keys` are those of the
 /// files that the options name.
@@ -41,6 +42,7 @@ pub(super) fn settings(
     settings.upstream = options.upstream.clone().or(settings.upstream);
     settings.prometheus = options.prometheus.clone().or(settings.prometheus);
     settings.more.extend(options.operator.0.clone());
+    settings.gateway_status.extend(gateway_status(&options.gateway));
     settings.apply_updates |= options.apply_updates;
     if replaces_keys(options) {
         settings.release_keys = keys;
@@ -86,12 +88,40 @@ fn check_signatures(options: &Install, before: &Settings, settings: &Settings) -
 
 /// Reads the operator's command line as the operator will, so that a wrong setting is found before it is installed.
 fn check_operator(settings: &Settings) -> Result<()> {
-    let operator = read_operator(&operator_arguments(settings)).map_err(|error| {
-        let error = error.to_string();
-        let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        anyhow!("the operator would not start with these settings: {why}; --unset NAME resets a setting")
-    })?;
+    let read = |arguments: &[String]| {
+        read_operator(arguments).map_err(|error| {
+            let error = error.to_string();
+            let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            anyhow!("the operator would not start with these settings: {why}; --unset NAME resets a setting")
+        })
+    };
+    let operator = read(&operator_arguments(settings))?;
+    if !settings.gateway_status.is_empty() {
+        read(&clearway_operator::install::gateway_status::arguments(settings))?;
+    }
     operator.queries.fence().map(drop)
+}
+
+/// The options of the Deployment that writes the status of Gateway API objects, as far as they are given.
+fn gateway_status(options: &GatewayStatusOptions) -> BTreeMap<String, Vec<String>> {
+    let mut given = BTreeMap::new();
+    let class = options.gateway_class.iter().cloned().collect::<Vec<_>>();
+    let features =
+        if options.supported_features.is_empty() { vec![] } else { vec![options.supported_features.join(",")] };
+    for (name, values) in [
+        ("gateway-class", class),
+        ("address", options.address.clone()),
+        ("unusable-address", options.unusable_address.clone()),
+        ("supported-features", features),
+    ] {
+        if !values.is_empty() {
+            given.insert(name.to_owned(), values);
+        }
+    }
+    if options.assume_programmed {
+        given.insert("assume-programmed".to_owned(), Vec::new());
+    }
+    given
 }
 
 /// The options that are not given, and whose values are those of the present installation.
@@ -110,7 +140,10 @@ pub(super) fn reused_settings(
         ("release-key", replaces_keys(options)),
         ("upstream", options.upstream.is_some()),
     ];
-    let is_given = |name: &str| given.contains(&(name, true)) || options.operator.0.contains_key(name);
+    let gateway = gateway_status(&options.gateway);
+    let is_given = |name: &str| {
+        given.contains(&(name, true)) || options.operator.0.contains_key(name) || gateway.contains_key(name)
+    };
     let (usual, before) = (Settings::new(Channel::Standard).shown(), present.settings.shown());
     let shown = settings.shown().into_iter();
     let kept = shown.filter(|(name, value)| before.get(name) == Some(value) && usual.get(name) != Some(value));

@@ -5,7 +5,7 @@ use clearway_sources::kubernetes::ClusterError;
 use serde_json::{Value, json};
 
 use super::{InstallError, InstallTarget, installed, is_ours};
-use crate::install::{Change, NAME, ReleaseKeys, Settings, installed_settings as read_back};
+use crate::install::{Change, NAME, ReleaseKeys, Settings, gateway_status, installed_settings as read_back};
 
 /// The present installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,10 @@ pub async fn current_installation(
         },
         None => ReleaseKeys::default(),
     };
-    let settings = read_back::read(&deployment, namespace, channel, keys);
+    let mut settings = read_back::read(&deployment, namespace, channel, keys);
+    let wanted = object("apps/v1", "Deployment", namespace, gateway_status::NAME);
+    let stored = place.stored(place.resource(&wanted)?, &wanted).await?.filter(is_ours);
+    settings.gateway_status = stored.as_ref().map(read_back::gateway_status).unwrap_or_default();
     Ok(Some(CurrentInstallation { settings, image: read_back::image(&deployment).map(str::to_owned) }))
 }
 

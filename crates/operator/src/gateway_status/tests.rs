@@ -1,0 +1,221 @@
+//! The controller on a state directory instead of a cluster: what it writes, and what it does not.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
+use clearway_sources::kubernetes::{ClusterError, KindEvent};
+use clearway_sources::store::{Part, StateDirectory, Store};
+use serde_json::{Value, json};
+
+use super::kinds::KINDS;
+use super::metrics::Counters;
+use super::watch::{Seen, What};
+use super::{CONTROLLER, Controller, GatewayStatusError, Options};
+
+const GATEWAY: &str = "gateway.networking.k8s.io/v1";
+
+struct Bench {
+    store: StateDirectory,
+    controller: Controller<StateDirectory>,
+    counters: Arc<Counters>,
+    _directory: tempfile::TempDir,
+}
+
+fn reference(object: &Value) -> ObjectReference {
+    ObjectReference::of(object).unwrap()
+}
+
+fn key(kind: &str, namespace: &str, name: &str) -> ObjectReference {
+    let kind = GroupVersionKind::new(GATEWAY, kind);
+    ObjectReference { kind, namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
+impl Bench {
+    fn new(options: Options) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = StateDirectory::open(directory.path()).unwrap();
+        let counters = Arc::new(Counters::default());
+        let clock = || "2026-05-04T09:00:00Z".parse().unwrap_or(Timestamp::EPOCH);
+        let controller = Controller::new(store.clone(), options, clock, counters.clone());
+        Bench { store, controller, counters, _directory: directory }
+    }
+
+    /// Stores objects, and reports everything that is stored as listed; other kinds are not served.
+    async fn list(&mut self, objects: &[Value]) {
+        let mut stored = Vec::new();
+        for object in objects {
+            stored.push(self.store.create(object).await.unwrap());
+        }
+        for kind in &KINDS {
+            let of_kind: Vec<Value> = stored.iter().filter(|one| one["kind"] == kind.kind).cloned().collect();
+            let what = if of_kind.is_empty() { What::NotServed } else { What::Event(KindEvent::Listed(of_kind)) };
+            self.controller.observe(Seen { kind, what });
+        }
+    }
+
+    fn changed(&mut self, object: Value) {
+        let kind = KINDS.iter().find(|kind| object["kind"] == kind.kind).unwrap();
+        let what = What::Event(KindEvent::Changed(Box::new(object)));
+        self.controller.observe(Seen { kind, what });
+    }
+
+    async fn get(&self, key: &ObjectReference) -> Value {
+        self.store.get(key).await.unwrap().unwrap()
+    }
+
+    fn written(&self) -> u64 {
+        self.counters.written.load(Ordering::Relaxed)
+    }
+}
+
+fn options() -> Options {
+    Options { class: "clearway".to_owned(), ..Options::default() }
+}
+
+fn class(name: &str, controller: &str) -> Value {
+    json!({
+        "apiVersion": GATEWAY, "kind": "GatewayClass", "metadata": {"name": name, "generation": 1},
+        "spec": {"controllerName": controller},
+    })
+}
+
+fn gateway() -> Value {
+    json!({
+        "apiVersion": GATEWAY, "kind": "Gateway", "metadata": {"namespace": "a", "name": "gw", "generation": 1},
+        "spec": {"gatewayClassName": "clearway", "listeners": [
+            {"name": "https", "port": 443, "protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "cert"}]}},
+        ]},
+    })
+}
+
+fn route() -> Value {
+    json!({
+        "apiVersion": GATEWAY, "kind": "HTTPRoute", "metadata": {"namespace": "a", "name": "web", "generation": 1},
+        "spec": {"parentRefs": [{"name": "gw"}], "rules": [{"backendRefs": [{"name": "web", "port": 80}]}]},
+    })
+}
+
+fn secret(name: &str) -> Value {
+    let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "a", "name": name},
+        "stringData": {"tls.crt": pem("CERTIFICATE"), "tls.key": pem("PRIVATE KEY")},
+    })
+}
+
+fn condition(list: &Value, kind: &str) -> String {
+    let all = list.as_array().into_iter().flatten().filter(|one| one["type"] == kind);
+    all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect::<String>().replace('"', "")
+}
+
+#[tokio::test]
+async fn each_status_is_written_once_and_not_again() {
+    let features = vec!["HTTPRoute".into(), "Gateway".into(), "HTTPRoute".into()];
+    let mut bench = Bench::new(Options { features, ..options() });
+    bench.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.written(), 3);
+    let class = bench.get(&key("GatewayClass", "", "clearway")).await;
+    assert_eq!(class["status"]["supportedFeatures"], json!([{"name": "Gateway"}, {"name": "HTTPRoute"}]));
+    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    let listener = &gw["status"]["listeners"][0];
+    assert_eq!(condition(&listener["conditions"], "ResolvedRefs"), "False/InvalidCertificateRef");
+    assert_eq!(listener["attachedRoutes"], 1);
+    let web = bench.get(&key("HTTPRoute", "a", "web")).await;
+    assert_eq!(condition(&web["status"]["parents"][0]["conditions"], "ResolvedRefs"), "False/BackendNotFound");
+    // The events of these writes, and others that say the same.
+    for object in [class, gw, web] {
+        bench.changed(object.clone());
+        bench.changed(object);
+    }
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.written(), 3);
+}
+
+#[tokio::test]
+async fn nothing_is_written_before_every_kind_was_seen() {
+    let mut bench = Bench::new(options());
+    let stored = bench.store.create(&class("clearway", CONTROLLER)).await.unwrap();
+    for kind in KINDS.iter().filter(|kind| kind.kind != "ReferenceGrant") {
+        let listed = if kind.kind == "GatewayClass" { vec![stored.clone()] } else { vec![] };
+        bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Listed(listed)) });
+    }
+    let kind = KINDS.iter().find(|kind| kind.kind == "ReferenceGrant").unwrap();
+    let error = ClusterError::Config { why: "no answer".to_owned() };
+    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Trouble { error }) });
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.written(), 0);
+    bench.controller.observe(Seen { kind, what: What::NotServed });
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.written(), 1);
+}
+
+#[tokio::test]
+async fn a_conflict_is_computed_again_and_entries_of_others_stay() {
+    let mut bench = Bench::new(options());
+    bench.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
+    // Another controller writes after the list was read.
+    let theirs = json!({"parentRef": {"name": "x"}, "controllerName": "example.com/other", "conditions": []});
+    let patch = json!({"status": {"parents": [theirs]}});
+    bench.store.patch(&reference(&route()), Part::Status, &patch).await.unwrap();
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.counters.conflicts.load(Ordering::Relaxed), 1);
+    let web = bench.get(&key("HTTPRoute", "a", "web")).await;
+    let parents = web["status"]["parents"].as_array().unwrap();
+    assert_eq!((parents.len(), &parents[0]), (2, &theirs));
+    assert_eq!(parents[1]["controllerName"], CONTROLLER);
+    // Without a parent of ours our entry goes, and theirs stays.
+    let gw = KINDS.iter().find(|kind| kind.kind == "Gateway").unwrap();
+    let what = What::Event(KindEvent::Deleted { namespace: "a".to_owned(), name: "gw".to_owned() });
+    bench.controller.observe(Seen { kind: gw, what });
+    bench.controller.settle().await.unwrap();
+    assert_eq!(bench.get(&key("HTTPRoute", "a", "web")).await["status"]["parents"], json!([theirs]));
+}
+
+#[tokio::test]
+async fn a_secret_is_read_when_a_listener_refers_to_it_and_when_its_metadata_changes() {
+    let mut bench = Bench::new(options());
+    bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
+    bench.controller.settle().await.unwrap();
+    for name in ["other", "cert"] {
+        let stored = bench.store.create(&secret(name)).await.unwrap();
+        bench.changed(json!({"apiVersion": "v1", "kind": "Secret", "metadata": stored["metadata"]}));
+    }
+    bench.controller.settle().await.unwrap();
+    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "True/ResolvedRefs");
+    assert_eq!(condition(&gw["status"]["conditions"], "Programmed"), "Unknown/Pending");
+    let kind = KINDS.iter().find(|kind| kind.kind == "Secret").unwrap();
+    bench.store.delete(&reference(&secret("cert")), "").await.unwrap();
+    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Listed(vec![])) });
+    bench.controller.settle().await.unwrap();
+    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "False/InvalidCertificateRef");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_cannot_be_watched_is_read_again_after_a_while() {
+    let mut bench = Bench::new(options());
+    bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
+    let kind = KINDS.iter().find(|kind| kind.kind == "Secret").unwrap();
+    let error = ClusterError::Forbidden { verb: "watch", resource: "secrets".to_owned(), why: String::new() };
+    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Trouble { error }) });
+    bench.controller.settle().await.unwrap();
+    bench.store.create(&secret("cert")).await.unwrap();
+    // The sender stays: nothing is seen, and no watch has ended.
+    let (_report, mut seen) = tokio::sync::mpsc::channel(1);
+    assert!(bench.controller.next(&mut seen).await.unwrap().is_none());
+    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "True/ResolvedRefs");
+}
+
+#[tokio::test]
+async fn a_class_of_another_controller_is_refused() {
+    let mut bench = Bench::new(options());
+    bench.list(&[class("clearway", "example.com/other"), class("ours", CONTROLLER)]).await;
+    let refused = bench.controller.settle().await;
+    let (class, controller) = ("clearway".to_owned(), "example.com/other".to_owned());
+    assert_eq!(refused, Err(GatewayStatusError::OtherController { class, controller }));
+    assert_eq!(bench.written(), 0);
+}
