@@ -226,7 +226,7 @@ mod tests {
         ]);
         let settings = Settings { gateway_status: given.clone(), ..Settings::new(Channel::Standard) };
         let deployment = objects(&settings).into_iter().find(|object| object["kind"] == "Deployment").unwrap();
-        assert_eq!(super::super::present::gateway_status(&deployment), given);
+        assert_eq!(super::super::installed_settings::gateway_status(&deployment), given);
         assert_eq!(objects(&Settings::new(Channel::Standard)), [] as [Value; 0]);
     }
 }

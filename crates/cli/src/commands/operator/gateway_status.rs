@@ -58,7 +58,7 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
     let mut stop = std::pin::pin!(stop_signal()?);
     let refused = loop {
         tokio::select! {
-            () = candidate.win() => {}
+            () = candidate.acquire() => {}
             () = &mut stop => break None,
         }
         tracing::info!("leading");
@@ -68,7 +68,7 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
             gateway_status::run(cluster.clone(), store(cluster), wanted(options, class), clock::now, counters.clone());
         let ended = tokio::select! {
             Err(error) = work => Some(Some(error)),
-            () = candidate.hold() => None,
+            () = candidate.keep_renewing() => None,
             () = &mut stop => Some(None),
         };
         counters.leads.store(false, Ordering::Relaxed);
@@ -77,7 +77,7 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
         }
     };
     tracing::info!("stopping; another signal exits immediately");
-    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.give_back()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     match refused {
         Some(error) => Err(error.into()),
