@@ -106,7 +106,8 @@ fn secret(name: &str) -> Value {
 
 fn condition(list: &Value, kind: &str) -> String {
     let all = list.as_array().into_iter().flatten().filter(|one| one["type"] == kind);
-    all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect::<String>().replace('"', "")
+    let found: Vec<String> = all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect();
+    found.join(" ").replace('"', "")
 }
 
 #[tokio::test]
