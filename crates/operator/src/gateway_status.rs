@@ -2,12 +2,12 @@
 //!
 //! [`watch`] reports the objects of a cluster, [`Controller`] puts them into the engine and writes what is different
 //! ([`write`](mod@write)). Secrets and ConfigMaps are watched as metadata; those that something refers to are read by name
-//! ([`by_name`]), and only whether they hold PEM is kept.
+//! ([`named_objects`]), and only whether they hold PEM is kept.
 
-mod by_name;
 mod controller;
 mod kinds;
 pub mod metrics;
+mod named_objects;
 #[cfg(test)]
 mod tests;
 mod watch;

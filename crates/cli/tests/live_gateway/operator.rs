@@ -142,7 +142,7 @@ async fn a_status_survives_other_writers() {
     };
     futures::join!(touch, change);
     lab.wait("the last change is seen", "HTTPRoute", "web", |route| resolved(route) == "False/BackendNotFound").await;
-    // Whoever takes our entry away gets it back, and foreign entries stay.
+    // An entry of ours that another writer removes is written again, and foreign entries stay.
     let foreign = json!({"parentRef": {"name": "x"}, "controllerName": "example.com/other", "conditions": []});
     lab.patch(GATEWAY, "HTTPRoute", "web", json!({"status": {"parents": [foreign]}})).await;
     let route =

@@ -18,11 +18,11 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::by_name::{ByName, Contents, version};
 use super::kinds::{KINDS, WatchedKind, has_status};
 use super::metrics::Counters;
-use super::watch::{Seen, What};
-use super::write::Published;
+use super::named_objects::{Contents, NamedObjects, version};
+use super::watch::{KindReport, ReportContent};
+use super::write::PublishedStatus;
 use super::{GatewayStatusError, Options, refuse_other};
 
 /// Status writes that are under way at a time.
@@ -32,7 +32,7 @@ const ATTEMPTS: usize = 8;
 /// After how much time what could not be read or written is tried again.
 const RETRY: Duration = Duration::from_secs(2);
 /// How often Secrets and ConfigMaps are read again while they cannot be watched.
-const DOUBT: Duration = Duration::from_secs(15);
+const REREAD: Duration = Duration::from_secs(15);
 
 /// Keeps the status of the objects of our classes.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ pub struct Controller<S> {
     options: Options,
     clock: fn() -> Timestamp,
     counters: Arc<Counters>,
-    published: BTreeMap<ObjectKey, Published>,
+    published: BTreeMap<ObjectKey, PublishedStatus>,
     /// The objects of each kind, to find those that are missing in a new list.
     known: BTreeMap<ObjectKind, BTreeSet<ObjectKey>>,
-    by_name: ByName,
+    named_objects: NamedObjects,
     /// Objects whose status may differ from the published one.
     due: BTreeSet<ObjectKey>,
     /// Kinds that were neither listed nor found missing yet.
@@ -53,7 +53,7 @@ pub struct Controller<S> {
     /// Kinds that are read by name and cannot be watched.
     unwatched: BTreeSet<ObjectKind>,
     /// When those are read again.
-    doubt_at: Option<Instant>,
+    reread_at: Option<Instant>,
     /// Whether something has to be tried again.
     retry: bool,
 }
@@ -77,21 +77,24 @@ impl<S: Store> Controller<S> {
             counters,
             published: BTreeMap::new(),
             known: BTreeMap::new(),
-            by_name: ByName::default(),
+            named_objects: NamedObjects::default(),
             due: BTreeSet::new(),
             waiting: KINDS.iter().map(WatchedKind::object_kind).collect(),
             unwatched: BTreeSet::new(),
-            doubt_at: None,
+            reread_at: None,
             retry: false,
         }
     }
 
-    /// The next thing that is seen; none if it was time to try something again instead.
-    pub(super) async fn next(&mut self, seen: &mut mpsc::Receiver<Seen>) -> Result<Option<Seen>, GatewayStatusError> {
+    /// Waits for the next report; none if it was time to try something again instead.
+    pub(super) async fn next(
+        &mut self,
+        seen: &mut mpsc::Receiver<KindReport>,
+    ) -> Result<Option<KindReport>, GatewayStatusError> {
         let now = Instant::now();
-        let doubt = (!self.unwatched.is_empty()).then(|| self.doubt_at.unwrap_or(now + DOUBT));
-        self.doubt_at = doubt;
-        let deadline = doubt.into_iter().chain(self.retry.then_some(now + RETRY)).min();
+        let reread = (!self.unwatched.is_empty()).then(|| self.reread_at.unwrap_or(now + REREAD));
+        self.reread_at = reread;
+        let deadline = reread.into_iter().chain(self.retry.then_some(now + RETRY)).min();
         let event = async {
             match deadline {
                 // Events must not put off what is due.
@@ -104,9 +107,9 @@ impl<S: Store> Controller<S> {
             Some(Some(seen)) => Ok(Some(seen)),
             Some(None) => Err(GatewayStatusError::WatchesEnded),
             None => {
-                if doubt.is_some_and(|doubt| doubt <= Instant::now()) {
-                    self.unwatched.iter().for_each(|kind| self.by_name.doubt(kind));
-                    self.doubt_at = None;
+                if reread.is_some_and(|time| time <= Instant::now()) {
+                    self.unwatched.iter().for_each(|kind| self.named_objects.read_all_again(kind));
+                    self.reread_at = None;
                 }
                 self.settle().await?;
                 Ok(None)
@@ -114,29 +117,34 @@ impl<S: Store> Controller<S> {
         }
     }
 
-    /// Notes what is seen.
-    pub(super) fn observe(&mut self, Seen { kind, what }: Seen) {
+    /// Notes that a kind was listed, or that there is nothing to wait for.
+    fn end_wait(&mut self, kind: &ObjectKind) {
+        if self.waiting.remove(kind) && self.waiting.is_empty() {
+            tracing::info!("all objects are known");
+        }
+    }
+
+    /// Updates what is known of the objects by a report; [`Controller::settle`] acts on it.
+    pub(super) fn observe(&mut self, KindReport { kind, content }: KindReport) {
         let object_kind = kind.object_kind();
-        match what {
-            What::NotServed => {
-                self.waiting.remove(&object_kind);
+        match content {
+            ReportContent::NotServed => {
+                self.end_wait(&object_kind);
                 self.list(kind, &[]);
             }
-            What::Event(KindEvent::Listed(objects)) => {
-                if self.waiting.remove(&object_kind) && self.waiting.is_empty() {
-                    tracing::info!("all objects are known");
-                }
+            ReportContent::Event(KindEvent::Listed(objects)) => {
+                self.end_wait(&object_kind);
                 self.unwatched.remove(&object_kind);
                 self.list(kind, &objects);
             }
-            What::Event(KindEvent::Changed(object)) => self.put_seen(kind, &object),
-            What::Event(KindEvent::Deleted { namespace, name }) => {
+            ReportContent::Event(KindEvent::Changed(object)) => self.put_seen(kind, &object),
+            ReportContent::Event(KindEvent::Deleted { namespace, name }) => {
                 self.remove(&ObjectKey::new(object_kind, &namespace.into(), &name.into()));
             }
-            What::Event(KindEvent::Trouble { error }) => {
+            ReportContent::Event(KindEvent::Trouble { error }) => {
                 tracing::warn!(%error, kind = kind.kind, "cannot watch the objects");
                 if kind.is_by_name() {
-                    self.waiting.remove(&object_kind);
+                    self.end_wait(&object_kind);
                     self.unwatched.insert(object_kind);
                 }
             }
@@ -147,7 +155,7 @@ impl<S: Store> Controller<S> {
         let object_kind = kind.object_kind();
         if kind.is_by_name() {
             let key = |object: &Value| Some((kind.read(object)?.key, version(object)?));
-            self.by_name.see_all(&object_kind, &objects.iter().filter_map(key).collect());
+            self.named_objects.see_all(&object_kind, &objects.iter().filter_map(key).collect());
             return;
         }
         let before = self.known.remove(&object_kind).unwrap_or_default();
@@ -163,7 +171,7 @@ impl<S: Store> Controller<S> {
     fn put_seen(&mut self, kind: &WatchedKind, value: &Value) {
         let Some(object) = kind.read(value) else { return };
         if kind.is_by_name() {
-            self.by_name.see(&object.key, version(value).as_deref());
+            self.named_objects.see(&object.key, version(value).as_deref());
         } else {
             self.put(object, value);
         }
@@ -174,7 +182,7 @@ impl<S: Store> Controller<S> {
         let key = object.key.clone();
         self.known.entry(key.kind.clone()).or_default().insert(key.clone());
         if has_status(&key.kind) {
-            let new = Published::of(value);
+            let new = PublishedStatus::of(value);
             if self.published.get(&key).is_some_and(|old| is_older(&new.resource_version, &old.resource_version)) {
                 // The answer to our own write was here first.
                 return;
@@ -184,13 +192,13 @@ impl<S: Store> Controller<S> {
         }
         self.engine.apply(Change::Put(Box::new(object)));
         if has_status(&key.kind) {
-            self.engine.references(&key).iter().for_each(|target| self.by_name.need(target));
+            self.engine.references(&key).iter().for_each(|target| self.named_objects.need(target));
         }
     }
 
     fn remove(&mut self, key: &ObjectKey) {
         if matches!(key.kind, ObjectKind::Secret | ObjectKind::ConfigMap) {
-            return self.by_name.see(key, None);
+            return self.named_objects.see(key, None);
         }
         self.published.remove(key);
         if let Some(known) = self.known.get_mut(&key.kind) {
@@ -207,10 +215,10 @@ impl<S: Store> Controller<S> {
         }
         self.check_class()?;
         for _ in 0..ATTEMPTS {
-            for key in self.by_name.forget(|key| self.engine.is_referenced(key)) {
+            for key in self.named_objects.forget(|key| self.engine.is_referenced(key)) {
                 self.engine.apply(Change::Delete(key));
             }
-            let (contents, failed) = self.by_name.read_due(&self.store).await;
+            let (contents, failed) = self.named_objects.read_due(&self.store).await;
             for one in contents {
                 self.engine.apply(match one {
                     Contents::Known(object) => Change::Put(object),
@@ -289,7 +297,7 @@ impl<S: Store> Controller<S> {
             Outcome::Written(object) => {
                 Counters::add(&self.counters.written);
                 tracing::debug!("wrote the status of {key}");
-                self.published.insert(key, Published::of(&object));
+                self.published.insert(key, PublishedStatus::of(&object));
             }
             Outcome::Reread(object) => {
                 Counters::add(&self.counters.conflicts);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What was done so far. Shared between who writes and who shows it.
+/// Numbers of writes since the start, shared by the controller and the listener of /metrics.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Status writes that the API server took.

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::kinds::KINDS;
 use super::metrics::Counters;
-use super::watch::{Seen, What};
+use super::watch::{KindReport, ReportContent};
 use super::{CONTROLLER, Controller, GatewayStatusError, Options};
 
 const GATEWAY: &str = "gateway.networking.k8s.io/v1";
 
-struct Bench {
+struct Harness {
     store: StateDirectory,
     controller: Controller<StateDirectory>,
     counters: Arc<Counters>,
@@ -31,14 +31,14 @@ fn key(kind: &str, namespace: &str, name: &str) -> ObjectReference {
     ObjectReference { kind, namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
-impl Bench {
+impl Harness {
     fn new(options: Options) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = StateDirectory::open(directory.path()).unwrap();
         let counters = Arc::new(Counters::default());
         let clock = || "2026-05-04T09:00:00Z".parse().unwrap_or(Timestamp::EPOCH);
         let controller = Controller::new(store.clone(), options, clock, counters.clone());
-        Bench { store, controller, counters, _directory: directory }
+        Harness { store, controller, counters, _directory: directory }
     }
 
     /// Stores objects, and reports everything that is stored as listed; other kinds are not served.
@@ -49,15 +49,19 @@ impl Bench {
         }
         for kind in &KINDS {
             let of_kind: Vec<Value> = stored.iter().filter(|one| one["kind"] == kind.kind).cloned().collect();
-            let what = if of_kind.is_empty() { What::NotServed } else { What::Event(KindEvent::Listed(of_kind)) };
-            self.controller.observe(Seen { kind, what });
+            let content = if of_kind.is_empty() {
+                ReportContent::NotServed
+            } else {
+                ReportContent::Event(KindEvent::Listed(of_kind))
+            };
+            self.controller.observe(KindReport { kind, content });
         }
     }
 
     fn changed(&mut self, object: Value) {
         let kind = KINDS.iter().find(|kind| object["kind"] == kind.kind).unwrap();
-        let what = What::Event(KindEvent::Changed(Box::new(object)));
-        self.controller.observe(Seen { kind, what });
+        let content = ReportContent::Event(KindEvent::Changed(Box::new(object)));
+        self.controller.observe(KindReport { kind, content });
     }
 
     async fn get(&self, key: &ObjectReference) -> Value {
@@ -106,116 +110,117 @@ fn secret(name: &str) -> Value {
 
 fn condition(list: &Value, kind: &str) -> String {
     let all = list.as_array().into_iter().flatten().filter(|one| one["type"] == kind);
-    all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect::<String>().replace('"', "")
+    let found: Vec<String> = all.map(|one| format!("{}/{}", one["status"], one["reason"])).collect();
+    found.join(" ").replace('"', "")
 }
 
 #[tokio::test]
 async fn each_status_is_written_once_and_not_again() {
     let features = vec!["HTTPRoute".into(), "Gateway".into(), "HTTPRoute".into()];
-    let mut bench = Bench::new(Options { features, ..options() });
-    bench.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.written(), 3);
-    let class = bench.get(&key("GatewayClass", "", "clearway")).await;
+    let mut harness = Harness::new(Options { features, ..options() });
+    harness.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.written(), 3);
+    let class = harness.get(&key("GatewayClass", "", "clearway")).await;
     assert_eq!(class["status"]["supportedFeatures"], json!([{"name": "Gateway"}, {"name": "HTTPRoute"}]));
-    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    let gw = harness.get(&key("Gateway", "a", "gw")).await;
     let listener = &gw["status"]["listeners"][0];
     assert_eq!(condition(&listener["conditions"], "ResolvedRefs"), "False/InvalidCertificateRef");
     assert_eq!(listener["attachedRoutes"], 1);
-    let web = bench.get(&key("HTTPRoute", "a", "web")).await;
+    let web = harness.get(&key("HTTPRoute", "a", "web")).await;
     assert_eq!(condition(&web["status"]["parents"][0]["conditions"], "ResolvedRefs"), "False/BackendNotFound");
     // The events of these writes, and others that say the same.
     for object in [class, gw, web] {
-        bench.changed(object.clone());
-        bench.changed(object);
+        harness.changed(object.clone());
+        harness.changed(object);
     }
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.written(), 3);
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.written(), 3);
 }
 
 #[tokio::test]
 async fn nothing_is_written_before_every_kind_was_seen() {
-    let mut bench = Bench::new(options());
-    let stored = bench.store.create(&class("clearway", CONTROLLER)).await.unwrap();
+    let mut harness = Harness::new(options());
+    let stored = harness.store.create(&class("clearway", CONTROLLER)).await.unwrap();
     for kind in KINDS.iter().filter(|kind| kind.kind != "ReferenceGrant") {
         let listed = if kind.kind == "GatewayClass" { vec![stored.clone()] } else { vec![] };
-        bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Listed(listed)) });
+        harness.controller.observe(KindReport { kind, content: ReportContent::Event(KindEvent::Listed(listed)) });
     }
     let kind = KINDS.iter().find(|kind| kind.kind == "ReferenceGrant").unwrap();
     let error = ClusterError::Config { why: "no answer".to_owned() };
-    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Trouble { error }) });
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.written(), 0);
-    bench.controller.observe(Seen { kind, what: What::NotServed });
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.written(), 1);
+    harness.controller.observe(KindReport { kind, content: ReportContent::Event(KindEvent::Trouble { error }) });
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.written(), 0);
+    harness.controller.observe(KindReport { kind, content: ReportContent::NotServed });
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.written(), 1);
 }
 
 #[tokio::test]
 async fn a_conflict_is_computed_again_and_entries_of_others_stay() {
-    let mut bench = Bench::new(options());
-    bench.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
+    let mut harness = Harness::new(options());
+    harness.list(&[class("clearway", CONTROLLER), gateway(), route()]).await;
     // Another controller writes after the list was read.
     let theirs = json!({"parentRef": {"name": "x"}, "controllerName": "example.com/other", "conditions": []});
     let patch = json!({"status": {"parents": [theirs]}});
-    bench.store.patch(&reference(&route()), Part::Status, &patch).await.unwrap();
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.counters.conflicts.load(Ordering::Relaxed), 1);
-    let web = bench.get(&key("HTTPRoute", "a", "web")).await;
+    harness.store.patch(&reference(&route()), Part::Status, &patch).await.unwrap();
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.counters.conflicts.load(Ordering::Relaxed), 1);
+    let web = harness.get(&key("HTTPRoute", "a", "web")).await;
     let parents = web["status"]["parents"].as_array().unwrap();
     assert_eq!((parents.len(), &parents[0]), (2, &theirs));
     assert_eq!(parents[1]["controllerName"], CONTROLLER);
     // Without a parent of ours our entry goes, and theirs stays.
     let gw = KINDS.iter().find(|kind| kind.kind == "Gateway").unwrap();
-    let what = What::Event(KindEvent::Deleted { namespace: "a".to_owned(), name: "gw".to_owned() });
-    bench.controller.observe(Seen { kind: gw, what });
-    bench.controller.settle().await.unwrap();
-    assert_eq!(bench.get(&key("HTTPRoute", "a", "web")).await["status"]["parents"], json!([theirs]));
+    let content = ReportContent::Event(KindEvent::Deleted { namespace: "a".to_owned(), name: "gw".to_owned() });
+    harness.controller.observe(KindReport { kind: gw, content });
+    harness.controller.settle().await.unwrap();
+    assert_eq!(harness.get(&key("HTTPRoute", "a", "web")).await["status"]["parents"], json!([theirs]));
 }
 
 #[tokio::test]
 async fn a_secret_is_read_when_a_listener_refers_to_it_and_when_its_metadata_changes() {
-    let mut bench = Bench::new(options());
-    bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
-    bench.controller.settle().await.unwrap();
+    let mut harness = Harness::new(options());
+    harness.list(&[class("clearway", CONTROLLER), gateway()]).await;
+    harness.controller.settle().await.unwrap();
     for name in ["other", "cert"] {
-        let stored = bench.store.create(&secret(name)).await.unwrap();
-        bench.changed(json!({"apiVersion": "v1", "kind": "Secret", "metadata": stored["metadata"]}));
+        let stored = harness.store.create(&secret(name)).await.unwrap();
+        harness.changed(json!({"apiVersion": "v1", "kind": "Secret", "metadata": stored["metadata"]}));
     }
-    bench.controller.settle().await.unwrap();
-    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    harness.controller.settle().await.unwrap();
+    let gw = harness.get(&key("Gateway", "a", "gw")).await;
     assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "True/ResolvedRefs");
     assert_eq!(condition(&gw["status"]["conditions"], "Programmed"), "Unknown/Pending");
     let kind = KINDS.iter().find(|kind| kind.kind == "Secret").unwrap();
-    bench.store.delete(&reference(&secret("cert")), "").await.unwrap();
-    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Listed(vec![])) });
-    bench.controller.settle().await.unwrap();
-    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    harness.store.delete(&reference(&secret("cert")), "").await.unwrap();
+    harness.controller.observe(KindReport { kind, content: ReportContent::Event(KindEvent::Listed(vec![])) });
+    harness.controller.settle().await.unwrap();
+    let gw = harness.get(&key("Gateway", "a", "gw")).await;
     assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "False/InvalidCertificateRef");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_secret_that_cannot_be_watched_is_read_again_after_a_while() {
-    let mut bench = Bench::new(options());
-    bench.list(&[class("clearway", CONTROLLER), gateway()]).await;
+    let mut harness = Harness::new(options());
+    harness.list(&[class("clearway", CONTROLLER), gateway()]).await;
     let kind = KINDS.iter().find(|kind| kind.kind == "Secret").unwrap();
     let error = ClusterError::Forbidden { verb: "watch", resource: "secrets".to_owned(), why: String::new() };
-    bench.controller.observe(Seen { kind, what: What::Event(KindEvent::Trouble { error }) });
-    bench.controller.settle().await.unwrap();
-    bench.store.create(&secret("cert")).await.unwrap();
+    harness.controller.observe(KindReport { kind, content: ReportContent::Event(KindEvent::Trouble { error }) });
+    harness.controller.settle().await.unwrap();
+    harness.store.create(&secret("cert")).await.unwrap();
     // The sender stays: nothing is seen, and no watch has ended.
     let (_report, mut seen) = tokio::sync::mpsc::channel(1);
-    assert!(bench.controller.next(&mut seen).await.unwrap().is_none());
-    let gw = bench.get(&key("Gateway", "a", "gw")).await;
+    assert!(harness.controller.next(&mut seen).await.unwrap().is_none());
+    let gw = harness.get(&key("Gateway", "a", "gw")).await;
     assert_eq!(condition(&gw["status"]["listeners"][0]["conditions"], "ResolvedRefs"), "True/ResolvedRefs");
 }
 
 #[tokio::test]
 async fn a_class_of_another_controller_is_refused() {
-    let mut bench = Bench::new(options());
-    bench.list(&[class("clearway", "example.com/other"), class("ours", CONTROLLER)]).await;
-    let refused = bench.controller.settle().await;
+    let mut harness = Harness::new(options());
+    harness.list(&[class("clearway", "example.com/other"), class("ours", CONTROLLER)]).await;
+    let refused = harness.controller.settle().await;
     let (class, controller) = ("clearway".to_owned(), "example.com/other".to_owned());
     assert_eq!(refused, Err(GatewayStatusError::OtherController { class, controller }));
-    assert_eq!(bench.written(), 0);
+    assert_eq!(harness.written(), 0);
 }

@@ -10,24 +10,24 @@ use super::kinds::{KINDS, WatchedKind};
 /// How often a kind that is not served is looked for again.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// What is seen of a kind.
+/// A report about one kind.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct KindReport {
     pub(super) kind: &'static WatchedKind,
-    pub(super) what: What,
+    pub(super) content: ReportContent,
 }
 
-/// What is seen.
+/// What a report says.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ReportContent {
     /// Objects of the kind.
     Event(KindEvent),
     /// The cluster does not serve the kind, so that there are no objects.
     NotServed,
 }
 
-/// The next event; none if the kind is not served any more, or nobody listens.
-async fn next(events: &mut mpsc::Receiver<KindEvent>, report: &mpsc::Sender<Seen>) -> Option<KindEvent> {
+/// The next event; none if the kind is not served any more, or the receiver was dropped.
+async fn next(events: &mut mpsc::Receiver<KindEvent>, report: &mpsc::Sender<KindReport>) -> Option<KindEvent> {
     tokio::select! {
         event = events.recv() => event,
         () = report.closed() => None,
@@ -35,7 +35,7 @@ async fn next(events: &mut mpsc::Receiver<KindEvent>, report: &mpsc::Sender<Seen
 }
 
 /// Watches every kind, until the receiver is dropped.
-pub(super) fn start(cluster: &Cluster) -> mpsc::Receiver<Seen> {
+pub(super) fn start(cluster: &Cluster) -> mpsc::Receiver<KindReport> {
     let (report, seen) = mpsc::channel(1024);
     for kind in &KINDS {
         let (cluster, report) = (cluster.clone(), report.clone());
@@ -44,7 +44,7 @@ pub(super) fn start(cluster: &Cluster) -> mpsc::Receiver<Seen> {
     seen
 }
 
-async fn watch(cluster: &Cluster, kind: &'static WatchedKind, report: &mpsc::Sender<Seen>) {
+async fn watch(cluster: &Cluster, kind: &'static WatchedKind, report: &mpsc::Sender<KindReport>) {
     loop {
         let found = match cluster.catalog().await {
             Ok(catalog) => Ok(catalog.of(kind.group, kind.kind).cloned()),
@@ -55,17 +55,18 @@ async fn watch(cluster: &Cluster, kind: &'static WatchedKind, report: &mpsc::Sen
                 let mut events = cluster.watch_kind(&resource, kind.part);
                 while let Some(event) = next(&mut events, report).await {
                     let is_over = matches!(&event, KindEvent::Trouble { error: ClusterError::NoSuchKind { .. } });
-                    if !is_over && report.send(Seen { kind, what: What::Event(event) }).await.is_err() {
+                    if !is_over && report.send(KindReport { kind, content: ReportContent::Event(event) }).await.is_err()
+                    {
                         return;
                     }
                 }
                 // The definition was deleted.
-                if report.send(Seen { kind, what: What::NotServed }).await.is_err() {
+                if report.send(KindReport { kind, content: ReportContent::NotServed }).await.is_err() {
                     return;
                 }
             }
             Ok(None) => {
-                if report.send(Seen { kind, what: What::NotServed }).await.is_err() {
+                if report.send(KindReport { kind, content: ReportContent::NotServed }).await.is_err() {
                     return;
                 }
             }

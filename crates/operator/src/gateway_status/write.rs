@@ -13,17 +13,17 @@ const MAX_FEATURES: usize = 64;
 
 /// The status of an object as the API server has it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Published {
+pub struct PublishedStatus {
     /// The version of the object that it was read from.
     pub resource_version: String,
     /// The status; null if there is none.
     pub status: Value,
 }
 
-impl Published {
+impl PublishedStatus {
     /// The status of an object that was read.
     pub fn of(object: &Value) -> Self {
-        Published {
+        PublishedStatus {
             resource_version: object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned(),
             status: object["status"].clone(),
         }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `clearway-gateway-status` | read objects of Gateway API and what they refer to, and write their status | its own pods |
 //!
-//! It is not the account of the operator: who advises about updates needs no Secret. Secrets and ConfigMaps are read by
+//! It is not the account of the operator, which needs no Secret to advise about updates. Secrets and ConfigMaps are read by
 //! name when a listener or a policy refers to them. The watch on them asks for metadata only; RBAC cannot limit it to that.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Watching every object of a kind in all namespaces, for who keeps a copy of them: first all of them, then each change.
+//! Watches every object of a kind in all namespaces, for callers that keep a copy: first all objects, then each change.
 //!
 //! [`Cluster::follow`](super::Cluster::follow) is for a few named objects. Here deletions that were missed are found as
 //! well: after every interruption all objects are reported again, as one event.
@@ -25,7 +25,7 @@ pub enum ObjectPart {
     MetadataByWatch,
 }
 
-/// What is seen of the objects of a kind.
+/// A change of the objects of a kind.
 #[derive(Debug)]
 pub enum KindEvent {
     /// All objects there are; those that were reported before and are missing are gone.
@@ -39,7 +39,7 @@ pub enum KindEvent {
         /// Its name.
         name: String,
     },
-    /// Nothing can be seen at the moment. It is tried again, except where the kind is not served any more: then the
+    /// The watch failed. It is tried again, except where the kind is not served any more: then the
     /// channel is closed.
     Trouble {
         /// Why.

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 8;
 
 /// What was read so far, and what has to be read again.
 #[derive(Debug, Default)]
-pub(super) struct ByName {
+pub(super) struct NamedObjects {
     /// The versions of the objects that were read; none of one that does not exist.
     read: BTreeMap<ObjectKey, Option<String>>,
     due: BTreeSet<ObjectKey>,
@@ -31,7 +31,7 @@ pub(super) enum Contents {
     Missing(ObjectKey),
 }
 
-impl ByName {
+impl NamedObjects {
     /// Something refers to an object; it is read unless it was.
     pub(super) fn need(&mut self, key: &ObjectKey) {
         if is_by_name(&key.kind) && !self.read.contains_key(key) {
@@ -55,7 +55,7 @@ impl ByName {
     }
 
     /// Reads everything of a kind again that something refers to: where it cannot be watched.
-    pub(super) fn doubt(&mut self, kind: &ObjectKind) {
+    pub(super) fn read_all_again(&mut self, kind: &ObjectKind) {
         let keys: Vec<ObjectKey> = self.read.keys().filter(|key| key.kind == *kind).cloned().collect();
         self.due.extend(keys);
     }
