@@ -90,7 +90,7 @@ pub(crate) struct PolicyVerify {
 #[derive(Debug, Args)]
 pub(crate) struct PolicyTest {
     /// Files or directories of policies and objects (YAML or JSON; - for standard input)
-    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Show violations of constraints that deny only
     #[arg(long)]
@@ -123,7 +123,7 @@ pub(crate) struct PolicyExplain {
     #[arg(value_name = "OBJECT|-")]
     pub(crate) object: PathBuf,
     /// Files or directories of policies and objects (templates and constraints)
-    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// File or directory of objects for data.inventory; may be repeated
     #[arg(long, value_name = "PATH")]
@@ -138,10 +138,10 @@ pub(crate) struct PolicyExplain {
 #[derive(Debug, Args)]
 pub(crate) struct PolicyBench {
     /// Files or directories of policies and objects (YAML or JSON)
-    #[arg(short = 'f', long = "filename", value_name = "PATH|-", required = true)]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Evaluations of each object
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) iterations: u32,
     /// Evaluations of each object that are not measured
     #[arg(long, value_name = "COUNT", default_value_t = 10)]

@@ -6,6 +6,7 @@
 //! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
 mod hints;
+mod manifests;
 mod narration;
 mod outage;
 mod platform;

@@ -9,6 +9,8 @@ mod status;
 
 use anyhow::Result;
 
+pub(in crate::commands) use status::tree as status_tree;
+
 use crate::arguments::{Gateway, GatewayRender};
 use crate::exit::Exit;
 use crate::output;

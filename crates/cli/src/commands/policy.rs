@@ -10,6 +10,8 @@ mod worker;
 
 use anyhow::Result;
 
+pub(in crate::commands) use explain::table as explanation_table;
+
 use crate::arguments::{Policy, PolicyLimits};
 use crate::exit::Exit;
 

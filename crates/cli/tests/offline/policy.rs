@@ -203,7 +203,7 @@ fn evaluations_are_measured() {
         "constraint.yaml",
         "-f",
         "bad.yaml",
-        "-n",
+        "--iterations",
         "20",
         "-o",
         "json",

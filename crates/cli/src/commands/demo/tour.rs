@@ -15,6 +15,7 @@ use clearway_graph::codes;
 use clearway_yaml::{ReadEvent, read};
 
 use super::hints::introduce;
+use super::manifests::{self, show_gateway, show_policies};
 use super::narration::Narrator;
 use super::platform::{CHANNEL, PLATFORM};
 use super::stage::Stage;
@@ -49,6 +50,8 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     if let Some(directory) = kept_in {
         write_files(&directory.join(OBJECTS), &SAMPLES)?;
         write_files(&directory.join(BUNDLES_DIRECTORY), &BUNDLES)?;
+        write_files(&directory.join("gateway"), &manifests::GATEWAY)?;
+        write_files(&directory.join("policies"), &manifests::POLICIES)?;
     }
     // The objects are of the same morning as the snapshot of the cluster.
     let now = PLATFORM.taken_at()?;
@@ -78,6 +81,8 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     show_graph(out)?;
     show_assessment(out, kept_in)?;
     show_bundles(out)?;
+    show_gateway(out)?;
+    show_policies(out)?;
     if let Some(directory) = kept_in {
         let shown = quoted(&directory.display().to_string());
         writeln!(out, "\n{}", heading("The same commands on the files"))?;
@@ -86,6 +91,8 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
         writeln!(out, "  {} --why", PLATFORM.command(Some(directory)))?;
         let [old, new] = BUNDLES.map(|(name, _)| format!("{shown}/{BUNDLES_DIRECTORY}/{name}"));
         writeln!(out, "  clearway bundle check {old} {new}")?;
+        writeln!(out, "  clearway gateway status -f {shown}/gateway --tree")?;
+        writeln!(out, "  clearway policy explain {shown}/policies/namespace.yaml -f {shown}/policies/owner.yaml")?;
         writeln!(out, "  clearway serve --graph {shown}/graph-data")?;
     }
     narrator.heading("How do clusters get the graph?   (clearway serve --graph DIR)")?;

@@ -9,7 +9,7 @@ use clearway_core::{Diagnostic, Limits, Severity};
 use clearway_gateway::{Object, ObjectKey};
 use clearway_sources::kubernetes::ClusterError;
 use clearway_sources::snapshot;
-use clearway_yaml::{Source, Tape};
+use clearway_yaml::{ReadEvent, Source, Tape};
 use serde_json::Value;
 
 use crate::arguments::{ClusterConnection, GatewayInput};
@@ -96,6 +96,17 @@ impl GatewayObjects {
             Ok(object) => self.add(&object),
             Err(problem) => self.problems.push(*problem),
         }
+    }
+
+    /// Reads the text of a file.
+    pub(in crate::commands) fn read_text(&mut self, name: &str, text: &str) {
+        clearway_yaml::read(text.as_bytes(), name, &Limits::default(), |found| match found {
+            ReadEvent::Object { root, source, list } => match conditions::Object::new(root, source, list) {
+                Ok(object) => self.add(&object),
+                Err(problem) => self.problems.push(*problem),
+            },
+            ReadEvent::Problem(problem) => self.problems.push(problem),
+        });
     }
 
     /// Reads files and directories.

@@ -8,12 +8,12 @@ use clearway_gateway::model::Body;
 use clearway_gateway::publish::Publisher;
 use clearway_gateway::status::{Condition, ObjectStatus, parent_words};
 use clearway_gateway::words::ConditionType;
-use clearway_gateway::{Engine, Object, ObjectKey, ObjectKind, RouteTraffic};
+use clearway_gateway::{Engine, Object, ObjectKey, ObjectKind, RouteTraffic, Settings};
 use clearway_sources::clock;
 use serde_json::{Value, json};
 
 use super::input::{GatewayObjects, read_objects};
-use super::settings::{ASSUMED_CONTROLLER, evaluate};
+use super::settings::{ASSUMED_CONTROLLER, evaluate, evaluate_with};
 use crate::arguments::{DataFormat, GatewayStatus};
 use crate::exit::Exit;
 use crate::output;
@@ -41,6 +41,12 @@ pub(super) async fn run(options: &GatewayStatus) -> Result<Exit> {
         (false, 0) => Exit::Yes,
         (false, _) => Exit::No,
     })
+}
+
+/// The status of objects in files, each condition with its causes.
+pub(in crate::commands) fn tree(gathered: &GatewayObjects) -> String {
+    let settings = Settings { assumed_controller: Some(ASSUMED_CONTROLLER.into()), ..Settings::default() };
+    Report::new(&evaluate_with(settings, gathered), gathered).tree()
 }
 
 /// An object with its full status; a ReferenceGrant, which has none in the API, with its verdict, and a route with what

@@ -45,7 +45,7 @@ pub(super) fn run(options: &PolicyExplain) -> Result<Exit> {
     Ok(if violated { Exit::No } else { Exit::Yes })
 }
 
-fn table(explained: &[ConstraintExplanation]) -> String {
+pub(in crate::commands) fn table(explained: &[ConstraintExplanation]) -> String {
     let mut text = String::new();
     // Writing into a text cannot fail.
     for one in explained {
