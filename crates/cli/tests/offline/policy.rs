@@ -86,7 +86,7 @@ fn suites_pass_and_fail_as_in_gator() {
     place.write("suite.yaml", SUITE.replace("violations: 1", "violations: 2"));
     let answer = place.run(&["policy", "verify", "."]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    assert!(answer.out.contains("got 1 violations but want exactly 2"), "{}", answer.out);
+    assert!(answer.out.contains("but want exactly 2"), "{}", answer.out);
     assert!(answer.err.ends_with("Error: FAIL\n"), "{}", answer.err);
     // Only the case that passes is selected.
     let answer = place.run(&["policy", "verify", "suite.yaml", "--run", "labels//present"]);
@@ -158,7 +158,9 @@ fn lint_reports_every_mistake_with_its_place() {
     let place = place();
     place.write(
         "broken.yaml",
-        template("violation[{\"msg\": 1}] { no_such_function(1) }").replace("requiredlabels", "broken"),
+        template("violation[{\"msg\": 1}] { no_such_function(1) }")
+            .replace("requiredlabels", "broken")
+            .replace("RequiredLabels", "Broken"),
     );
     place.write("alone.yaml", CONSTRAINT.replace("RequiredLabels", "NoTemplate"));
     let answer = place.run(&["policy", "lint", "template.yaml", "constraint.yaml", "broken.yaml", "alone.yaml"]);
@@ -178,7 +180,8 @@ fn a_template_that_does_not_end_is_ended() {
     place.write("template.yaml", template(endless));
     let answer = test(&place, &["--max-steps", "100000"]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    assert!(answer.err.contains("bad") && answer.err.contains("100000"), "{}", answer.err);
+    let stopped = "the evaluation needs more than 100000 steps; it was stopped";
+    assert_eq!(answer.out, format!("v1/Namespace bad: [\"owner\"] Message: {stopped:?}\n"), "{answer:?}");
 
     let doubling: Vec<String> =
         (1..40).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
@@ -189,7 +192,7 @@ fn a_template_that_does_not_end_is_ended() {
     );
     let answer = test(&place, &["--memory-limit", "512"]);
     assert_eq!(answer.code, 1, "{answer:?}");
-    assert!(!answer.err.is_empty(), "{answer:?}");
+    assert!(answer.err.contains("evaluating policies needs more than 512 MiB of memory"), "{answer:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 71] = [
+const COMMANDS: [(&str, bool); 77] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -51,6 +51,12 @@ const COMMANDS: [(&str, bool); 71] = [
     ("gateway diff", true),
     ("gateway explain", true),
     ("gateway render", true),
+    ("policy", false),
+    ("policy verify", true),
+    ("policy test", true),
+    ("policy lint", true),
+    ("policy explain", true),
+    ("policy bench", true),
     ("cel", false),
     ("cel check", true),
     ("cel eval", true),
