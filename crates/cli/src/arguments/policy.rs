@@ -89,8 +89,8 @@ pub(crate) struct PolicyVerify {
 /// Arguments of `clearway policy test`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyTest {
-    /// Files or directories of policies and objects (YAML or JSON; - for standard input)
-    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Show violations of constraints that deny only
     #[arg(long)]
@@ -122,8 +122,8 @@ pub(crate) struct PolicyExplain {
     /// Object or admission review: a file, or standard input (-)
     #[arg(value_name = "OBJECT|-")]
     pub(crate) object: PathBuf,
-    /// Files or directories of policies and objects (templates and constraints)
-    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates and constraints; repeatable
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// File or directory of objects for data.inventory; may be repeated
     #[arg(long, value_name = "PATH")]
@@ -137,8 +137,8 @@ pub(crate) struct PolicyExplain {
 /// Arguments of `clearway policy bench`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyBench {
-    /// Files or directories of policies and objects (YAML or JSON)
-    #[arg(short = 'f', long = "file", alias = "filename", value_name = "PATH|-", required = true)]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Evaluations of each object
     #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
