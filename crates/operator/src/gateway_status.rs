@@ -1,8 +1,8 @@
 //! A status-only implementation of Gateway API: it writes the status that `clearway-gateway` computes, and moves no traffic.
 //!
-//! [`watch`] reports the objects of a cluster, [`Controller`] puts them into the engine and writes what is different
+//! `watch` reports the objects of a cluster, [`Controller`] puts them into the engine and writes what is different
 //! ([`write`](mod@write)). Secrets and ConfigMaps are watched as metadata; those that something refers to are read by name
-//! ([`named_objects`]), and only whether they hold PEM is kept.
+//! (`named_objects`), and only whether they hold PEM is kept.
 
 mod controller;
 mod kinds;
