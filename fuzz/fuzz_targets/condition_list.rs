@@ -2,7 +2,7 @@
 //! is read back without a remark about what the pass itself wrote.
 #![no_main]
 
-use clearway_conditions::model::{Conditions, StoredFields, ObjectStatus, Pass, Progress, Verdict, current_status};
+use clearway_conditions::model::{Conditions, ObjectStatus, Pass, Progress, StoredFields, Verdict, current_status};
 use clearway_conditions::{condition_set, reason};
 use clearway_core::Generation;
 use libfuzzer_sys::fuzz_target;

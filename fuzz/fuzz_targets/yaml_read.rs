@@ -3,7 +3,7 @@
 #![no_main]
 
 use clearway_core::Limits;
-use clearway_yaml::{ReadEvent, Node, Source, read, read_fields};
+use clearway_yaml::{Node, ReadEvent, Source, read, read_fields};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
