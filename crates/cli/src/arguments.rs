@@ -114,6 +114,9 @@ pub(crate) enum Command {
     /// List, request and watch updates of a cluster or an add-on
     #[command(after_help = UPGRADE_EXAMPLES)]
     Upgrade(Box<Upgrade>),
+    /// Evaluate policies for `clearway operator --policies`, which starts it
+    #[command(hide = true)]
+    PolicyEvaluator,
     /// Print a shell completion script
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

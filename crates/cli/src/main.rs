@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Command::Status(command) => commands::status::run(&command),
         Command::Uninstall(options) => commands::install::uninstall(&options),
         Command::Upgrade(options) => commands::upgrade::run(&options),
+        Command::PolicyEvaluator => commands::policy::evaluate_for_operator(),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { output_dir } => commands::manual::pages(output_dir.as_deref()),
     };

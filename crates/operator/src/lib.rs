@@ -17,3 +17,4 @@ pub mod metrics_access;
 pub mod metrics_store;
 pub mod operator;
 mod other_operator;
+pub mod policies;

@@ -4,6 +4,7 @@
 //! with the set it began with. What cannot be loaded leaves the set as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ pub struct PolicySet {
     /// The constraints that may match a kind, and those that may match any.
     by_kind: BTreeMap<String, BTreeSet<(String, String)>>,
     any_kind: BTreeSet<(String, String)>,
+    /// Templates that are not evaluated, by name, with the message of their violations.
+    failed: BTreeMap<String, String>,
     refuse_unknown_actions: bool,
 }
 
@@ -67,18 +70,40 @@ impl ReviewResult {
     }
 }
 
+/// Is told the name of each template before it is evaluated.
+pub type Observer = Box<dyn FnMut(&str) + Send>;
+
 /// What one thread needs to evaluate sets.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Evaluator {
     /// By the address of the template, which the entry keeps alive.
     programs: BTreeMap<String, (Arc<Template>, ProgramEvaluator)>,
     prints: Vec<String>,
+    observer: Option<Observer>,
+}
+
+impl fmt::Debug for Evaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evaluator").field("programs", &self.programs).finish_non_exhaustive()
+    }
 }
 
 impl Evaluator {
     /// Nothing yet.
     pub fn new() -> Self {
         Evaluator::default()
+    }
+
+    /// Tells the observer from now on which template is evaluated, so that whoever ends an evaluation can name it.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Forgets what was prepared for templates that a set does not have any more.
+    pub fn retain(&mut self, set: &PolicySet) {
+        self.programs.retain(|name, (known, _)| set.templates.get(name).is_some_and(|one| Arc::ptr_eq(one, known)));
     }
 
     /// What templates printed since the last call.
@@ -124,6 +149,7 @@ impl PolicySet {
     pub fn add_template(&mut self, object: &Value) -> Result<Vec<(String, PolicySetError)>, PolicySetError> {
         let template = Arc::new(Template::read(object)?);
         let kind = template.kind.clone();
+        self.failed.remove(&template.name);
         self.templates.insert(template.name.clone(), template);
         let mut refused = Vec::new();
         let own: Vec<Arc<Constraint>> =
@@ -137,8 +163,17 @@ impl PolicySet {
         Ok(refused)
     }
 
+    /// Stops evaluating a template until it is replaced: whatever its constraints match violates them, with this message.
+    /// An evaluation that fails denies as well, and nobody can switch a policy off by making it fail.
+    pub fn fail_template(&mut self, name: &str, message: String) {
+        if self.templates.contains_key(name) {
+            self.failed.insert(name.to_owned(), message);
+        }
+    }
+
     /// Removes a template and its constraints.
     pub fn remove_template(&mut self, name: &str) {
+        self.failed.remove(name);
         let Some(template) = self.templates.remove(name) else { return };
         self.constraints.retain(|(kind, _), _| *kind != template.kind);
         self.index();
@@ -222,7 +257,8 @@ impl PolicySet {
         for key in self.candidates(review) {
             let Some(constraint) = self.constraints.get(key) else { continue };
             let Some(template) = self.templates.get(&constraint.kind.to_lowercase()) else { continue };
-            if let Some(found) = evaluate(template, constraint, review, namespace, reviewer, evaluator, &mut input)? {
+            let subject = Subject { template, constraint, failed: self.failed.get(&template.name) };
+            if let Some(found) = evaluate(&subject, review, namespace, reviewer, evaluator, &mut input)? {
                 results.extend(found);
             }
         }
@@ -230,10 +266,17 @@ impl PolicySet {
     }
 }
 
+/// What is evaluated.
+struct Subject<'s> {
+    template: &'s Arc<Template>,
+    constraint: &'s Constraint,
+    /// The message of all violations, if the template is not evaluated.
+    failed: Option<&'s String>,
+}
+
 /// The violations of one constraint; nothing if it does not apply.
 fn evaluate(
-    template: &Arc<Template>,
-    constraint: &Constraint,
+    Subject { template, constraint, failed }: &Subject<'_>,
     review: &Review,
     namespace: Option<&Value>,
     reviewer: &Reviewer<'_>,
@@ -260,6 +303,12 @@ fn evaluate(
         Ok(true) => {}
         Ok(false) => return Ok(None),
         Err(failure) => return Ok(Some(vec![result(failure.to_string(), None)])),
+    }
+    if let Some(message) = failed {
+        return Ok(Some(vec![result((*message).clone(), None)]));
+    }
+    if let Some(observer) = &mut evaluator.observer {
+        observer(&template.name);
     }
     if let Code::Cel(code) = &template.code {
         let messages = code.evaluate(review, constraint.object(), namespace);

@@ -201,6 +201,19 @@ impl Review {
         self
     }
 
+    /// The same with the operation of a request that implies the object. What is deleted is the old object as well.
+    #[must_use]
+    pub fn with_operation(mut self, operation: &str) -> Self {
+        if let Some(fields) = self.fields.as_object_mut() {
+            fields.insert("operation".to_owned(), json!(operation));
+            if operation == "DELETE" {
+                let object = fields.get("object").cloned().unwrap_or_default();
+                fields.insert("oldObject".to_owned(), object);
+            }
+        }
+        self
+    }
+
     /// What Rego sees as `input.review`.
     pub fn to_json(&self) -> Value {
         let mut fields = self.fields.clone();

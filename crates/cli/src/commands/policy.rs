@@ -8,7 +8,7 @@ mod test;
 mod verify;
 mod worker;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 pub(in crate::commands) use explain::table as explanation_table;
 
@@ -31,4 +31,10 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Explain(options) => explain::run(options),
         Policy::Bench(options) => bench::run(options),
     })
+}
+
+/// Evaluates for an operator, which sends policies and objects through pipes.
+pub(crate) fn evaluate_for_operator() -> Result<Exit> {
+    clearway_operator::policies::evaluation::run_child().map_err(|error| anyhow!(error))?;
+    Ok(Exit::Yes)
 }

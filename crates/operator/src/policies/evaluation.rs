@@ -33,8 +33,8 @@ pub const MAX_ENDS: u32 = 3;
 /// The most bytes of one message between the operator and a child: two objects of the size that the API server accepts,
 /// with room for a namespace and for escapes.
 pub const MAX_MESSAGE_BYTES: u32 = 32 << 20;
-/// The most bytes of the results of one review; more is an error of the review.
-pub const MAX_RESULT_BYTES: usize = 4 << 20;
+/// The most bytes of the results of one review. What denies comes first, and what does not fit is left out.
+pub const MAX_RESULT_BYTES: usize = 1 << 20;
 
 /// How children are started, and what they may use.
 #[derive(Debug, Clone)]

@@ -262,7 +262,6 @@ impl Runner<'_> {
                     .map_err(|error| format!("unable to add object to data.inventory: {error}"))?;
             }
         }
-        inventory.publish();
         let reviewer = Reviewer { point: EnforcementPoint::Gator, inventory: &inventory, budget: self.world.budget };
         let evaluate = |review: &Review, evaluator: &mut Evaluator| {
             prepared.policies.review(review, &reviewer, evaluator).map_err(|error| error.to_string())

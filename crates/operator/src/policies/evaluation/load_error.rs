@@ -53,9 +53,7 @@ impl From<&PolicySetError> for LoadError {
                 ..LoadError::of_code(message)
             },
             PolicySetError::Template(TemplateError::Cel(_)) => LoadError::of_code(message),
-            PolicySetError::Template(_) => {
-                LoadError { code: "create_error".to_owned(), ..LoadError::other(message) }
-            }
+            PolicySetError::Template(_) => LoadError { code: "create_error".to_owned(), ..LoadError::other(message) },
             PolicySetError::Constraint(_) | PolicySetError::UnknownAction(_) => LoadError::other(message),
         }
     }
