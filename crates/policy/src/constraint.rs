@@ -5,10 +5,10 @@ use serde_json::Value;
 use clearway_schema::{Schema, SchemaError, Violation};
 
 use crate::constraint_crd::GROUP;
+use crate::constraint_definition::ConstraintDefinition;
 use crate::enforcement::{self, EnforcementAction, EnforcementPoint, ScopedAction};
 use crate::matching::{Match, MatchError};
 use crate::review::{ObjectKind, metadata};
-use crate::template::Template;
 
 /// A constraint.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl Constraint {
         ObjectKind::of(object).group == GROUP
     }
 
-    /// Validates a constraint by its template, adds defaults and reads it.
-    pub fn read(object: &Value, template: &Template) -> Result<Constraint, ConstraintError> {
+    /// Validates a constraint by what its template says about it, adds defaults and reads it.
+    pub fn read(object: &Value, template: &ConstraintDefinition) -> Result<Constraint, ConstraintError> {
         let kind = ObjectKind::of(object);
         if kind.group != GROUP {
             return Err(ConstraintError::NotAConstraint);

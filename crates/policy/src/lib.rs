@@ -2,7 +2,8 @@
 //! suites run unchanged (P1, P2).
 //!
 //! - [`Template`] is a `ConstraintTemplate` of any version: the kind of its constraints, their schema, and its code in
-//!   Rego or CEL. [`Template::constraint_crd`] is the CRD of its constraints.
+//!   Rego or CEL. [`ConstraintDefinition`] is what it says about its constraints, with their CRD; reading it compiles
+//!   nothing.
 //! - [`Constraint`] is an instance of a template: what it matches ([`Match`]), its parameters with defaults, and what
 //!   happens to violations ([`EnforcementAction`], P3).
 //! - [`PolicySet`] holds compiled templates and their constraints. It is immutable while it is evaluated;
@@ -24,6 +25,7 @@
 mod cel_code;
 mod constraint;
 mod constraint_crd;
+mod constraint_definition;
 mod documents;
 mod enforcement;
 mod expansion;
@@ -40,6 +42,7 @@ mod template;
 
 pub use cel_code::{CelCode, CelCodeError, FailurePolicy};
 pub use constraint::{Constraint, ConstraintError};
+pub use constraint_definition::ConstraintDefinition;
 pub use documents::{DocumentError, read_document, read_documents};
 pub use enforcement::{EnforcementAction, EnforcementPoint, ScopedAction};
 pub use expansion::{ExpandedObject, Expander, ExpansionError};

@@ -152,7 +152,7 @@ impl PolicySet {
         let kind = ObjectKind::of(object).kind;
         let name = kind.to_lowercase();
         let template = self.templates.get(&name).ok_or(ConstraintError::NoTemplate(name))?;
-        let constraint = Constraint::read(object, template)?;
+        let constraint = Constraint::read(object, &template.definition)?;
         let warning = constraint.unknown_action();
         if let Some(warning) = warning.clone().filter(|_| self.refuse_unknown_actions) {
             return Err(PolicySetError::UnknownAction(warning));
