@@ -142,6 +142,12 @@ impl Constraint {
         (!actions.is_empty()).then_some(actions)
     }
 
+    /// Whether it is evaluated at a point. Commands evaluate whatever the action is called, as gator does; elsewhere
+    /// an action that is not known is not enforced.
+    pub fn is_enforced_at(&self, point: EnforcementPoint) -> bool {
+        (point == EnforcementPoint::Gator || self.action.is_known()) && self.scoped_actions(point).is_some()
+    }
+
     /// Why Gatekeeper refuses its actions; the constraint is not enforced then, wherever it is (P3, P4).
     pub fn unknown_action(&self) -> Option<String> {
         enforcement::refusal(&self.action, &self.scoped)

@@ -13,6 +13,8 @@
 //!   `data.inventory`.
 //! - [`Suite`] is a test suite of `gator`, [`Expander`] makes the objects that `ExpansionTemplate`s imply, and
 //!   [`lint`] reports what loading alone does not refuse.
+//! - [`audit`] collects what existing objects violate, and makes the status of constraints of it (P6).
+//!   [`ExcludedNamespaces`] and [`synced_kinds`] are what Gatekeeper's `Config` says.
 //!
 //! Templates come from strangers. [`rego`] says what it refuses when a template is loaded, and how evaluations are
 //! bounded, and what the process around it has to bound.
@@ -22,7 +24,9 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+pub mod audit;
 mod cel_code;
+mod config;
 mod constraint;
 mod constraint_crd;
 mod constraint_definition;
@@ -41,6 +45,7 @@ mod suite;
 mod template;
 
 pub use cel_code::{CelCode, CelCodeError, FailurePolicy};
+pub use config::{ExcludedNamespaces, Process, is_config, is_sync_set, synced_kinds};
 pub use constraint::{Constraint, ConstraintError};
 pub use constraint_definition::ConstraintDefinition;
 pub use documents::{DocumentError, read_document, read_documents};

@@ -225,7 +225,7 @@ impl Match {
         ];
         fields.into_iter().map(move |field| {
             let holds = match field {
-                "kinds" => Ok(self.kinds.is_empty() || self.kinds.iter().any(|kinds| kinds.matches(&kind))),
+                "kinds" => Ok(self.may_match_kind(&kind)),
                 "scope" => Ok(self.scope_matches(object, &kind, namespace)),
                 "namespaces" => Ok(self.namespaces.is_empty()
                     || namespace_name(object, &kind, namespace)
@@ -244,6 +244,11 @@ impl Match {
             };
             Criterion { field, holds }
         })
+    }
+
+    /// Whether objects of a kind may match; the version does not count.
+    pub(crate) fn may_match_kind(&self, kind: &ObjectKind) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|kinds| kinds.matches(kind))
     }
 
     fn scope_matches(&self, object: &Value, kind: &ObjectKind, namespace: Option<&Value>) -> bool {

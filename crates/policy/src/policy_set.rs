@@ -243,8 +243,7 @@ fn evaluate(
     if reviewer.point == EnforcementPoint::Webhook && !has_operation(template, review.operation()) {
         return Ok(None);
     }
-    // Commands evaluate whatever the action is called, as gator does.
-    if reviewer.point != EnforcementPoint::Gator && !constraint.action.is_known() {
+    if !constraint.is_enforced_at(reviewer.point) {
         return Ok(None);
     }
     let Some(scoped_actions) = constraint.scoped_actions(reviewer.point) else { return Ok(None) };
