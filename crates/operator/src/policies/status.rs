@@ -7,26 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Something that is wrong with a template or a constraint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusError {
-    /// What kind of error it is, such as `ingest_error`; empty for constraints.
-    pub code: String,
-    /// The message.
-    pub message: String,
-    /// Where in the template; empty if that is not known.
-    pub location: String,
-}
-
-impl StatusError {
-    fn to_json(&self) -> Value {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if !self.location.is_empty() {
-            error["location"] = json!(self.location);
-        }
-        error
-    }
-}
+use super::evaluation::LoadError;
 
 /// The pod whose entry is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +22,9 @@ pub(super) struct Reporter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding<'f> {
     /// About a template.
-    Template { errors: &'f [StatusError] },
+    Template { errors: &'f [LoadError] },
     /// About a constraint, and whether it is enforced.
-    Constraint { errors: &'f [StatusError], enforced: bool },
+    Constraint { errors: &'f [LoadError], enforced: bool },
 }
 
 impl Reporter {
@@ -66,7 +47,7 @@ impl Reporter {
             }
         };
         if !errors.is_empty() {
-            entry["errors"] = errors.iter().map(StatusError::to_json).collect();
+            entry["errors"] = errors.iter().map(LoadError::to_status).collect();
         }
         entry
     }
@@ -124,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_template_is_created_once_a_pod_reports_no_error_and_stays_so() {
-        let error = [StatusError { code: "ingest_error".to_owned(), message: "no".to_owned(), location: String::new() }];
+        let error = [LoadError { code: "ingest_error".to_owned(), message: "no".to_owned(), location: None }];
         let (broken, works) = (Finding::Template { errors: &error }, Finding::Template { errors: &[] });
         let patch = |status: Value, finding| reporter().patch(&object(status), finding, &BTreeSet::new());
         let first = patch(json!(null), &broken).unwrap();
@@ -133,7 +114,7 @@ mod tests {
             first["status"],
             json!({"created": false, "byPod": [{
                 "id": "pod-b", "templateUID": "u1", "observedGeneration": 3, "operations": ["audit", "status", "webhook"],
-                "errors": [{"code": "ingest_error", "message": "no"}],
+                "errors": [{"code": "ingest_error", "message": "Could not ingest Rego: no"}],
             }]})
         );
         assert_eq!(patch(first["status"].clone(), &broken), None, "nothing changed");
