@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use clearway_core::Arch;
 use clearway_policy::audit::VIOLATIONS_LIMIT;
 
-use super::{ClusterConnection, DataOutput, FindingOutput, TestReport};
+use super::{ClusterConnection, DataOutput, FindingOutput, RegistryConnection, TestReport};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
@@ -69,6 +70,20 @@ Templates see the kinds that Config and SyncSet name as data.inventory; with a s
 Exit code 0: no violation of a constraint that denies (violations of warn and dryrun are reported); 1: at least one;
 2: none, but something could not be read or evaluated; 3: could not run.")]
     Audit(PolicyAudit),
+    /// Report which objects of a release would violate the constraints of a cluster
+    #[command(after_help = "\
+Examples:
+  clearway policy preview --release releases/1.5.0
+  clearway policy preview --release oci://registry.example.com/platform:1.5.0 -o json
+  clearway policy preview --release releases/1.5.0 -f policies/     without a cluster
+
+Objects are evaluated as new ones (operation CREATE) at the enforcement point validation.gatekeeper.sh, in the namespaces of
+the release and of the cluster. Namespaces that Gatekeeper's Config excludes from the webhook are left out. With -f nothing
+is read from a cluster; namespaces and data.inventory are those of the files and of the release.
+
+Exit code 0: no violation of a constraint that denies (violations of warn and dryrun are reported); 1: at least one;
+2: none, but something could not be read or evaluated; 3: could not run.")]
+    Preview(PolicyPreview),
 }
 
 /// Limits on what templates may do.
@@ -207,6 +222,28 @@ pub(crate) struct PolicyAudit {
     /// Write the results into the status of the cluster's constraints; refused where Gatekeeper is installed
     #[arg(long, conflicts_with = "files")]
     pub(crate) write_status: bool,
+    #[command(flatten)]
+    pub(crate) output: PolicyReportOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+}
+
+/// Arguments of `clearway policy preview`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyPreview {
+    /// Release: a directory with release-manifests, or an image
+    #[arg(long, value_name = "DIR|oci://IMAGE")]
+    pub(crate) release: String,
+    /// Architecture: that of a multi-architecture image to read [default: amd64, or the only one]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+    #[command(flatten)]
+    pub(crate) registry: RegistryConnection,
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, SyncSets and ExpansionTemplates, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: PolicyReportOutput,
     #[command(flatten)]

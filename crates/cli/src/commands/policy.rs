@@ -6,6 +6,7 @@ mod explain;
 mod files;
 mod lint;
 mod policies;
+mod preview;
 mod test;
 mod verify;
 mod worker;
@@ -26,9 +27,10 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Explain(options) => &options.limits,
         Policy::Bench(options) => &options.limits,
         Policy::Audit(options) => &options.limits,
+        Policy::Preview(options) => &options.limits,
     };
     // What gator has, fails as in gator; what an audit cannot evaluate is not known.
-    let ended = if matches!(command, Policy::Audit(_)) { Exit::Unknown } else { Exit::No };
+    let ended = if matches!(command, Policy::Audit(_) | Policy::Preview(_)) { Exit::Unknown } else { Exit::No };
     worker::run(limits, ended, || match command {
         Policy::Verify(options) => Ok(verify::run(options)),
         Policy::Test(options) => Ok(test::run(options)),
@@ -36,5 +38,6 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Explain(options) => explain::run(options),
         Policy::Bench(options) => bench::run(options),
         Policy::Audit(options) => audit::run(options),
+        Policy::Preview(options) => preview::run(options),
     })
 }

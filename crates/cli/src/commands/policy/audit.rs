@@ -90,13 +90,14 @@ fn audit_cluster(
     let (sender, mut receiver) = mpsc::channel(1);
     let lister = store.clone();
     runtime.spawn(async move { ObjectStream::new(&lister).send_to(kinds, sender).await });
+    let excluded = policies.excluded(Process::Audit);
     let mut progress = LiveLine::new();
     while let Some(event) = receiver.blocking_recv() {
         match event {
             StreamEvent::Objects { kind, objects } => {
                 for streamed in objects {
                     let object = &streamed.object;
-                    if policies.excluded.excludes(object) {
+                    if excluded.excludes(object) {
                         continue;
                     }
                     match &streamed.namespace {
@@ -135,8 +136,7 @@ fn audit_snapshot(options: &PolicyAudit, snapshot: &Snapshot) -> Result<Outcome>
     if !policies.inventory_users().is_empty() {
         // Without a Config it is not known what would be synced, so templates see everything.
         let synced = |object: &&Value| policies.synced.is_empty() || policies.synced.contains(&ObjectKind::of(object));
-        all().filter(synced).for_each(|object| policies.insert_into(&mut inventory, object));
-        inventory.publish();
+        policies.extend(&mut inventory, all().filter(synced));
     }
     let namespaces: BTreeMap<&str, &Value> = snapshot
         .objects_of("", "Namespace")
@@ -151,6 +151,7 @@ fn audit_snapshot(options: &PolicyAudit, snapshot: &Snapshot) -> Result<Outcome>
     let policies = &policies;
     let mut evaluation =
         Evaluation::new(policies, EnforcementPoint::Audit, &inventory, &budget, snapshot.taken_at, limit);
+    let excluded = policies.excluded(Process::Audit);
     let mut progress = LiveLine::new();
     for (group_kind, part) in &snapshot.objects {
         let GroupKind { group, kind } = group_kind.clone();
@@ -159,7 +160,7 @@ fn audit_snapshot(options: &PolicyAudit, snapshot: &Snapshot) -> Result<Outcome>
         if !policies.set.is_audited(&listed, &policies.expander) {
             continue;
         }
-        for object in found.items.iter().filter(|object| !policies.excluded.excludes(object)) {
+        for object in found.items.iter().filter(|object| !excluded.excludes(object)) {
             let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
             evaluation.add(object, namespaces.get(namespace).copied());
         }

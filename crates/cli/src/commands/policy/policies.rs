@@ -65,10 +65,8 @@ impl fmt::Display for Problem {
 pub(super) struct LoadedPolicies {
     pub(super) set: PolicySet,
     pub(super) expander: Expander,
-    /// Namespaces that are not audited.
-    pub(super) excluded: ExcludedNamespaces,
-    /// Namespaces that are not in the inventory.
-    pub(super) excluded_from_inventory: ExcludedNamespaces,
+    /// Gatekeeper's `Config`, if there is one.
+    config: Option<Value>,
     /// The kinds of the inventory.
     pub(super) synced: BTreeSet<ObjectKind>,
     pub(super) problems: Vec<Problem>,
@@ -109,10 +107,7 @@ impl LoadedPolicies {
         }
         // Each of them was read before.
         loaded.expander = Expander::read(expansions).unwrap_or_default();
-        if let Some((_, config)) = objects.iter().find(|(_, object)| is_config(object)) {
-            loaded.excluded = ExcludedNamespaces::read(config, Process::Audit);
-            loaded.excluded_from_inventory = ExcludedNamespaces::read(config, Process::Sync);
-        }
+        loaded.config = objects.iter().map(|(_, object)| object).find(|object| is_config(object)).cloned();
         loaded.synced = synced_kinds(objects.iter().map(|(_, object)| object));
         loaded
     }
@@ -123,12 +118,19 @@ impl LoadedPolicies {
         users.map(|template| template.name.as_str()).collect()
     }
 
-    /// Puts an object into an inventory, unless its namespace is excluded.
-    pub(super) fn insert_into(&self, inventory: &mut Inventory, object: &Value) {
-        if !self.excluded_from_inventory.excludes(object) {
-            // An object of an API server has a version and a kind.
+    /// The namespaces that are excluded from a process.
+    pub(super) fn excluded(&self, process: Process) -> ExcludedNamespaces {
+        self.config.as_ref().map(|config| ExcludedNamespaces::read(config, process)).unwrap_or_default()
+    }
+
+    /// Adds objects to an inventory and publishes it; those in excluded namespaces are left out.
+    pub(super) fn extend<'o>(&self, inventory: &mut Inventory, objects: impl IntoIterator<Item = &'o Value>) {
+        let excluded = self.excluded(Process::Sync);
+        for object in objects.into_iter().filter(|object| !excluded.excludes(object)) {
+            // Objects of clusters and releases have a version and a kind.
             let _ = inventory.insert(object);
         }
+        inventory.publish();
     }
 
     /// The inventory that templates see in a cluster: the synced kinds, and only if a template looks at it.
@@ -144,11 +146,12 @@ impl LoadedPolicies {
                 users.join(", ")
             );
         }
+        let mut objects = Vec::new();
         for kind in self.synced.clone() {
             let mut pages = ObjectPages::new(store, group_version_kind(&kind));
             loop {
                 match pages.next_page().await {
-                    Ok(Some(page)) => page.items.iter().for_each(|object| self.insert_into(&mut inventory, object)),
+                    Ok(Some(page)) => objects.extend(page.items),
                     Ok(None) => break,
                     Err(error) => {
                         self.problems.push(Problem {
@@ -161,7 +164,7 @@ impl LoadedPolicies {
                 }
             }
         }
-        inventory.publish();
+        self.extend(&mut inventory, &objects);
         inventory
     }
 }
