@@ -5,13 +5,13 @@
 //!   its memory depends on the number of constraints and not on the number of objects.
 //! - [`ConstraintAudit::status`] is the status that a constraint gets. [`Audit::violation_line`] and its neighbours
 //!   are the log lines.
-//! - [`PolicySet::concerns`] and [`Expander::generates`] say which kinds have to be listed.
+//! - [`PolicySet::is_audited`] says which kinds have to be listed.
 
 mod log_lines;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use clearway_core::Timestamp;
@@ -213,6 +213,24 @@ impl Audit {
         }
     }
 
+    /// Adds the results of another audit of the same constraints, for example of the objects of one kind.
+    pub fn merge(&mut self, other: Audit) {
+        for (key, found) in other.constraints {
+            let Some(constraint) = self.constraints.get_mut(&key) else { continue };
+            let (total, denying) = (constraint.total, constraint.denying);
+            for violation in found.smallest {
+                constraint.record(violation, false, self.limit);
+            }
+            constraint.total = total.saturating_add(found.total);
+            constraint.denying = denying.saturating_add(found.denying);
+        }
+        for (action, count) in other.actions {
+            if let Some(own) = self.actions.get_mut(action) {
+                *own = own.saturating_add(count);
+            }
+        }
+    }
+
     /// The constraints by kind and name, also those without violations.
     pub fn constraints(&self) -> impl Iterator<Item = &ConstraintAudit> {
         self.constraints.values()
@@ -250,7 +268,8 @@ pub enum ObjectReviewError {
     Expansion(#[from] ExpansionError),
 }
 
-/// Reviews an object that exists, and the objects that it implies. `namespace` is the one that it is in, if it is known.
+/// Reviews an object and the objects that it implies: at the enforcement point of the webhook as one that is to be
+/// created, elsewhere as one that exists. `namespace` is the one that it is in, if it is known.
 pub fn review_object(
     object: &Value,
     namespace: Option<&Value>,
@@ -261,8 +280,11 @@ pub fn review_object(
 ) -> ObjectReview {
     let mut found = ObjectReview::default();
     let mut review = |object: &Value, source| {
-        let review = Review::of_object(object, source).with_namespace(namespace.cloned());
-        policies.review(&review, reviewer, evaluator)
+        let review = match reviewer.point {
+            EnforcementPoint::Webhook => Review::of_new_object(object, source),
+            _ => Review::of_object(object, source),
+        };
+        policies.review(&review.with_namespace(namespace.cloned()), reviewer, evaluator)
     };
     match review(object, Source::Original) {
         Ok(results) => found.results = results,
@@ -282,18 +304,55 @@ pub fn review_object(
     found
 }
 
+/// The kinds that constraints name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamedKinds {
+    /// Groups and kinds; without a group, the kind of this name in every group.
+    pub kinds: BTreeSet<(Option<String>, String)>,
+    /// Whether a constraint is about every kind, or every kind of a group.
+    pub any: bool,
+}
+
 impl PolicySet {
     /// Whether a constraint may be about objects of a kind at an enforcement point. The version does not count.
     pub fn concerns(&self, kind: &ObjectKind, point: EnforcementPoint) -> bool {
-        self.constraints().any(|constraint| {
-            let matches = constraint.matches.as_ref();
-            constraint.is_enforced_at(point) && matches.is_none_or(|matches| matches.may_match_kind(kind))
-        })
+        self.constraints().any(|constraint| constraint.is_enforced_at(point) && constraint.concerns(kind))
     }
 
     /// Whether an audit has to list the objects of a kind: a constraint may be about them, or about what they imply.
     pub fn is_audited(&self, kind: &ObjectKind, expander: &Expander) -> bool {
-        let concerned = |kind: &ObjectKind| self.concerns(kind, EnforcementPoint::Audit);
-        concerned(kind) || expander.generates(kind).iter().any(concerned)
+        let enforced = |constraint: &&Arc<Constraint>| constraint.is_enforced_at(EnforcementPoint::Audit);
+        self.constraints().filter(enforced).any(|constraint| constraint.is_about(kind, expander))
+    }
+
+    /// The kinds that the constraints of an enforcement point name.
+    pub fn named_kinds(&self, point: EnforcementPoint) -> NamedKinds {
+        let mut named = NamedKinds::default();
+        for constraint in self.constraints().filter(|constraint| constraint.is_enforced_at(point)) {
+            let entries = constraint.matches.as_ref().map(|matches| matches.kinds.as_slice()).unwrap_or_default();
+            named.any |= entries.is_empty();
+            for entry in entries {
+                let is_any = |list: &[String]| list.is_empty() || list.iter().any(|name| name == "*");
+                if is_any(&entry.kinds) {
+                    named.any = true;
+                    continue;
+                }
+                let groups: Vec<Option<String>> = match is_any(&entry.groups) {
+                    true => vec![None],
+                    false => entry.groups.iter().cloned().map(Some).collect(),
+                };
+                for group in groups {
+                    named.kinds.extend(entry.kinds.iter().map(|kind| (group.clone(), kind.clone())));
+                }
+            }
+        }
+        named
+    }
+}
+
+impl Constraint {
+    /// Whether its results may depend on objects of a kind: it may be about them, or about what they imply.
+    pub fn is_about(&self, kind: &ObjectKind, expander: &Expander) -> bool {
+        self.concerns(kind) || expander.generates(kind).iter().any(|generated| self.concerns(generated))
     }
 }

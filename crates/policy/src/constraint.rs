@@ -142,6 +142,16 @@ impl Constraint {
         (!actions.is_empty()).then_some(actions)
     }
 
+    /// Whether it may be about objects of a kind; the version does not count.
+    pub fn concerns(&self, kind: &ObjectKind) -> bool {
+        self.matches.as_ref().is_none_or(|matches| matches.may_match_kind(kind))
+    }
+
+    /// Whether it may be about objects of some kind of a group.
+    pub fn concerns_group(&self, group: &str) -> bool {
+        self.matches.as_ref().is_none_or(|matches| matches.may_match_group(group))
+    }
+
     /// Whether it is evaluated at a point. Commands evaluate whatever the action is called, as gator does; elsewhere
     /// an action that is not known is not enforced.
     pub fn is_enforced_at(&self, point: EnforcementPoint) -> bool {

@@ -264,7 +264,7 @@ fn evaluate(
         let messages = code.evaluate(review, constraint.object(), namespace);
         return Ok(Some(messages.into_iter().map(|message| result(message, None)).collect()));
     }
-    let uses_inventory = matches!(&template.code, Code::Rego(program) if program.uses_inventory());
+    let uses_inventory = template.uses_inventory();
     let Some(program) = evaluator.program(template) else { return Ok(None) };
     if uses_inventory {
         let (number, document) = reviewer.inventory.document();

@@ -111,6 +111,11 @@ pub(crate) fn invalid<T>(message: impl Into<String>) -> Result<T, TemplateError>
 }
 
 impl Template {
+    /// Whether its code looks at `data.inventory`.
+    pub fn uses_inventory(&self) -> bool {
+        matches!(&self.code, Code::Rego(program) if program.uses_inventory())
+    }
+
     /// Whether an object says that it is a template.
     pub fn is_template(object: &Value) -> bool {
         let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();

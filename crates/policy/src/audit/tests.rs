@@ -385,6 +385,11 @@ proptest! {
             })
             .collect();
         prop_assert_eq!(listed, expected);
+        let (first, second) = found.split_at(found.len() / 2);
+        let mut merged = run(first);
+        merged.merge(run(second));
+        prop_assert_eq!(constraint.status(None), merged.constraint("Annotated", "all").unwrap().status(None));
+        prop_assert_eq!(audit.violations_by_action(), merged.violations_by_action());
         let other = run(&shuffled);
         prop_assert_eq!(constraint.status(None), other.constraint("Annotated", "all").unwrap().status(None));
     }
