@@ -5,10 +5,10 @@ use serde_json::Value;
 use clearway_schema::{Schema, SchemaError, Violation};
 
 use crate::constraint_crd::GROUP;
+use crate::constraint_definition::ConstraintDefinition;
 use crate::enforcement::{self, EnforcementAction, EnforcementPoint, ScopedAction};
 use crate::matching::{Match, MatchError};
 use crate::review::{ObjectKind, metadata};
-use crate::template::Template;
 
 /// A constraint.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl Constraint {
         ObjectKind::of(object).group == GROUP
     }
 
-    /// Validates a constraint by its template, adds defaults and reads it.
-    pub fn read(object: &Value, template: &Template) -> Result<Constraint, ConstraintError> {
+    /// Validates a constraint by what its template says about it, adds defaults and reads it.
+    pub fn read(object: &Value, template: &ConstraintDefinition) -> Result<Constraint, ConstraintError> {
         let kind = ObjectKind::of(object);
         if kind.group != GROUP {
             return Err(ConstraintError::NotAConstraint);
@@ -140,6 +140,22 @@ impl Constraint {
         actions.sort();
         actions.dedup();
         (!actions.is_empty()).then_some(actions)
+    }
+
+    /// Whether it may be about objects of a kind; the version does not count.
+    pub fn concerns(&self, kind: &ObjectKind) -> bool {
+        self.matches.as_ref().is_none_or(|matches| matches.may_match_kind(kind))
+    }
+
+    /// Whether it may be about objects of some kind of a group.
+    pub fn concerns_group(&self, group: &str) -> bool {
+        self.matches.as_ref().is_none_or(|matches| matches.may_match_group(group))
+    }
+
+    /// Whether it is evaluated at a point. Commands evaluate whatever the action is called, as gator does; elsewhere
+    /// an action that is not known is not enforced.
+    pub fn is_enforced_at(&self, point: EnforcementPoint) -> bool {
+        (point == EnforcementPoint::Gator || self.action.is_known()) && self.scoped_actions(point).is_some()
     }
 
     /// Why Gatekeeper refuses its actions; the constraint is not enforced then, wherever it is (P3, P4).

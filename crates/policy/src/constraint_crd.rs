@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::template::Template;
+use crate::constraint_definition::ConstraintDefinition;
 
 /// The group of constraints.
 pub(crate) const GROUP: &str = "constraints.gatekeeper.sh";
 
-impl Template {
-    /// The CRD of its constraints.
-    pub fn constraint_crd(&self) -> Value {
+impl ConstraintDefinition {
+    /// The CRD of the constraints.
+    pub fn crd(&self) -> Value {
         let lower = self.kind.to_lowercase();
         let mut labels = self.labels.clone();
         labels.insert("gatekeeper.sh/constraint".to_owned(), json!("yes"));
@@ -64,7 +64,7 @@ impl Template {
         })
     }
 
-    /// The schema of its constraints.
+    /// The schema of the constraints.
     pub(crate) fn constraint_schema(&self) -> Value {
         let mut spec = Map::new();
         spec.insert("match".to_owned(), match_schema());

@@ -1,5 +1,7 @@
 //! Objects that others imply, such as the pods of a deployment (`ExpansionTemplate`). Mutations are not applied.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::enforcement::EnforcementAction;
@@ -104,6 +106,21 @@ impl Expander {
         self.templates.is_empty()
     }
 
+    /// The kinds of the objects that objects of a kind may imply, directly or through others. The version of `kind`
+    /// does not count, because objects can be listed in each.
+    pub fn generates(&self, kind: &ObjectKind) -> BTreeSet<ObjectKind> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![kind.clone()];
+        while let Some(kind) = open.pop() {
+            for template in self.templates.iter().filter(|template| template.may_apply_to(&kind)) {
+                if found.insert(template.generated.clone()) {
+                    open.push(template.generated.clone());
+                }
+            }
+        }
+        found
+    }
+
     /// The objects that an object implies, in a namespace that may be known.
     pub fn expand(&self, object: &Value, namespace: Option<&Value>) -> Result<Vec<ExpandedObject>, ExpansionError> {
         let mut expanded = Vec::new();
@@ -140,6 +157,12 @@ impl Expander {
 }
 
 impl ExpansionTemplate {
+    fn may_apply_to(&self, kind: &ObjectKind) -> bool {
+        let applies =
+            |to: &ApplyTo, version: &String| to.matches(&ObjectKind { version: version.clone(), ..kind.clone() });
+        self.apply_to.iter().any(|to| to.versions.iter().any(|version| applies(to, version)))
+    }
+
     fn expand(&self, object: &Value, namespace: Option<&Value>) -> Result<ExpandedObject, String> {
         let mut source = object;
         for name in &self.source {

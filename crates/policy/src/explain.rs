@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::enforcement::EnforcementPoint;
 use crate::policy_set::{Evaluator, PolicySet, ReviewResult, Reviewer};
 use crate::rego::EvaluationError;
 use crate::review::Review;
@@ -85,8 +84,7 @@ impl PolicySet {
                         }
                     }
                 }
-                let enforced = constraint.scoped_actions(reviewer.point).is_some()
-                    && (constraint.action.is_known() || reviewer.point == EnforcementPoint::Gator);
+                let enforced = constraint.is_enforced_at(reviewer.point);
                 let own = |result: &&ReviewResult| result.kind == constraint.kind && result.name == constraint.name;
                 let outcome = match (&results, matched, enforced) {
                     (_, false, _) => Outcome::NotMatched,

@@ -79,9 +79,13 @@ pub(crate) struct Kinds {
 
 impl Kinds {
     fn matches(&self, kind: &ObjectKind) -> bool {
-        let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|one| one == "*" || one == name);
-        listed(&self.kinds, &kind.kind) && listed(&self.groups, &kind.group)
+        is_listed(&self.kinds, &kind.kind) && is_listed(&self.groups, &kind.group)
     }
+}
+
+/// Whether a list has a name, or stands for all names.
+fn is_listed(list: &[String], name: &str) -> bool {
+    list.is_empty() || list.iter().any(|one| one == "*" || one == name)
 }
 
 /// The criteria of a constraint.
@@ -225,7 +229,7 @@ impl Match {
         ];
         fields.into_iter().map(move |field| {
             let holds = match field {
-                "kinds" => Ok(self.kinds.is_empty() || self.kinds.iter().any(|kinds| kinds.matches(&kind))),
+                "kinds" => Ok(self.may_match_kind(&kind)),
                 "scope" => Ok(self.scope_matches(object, &kind, namespace)),
                 "namespaces" => Ok(self.namespaces.is_empty()
                     || namespace_name(object, &kind, namespace)
@@ -244,6 +248,16 @@ impl Match {
             };
             Criterion { field, holds }
         })
+    }
+
+    /// Whether objects of a kind may match; the version does not count.
+    pub(crate) fn may_match_kind(&self, kind: &ObjectKind) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|kinds| kinds.matches(kind))
+    }
+
+    /// Whether objects of some kind of a group may match.
+    pub(crate) fn may_match_group(&self, group: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|kinds| is_listed(&kinds.groups, group))
     }
 
     fn scope_matches(&self, object: &Value, kind: &ObjectKind, namespace: Option<&Value>) -> bool {

@@ -187,7 +187,7 @@ impl PolicySet {
         let kind = ObjectKind::of(object).kind;
         let name = kind.to_lowercase();
         let template = self.templates.get(&name).ok_or(ConstraintError::NoTemplate(name))?;
-        let constraint = Constraint::read(object, template)?;
+        let constraint = Constraint::read(object, &template.definition)?;
         let warning = constraint.unknown_action();
         if let Some(warning) = warning.clone().filter(|_| self.refuse_unknown_actions) {
             return Err(PolicySetError::UnknownAction(warning));
@@ -286,8 +286,7 @@ fn evaluate(
     if reviewer.point == EnforcementPoint::Webhook && !has_operation(template, review.operation()) {
         return Ok(None);
     }
-    // Commands evaluate whatever the action is called, as gator does.
-    if reviewer.point != EnforcementPoint::Gator && !constraint.action.is_known() {
+    if !constraint.is_enforced_at(reviewer.point) {
         return Ok(None);
     }
     let Some(scoped_actions) = constraint.scoped_actions(reviewer.point) else { return Ok(None) };
@@ -314,7 +313,7 @@ fn evaluate(
         let messages = code.evaluate(review, constraint.object(), namespace);
         return Ok(Some(messages.into_iter().map(|message| result(message, None)).collect()));
     }
-    let uses_inventory = matches!(&template.code, Code::Rego(program) if program.uses_inventory());
+    let uses_inventory = template.uses_inventory();
     let Some(program) = evaluator.program(template) else { return Ok(None) };
     if uses_inventory {
         let (number, document) = reviewer.inventory.document();

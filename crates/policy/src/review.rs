@@ -122,6 +122,15 @@ impl Review {
         Review { fields: Value::Object(fields), namespace: None, source: Some(source) }
     }
 
+    /// The review of an object that someone is about to create: as [`Review::of_object`], with the operation.
+    pub fn of_new_object(object: &Value, source: Source) -> Review {
+        let mut review = Review::of_object(object, source);
+        if let Some(fields) = review.fields.as_object_mut() {
+            fields.insert("operation".to_owned(), json!("CREATE"));
+        }
+        review
+    }
+
     /// Whether an object is an `AdmissionReview`.
     pub fn is_admission_review(object: &Value) -> bool {
         let kind = ObjectKind::of(object);

@@ -111,6 +111,12 @@ pub enum ClusterError {
         /// The bytes that are read.
         limit: usize,
     },
+    /// The list took longer than the API server keeps its state; it can be started again.
+    #[error("the list of {resource} took too long and expired")]
+    Expired {
+        /// What was listed.
+        resource: String,
+    },
     /// Anything else the API server answered.
     #[error("cannot {verb} {resource}: {why}")]
     Api {
@@ -135,6 +141,7 @@ impl ClusterError {
             ClusterError::Conflict { .. } => "conflict",
             ClusterError::Refused { .. } => "refused",
             ClusterError::AnswerTooLarge { .. } => "answer_too_large",
+            ClusterError::Expired { .. } => "expired",
             ClusterError::Api { .. } => "api",
         }
     }
@@ -322,6 +329,9 @@ impl Cluster {
                     name: name.to_owned(),
                     why: status.message.clone(),
                 }
+            }
+            kube::Error::Api(status) if status.code == 410 && verb == "list" => {
+                ClusterError::Expired { resource: resource.to_owned() }
             }
             kube::Error::Api(status) => ClusterError::Api {
                 verb,

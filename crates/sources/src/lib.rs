@@ -4,7 +4,8 @@
 //! what a person names on the command line, at [`kubernetes::Cluster`] for what lives in a cluster, at
 //! [`prometheus::Prometheus`] for what is measured there, at [`oci::releases`] for what is in a registry, and at
 //! [`release`] for what a release is made of. [`collector`] reads the objects that rules ask about. [`rounds`] asks the queries of a
-//! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`store`] is where objects are changed:
+//! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`object_stream`]
+//! reads all objects of a cluster. [`store`] is where objects are changed:
 //! in a cluster, or in a directory.
 
 pub mod bundle_files;
@@ -16,6 +17,7 @@ pub mod http;
 mod json_size;
 pub mod kubernetes;
 pub mod metrics_directory;
+pub mod object_stream;
 pub mod oci;
 pub mod prometheus;
 pub mod release;

@@ -75,6 +75,12 @@ pub enum StoreError {
         /// Of what, and how much is read.
         why: String,
     },
+    /// The rest of a list is not known any more; it can be started again.
+    #[error("{why}")]
+    Expired {
+        /// Which list.
+        why: String,
+    },
     /// The object is not acceptable as it is; trying again will not help.
     #[error("{why}")]
     Refused {
@@ -86,7 +92,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same request may succeed later without anybody changing anything.
     pub fn is_passing(&self) -> bool {
-        matches!(self, StoreError::Away { .. } | StoreError::Conflict { .. })
+        matches!(self, StoreError::Away { .. } | StoreError::Conflict { .. } | StoreError::Expired { .. })
     }
 }
 
@@ -98,6 +104,7 @@ impl From<ClusterError> for StoreError {
             ClusterError::Conflict { .. } => StoreError::Conflict { why },
             ClusterError::Refused { .. } => StoreError::Refused { why },
             ClusterError::AnswerTooLarge { .. } => StoreError::AnswerTooLarge { why },
+            ClusterError::Expired { .. } => StoreError::Expired { why },
             ClusterError::NotFound { resource, name } => StoreError::Missing { what: format!("{resource} {name}") },
             ClusterError::NoSuchKind { name, .. } => StoreError::NoSuchKind {
                 kind: GroupVersionKind { group: String::new(), version: String::new(), kind: name },

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use clearway_core::Arch;
+use clearway_policy::audit::VIOLATIONS_LIMIT;
 
-use super::{DataOutput, FindingOutput, TestReport};
+use super::{ClusterConnection, DataOutput, FindingOutput, RegistryConnection, TestReport};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
@@ -52,6 +54,36 @@ Examples:
 
 Exit code 0: measured; 3: could not run.")]
     Bench(PolicyBench),
+    /// Report which objects of a cluster, or of a snapshot of one, violate constraints
+    #[command(after_help = "\
+Examples:
+  clearway policy audit                                   the cluster, by its own constraints
+  clearway policy audit -f policies/                      the cluster, by templates and constraints in files
+  clearway policy audit --snapshot snapshot/ -f policies/
+  clearway policy audit --write-status                    as Gatekeeper's audit does, where it is not installed
+  clearway policy audit -o policyreport | kubectl apply -f -
+
+Objects are listed kind by kind, only kinds that a constraint is about, and evaluated while the next ones are read. Constraints
+are those of the enforcement point audit.gatekeeper.sh; namespaces that Gatekeeper's Config excludes are left out.
+Templates see the kinds that Config and SyncSet name as data.inventory; with a snapshot and neither, all of its objects.
+
+Exit code 0: no violation of a constraint that denies (violations of warn and dryrun are reported); 1: at least one;
+2: none, but something could not be read or evaluated; 3: could not run.")]
+    Audit(PolicyAudit),
+    /// Report which objects of a release would violate the constraints of a cluster
+    #[command(after_help = "\
+Examples:
+  clearway policy preview --release releases/1.5.0
+  clearway policy preview --release oci://registry.example.com/platform:1.5.0 -o json
+  clearway policy preview --release releases/1.5.0 -f policies/     without a cluster
+
+Objects are evaluated as new ones (operation CREATE) at the enforcement point validation.gatekeeper.sh, in the namespaces of
+the release and of the cluster. Namespaces that Gatekeeper's Config excludes from the webhook are left out. With -f nothing
+is read from a cluster; namespaces and data.inventory are those of the files and of the release.
+
+Exit code 0: no violation of a constraint that denies (violations of warn and dryrun are reported); 1: at least one;
+2: none, but something could not be read or evaluated; 3: could not run.")]
+    Preview(PolicyPreview),
 }
 
 /// Limits on what templates may do.
@@ -150,4 +182,72 @@ pub(crate) struct PolicyBench {
     pub(crate) output: DataOutput,
     #[command(flatten)]
     pub(crate) limits: PolicyLimits,
+}
+
+/// The results of an audit or a preview.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PolicyReportOutput {
+    /// Output format
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: PolicyReportFormat,
+    /// Violations that are listed for each constraint: the first by group, version, kind, namespace and name. All are counted
+    #[arg(long, value_name = "COUNT", default_value_t = VIOLATIONS_LIMIT)]
+    pub(crate) constraint_violations_limit: usize,
+}
+
+/// A format for violations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyReportFormat {
+    /// Text for a terminal
+    Table,
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+    /// SARIF 2.1.0, for code hosting
+    Sarif,
+    /// `PolicyReport` and `ClusterPolicyReport` objects (wgpolicyk8s.io/v1alpha2)
+    Policyreport,
+}
+
+/// Arguments of `clearway policy audit`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyAudit {
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, SyncSets and ExpansionTemplates; repeatable [default: those of the cluster]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Snapshot: a directory written by `clearway snapshot collect`, or an archive of one
+    #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["kubeconfig", "context", "write_status"])]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// Write the results into the status of the cluster's constraints; refused where Gatekeeper is installed
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) write_status: bool,
+    #[command(flatten)]
+    pub(crate) output: PolicyReportOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
+}
+
+/// Arguments of `clearway policy preview`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyPreview {
+    /// Release: a directory with release-manifests, or an image
+    #[arg(long, value_name = "DIR|oci://IMAGE")]
+    pub(crate) release: String,
+    /// Architecture: that of a multi-architecture image to read [default: amd64, or the only one]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+    #[command(flatten)]
+    pub(crate) registry: RegistryConnection,
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, SyncSets and ExpansionTemplates, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: PolicyReportOutput,
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
+    #[command(flatten)]
+    pub(crate) connection: ClusterConnection,
 }

@@ -1,9 +1,12 @@
-//! `clearway policy`: test, check, explain and measure policies of Gatekeeper.
+//! `clearway policy`: test, check, explain and measure policies of Gatekeeper, and audit clusters by them.
 
+mod audit;
 mod bench;
 mod explain;
 mod files;
 mod lint;
+mod policies;
+mod preview;
 mod test;
 mod verify;
 mod worker;
@@ -23,13 +26,19 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Lint(options) => &options.limits,
         Policy::Explain(options) => &options.limits,
         Policy::Bench(options) => &options.limits,
+        Policy::Audit(options) => &options.limits,
+        Policy::Preview(options) => &options.limits,
     };
-    worker::run(limits, || match command {
+    // What gator has, fails as in gator; what an audit cannot evaluate is not known.
+    let ended = if matches!(command, Policy::Audit(_) | Policy::Preview(_)) { Exit::Unknown } else { Exit::No };
+    worker::run(limits, ended, || match command {
         Policy::Verify(options) => Ok(verify::run(options)),
         Policy::Test(options) => Ok(test::run(options)),
         Policy::Lint(options) => lint::run(options),
         Policy::Explain(options) => explain::run(options),
         Policy::Bench(options) => bench::run(options),
+        Policy::Audit(options) => audit::run(options),
+        Policy::Preview(options) => preview::run(options),
     })
 }
 

@@ -197,7 +197,7 @@ fn claimed(id: &ObjectId, other: &str) -> Failure {
 /// What a store said, as a failure.
 pub(super) fn failure(id: &ObjectId, file: &str, error: &StoreError) -> Failure {
     let reason = match error {
-        StoreError::Away { .. } => "Unreachable",
+        StoreError::Away { .. } | StoreError::Expired { .. } => "Unreachable",
         StoreError::Forbidden { .. } => "Forbidden",
         StoreError::NoSuchKind { .. } => "KindNotServed",
         StoreError::Missing { .. } => "Missing",

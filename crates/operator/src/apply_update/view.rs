@@ -162,7 +162,8 @@ fn dry_run_error(error: &StoreError) -> DryRunError {
         StoreError::Away { .. }
         | StoreError::Missing { .. }
         | StoreError::Conflict { .. }
-        | StoreError::AnswerTooLarge { .. } => DryRunError::Inconclusive,
+        | StoreError::AnswerTooLarge { .. }
+        | StoreError::Expired { .. } => DryRunError::Inconclusive,
     }
 }
 

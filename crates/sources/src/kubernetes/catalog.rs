@@ -34,19 +34,25 @@ pub struct Catalog {
 }
 
 impl Resource {
+    /// A kind whose names are known, whether it is served or not.
+    pub fn new(kind: GroupVersionKind, plural: &str, namespaced: bool) -> Self {
+        Resource {
+            names: vec![plural.to_owned(), kind.kind.to_lowercase()],
+            kind,
+            plural: plural.to_owned(),
+            namespaced,
+            listable: true,
+            watchable: true,
+        }
+    }
+
     /// The kind that a `CustomResourceDefinition` defines, whether it is served yet or not.
     pub fn defined_by(definition: &Value, version: &str) -> Option<Self> {
         let spec = &definition["spec"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (plural, kind) = (text(&spec["names"]["plural"])?, text(&spec["names"]["kind"])?);
-        Some(Resource {
-            names: vec![plural.clone(), kind.to_lowercase()],
-            kind: GroupVersionKind { group: text(&spec["group"])?, version: version.to_owned(), kind },
-            plural,
-            namespaced: spec["scope"] == "Namespaced",
-            listable: true,
-            watchable: true,
-        })
+        let kind = GroupVersionKind { group: text(&spec["group"])?, version: version.to_owned(), kind };
+        Some(Resource::new(kind, &plural, spec["scope"] == "Namespaced"))
     }
 
     /// The path of its collection; `namespace` of none or empty means all.

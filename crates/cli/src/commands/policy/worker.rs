@@ -28,16 +28,17 @@ const CHILD: &str = "CLEARWAY_POLICY_WORKER";
 static SINCE: AtomicU64 = AtomicU64::new(0);
 static SUBJECT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs a command in a child, or, in the child, on a thread with a large stack.
-pub(super) fn run(limits: &PolicyLimits, command: impl FnOnce() -> Result<Exit> + Send) -> Result<Exit> {
+/// Runs a command in a child, or, in the child, on a thread with a large stack. `ended` is what it means that the child
+/// was ended.
+pub(super) fn run(limits: &PolicyLimits, ended: Exit, command: impl FnOnce() -> Result<Exit> + Send) -> Result<Exit> {
     if env::var_os(CHILD).is_none() {
-        return supervise(limits);
+        return supervise(limits, ended);
     }
     let bytes = limits.memory_limit.saturating_mul(1 << 20);
     let maximum = getrlimit(Resource::As).maximum;
     setrlimit(Resource::As, Rlimit { current: Some(maximum.map_or(bytes, |most| most.min(bytes))), maximum })
         .context("cannot limit the memory of the process")?;
-    watch(Duration::from_secs(limits.evaluation_timeout));
+    watch(Duration::from_secs(limits.evaluation_timeout), ended);
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, command);
         let thread = thread.context("cannot start a thread; raise --memory-limit")?;
@@ -45,7 +46,7 @@ pub(super) fn run(limits: &PolicyLimits, command: impl FnOnce() -> Result<Exit> 
     })
 }
 
-fn supervise(limits: &PolicyLimits) -> Result<Exit> {
+fn supervise(limits: &PolicyLimits, ended: Exit) -> Result<Exit> {
     let program = env::current_exe().context("cannot find the program itself")?;
     let mut child = Command::new(program);
     child.args(env::args_os().skip(1)).env(CHILD, "1").stdin(Stdio::inherit());
@@ -61,7 +62,7 @@ fn supervise(limits: &PolicyLimits) -> Result<Exit> {
                  raise --memory-limit, or find the template with `clearway policy lint` and `--run`",
                 limits.memory_limit
             );
-            Exit::No
+            ended
         }
     })
 }
@@ -73,7 +74,7 @@ fn now() -> u64 {
 }
 
 /// Ends the process when one evaluation takes longer than twice its time: within a step nothing else can.
-fn watch(timeout: Duration) {
+fn watch(timeout: Duration, ended: Exit) {
     let limit = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).saturating_mul(2);
     thread::spawn(move || {
         loop {
@@ -85,7 +86,7 @@ fn watch(timeout: Duration) {
                     "error: the evaluation of {subject} takes longer than {} s; it was ended",
                     timeout.as_secs()
                 );
-                std::process::exit(1);
+                std::process::exit(if ended == Exit::No { 1 } else { 2 });
             }
         }
     });
