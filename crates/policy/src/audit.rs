@@ -181,15 +181,19 @@ const ACTIONS: [&str; 5] = ["deny", "dryrun", "scoped", "unrecognized", "warn"];
 impl Audit {
     /// An audit of all constraints of a set, that starts now and lists at most `limit` violations per constraint.
     pub fn new(policies: &PolicySet, started: Timestamp, limit: usize) -> Audit {
-        let constraints = policies.constraints().map(|constraint| {
-            let audit = ConstraintAudit {
-                constraint: Arc::clone(constraint),
-                started,
-                total: 0,
-                denying: 0,
-                smallest: BinaryHeap::new(),
-            };
-            ((constraint.kind.clone(), constraint.name.clone()), audit)
+        Audit::of_constraints(policies.constraints().cloned(), started, limit)
+    }
+
+    /// The same for constraints that are evaluated by another process.
+    pub fn of_constraints(
+        constraints: impl IntoIterator<Item = Arc<Constraint>>,
+        started: Timestamp,
+        limit: usize,
+    ) -> Audit {
+        let constraints = constraints.into_iter().map(|constraint| {
+            let key = (constraint.kind.clone(), constraint.name.clone());
+            let smallest = BinaryHeap::new();
+            (key, ConstraintAudit { constraint, started, total: 0, denying: 0, smallest })
         });
         let actions = ACTIONS.into_iter().map(|action| (action, 0)).collect();
         Audit { started, limit, constraints: constraints.collect(), actions }

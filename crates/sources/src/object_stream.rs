@@ -17,6 +17,8 @@ use crate::store::{ObjectPages, Store, StoreError};
 
 /// How long an API server that does not answer is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Objects of one page, unless something else is wanted.
+pub const PAGE_SIZE: u32 = 500;
 /// The wait before a request is sent again; it doubles up to the longest one.
 const FIRST_DELAY: Duration = Duration::from_millis(250);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
@@ -80,6 +82,8 @@ pub enum ObjectNamespace {
 pub struct ObjectStream<'s, S> {
     store: &'s S,
     patience: Duration,
+    /// Objects of one page.
+    page_size: u32,
     /// All namespaces are listed before the first one is needed.
     namespaces: Option<BTreeMap<String, ObjectNamespace>>,
 }
@@ -87,13 +91,20 @@ pub struct ObjectStream<'s, S> {
 impl<'s, S: Store> ObjectStream<'s, S> {
     /// A stream that waits for an API server for [`PATIENCE`].
     pub fn new(store: &'s S) -> Self {
-        ObjectStream { store, patience: PATIENCE, namespaces: None }
+        ObjectStream { store, patience: PATIENCE, page_size: PAGE_SIZE, namespaces: None }
     }
 
     /// The same with another patience.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same with another number of objects in a page.
+    #[must_use]
+    pub fn with_page_size(mut self, objects: u32) -> Self {
+        self.page_size = objects;
         self
     }
 
@@ -116,7 +127,9 @@ impl<'s, S: Store> ObjectStream<'s, S> {
         kind: &GroupVersionKind,
         receiver: &mpsc::Sender<StreamEvent>,
     ) -> Result<(), StoreError> {
-        let mut pages = ObjectPages::new(self.store, kind.clone());
+        let (store, size) = (self.store, self.page_size);
+        let first = || ObjectPages::new(store, kind.clone()).with_size(size);
+        let mut pages = first();
         let mut restarts = 0;
         loop {
             let mut outage = Outage::new(self.store, self.patience);
@@ -143,7 +156,7 @@ impl<'s, S: Store> ObjectStream<'s, S> {
                 }
                 Err(StoreError::Expired { .. }) if restarts < RESTARTS => {
                     restarts += 1;
-                    pages = ObjectPages::new(self.store, kind.clone());
+                    pages = first();
                     let _ = receiver.send(StreamEvent::Restarted { kind: kind.clone() }).await;
                 }
                 // Its definition was deleted, and its objects with it.

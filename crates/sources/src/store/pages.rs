@@ -23,6 +23,13 @@ impl<'s, S: Store> ObjectPages<'s, S> {
         ObjectPages { store, kind, token: None, size: PAGE, is_complete: false }
     }
 
+    /// The same with another number of objects in a page.
+    #[must_use]
+    pub fn with_size(mut self, objects: u32) -> Self {
+        self.size = objects.max(1);
+        self
+    }
+
     /// The next page; none after the last one. After an error the same page is read again.
     pub async fn next_page(&mut self) -> Result<Option<Page>, StoreError> {
         while !self.is_complete {
