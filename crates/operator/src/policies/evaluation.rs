@@ -108,8 +108,6 @@ pub struct Loaded {
     pub error: Option<LoadError>,
     /// Why a constraint that was loaded is not enforced (P4).
     pub warning: Option<String>,
-    /// The CRD of the constraints of a template that was loaded.
-    pub constraint_crd: Option<Value>,
     /// Constraints, by name, that the new version of their template refuses. They are not loaded any more, and have to be
     /// applied again once they or the template are corrected.
     pub refused_constraints: Vec<(String, LoadError)>,

@@ -184,7 +184,6 @@ impl From<ResultMessage> for ReviewResult {
 pub(super) struct LoadedMessage {
     pub(super) error: Option<LoadError>,
     pub(super) warning: Option<String>,
-    pub(super) constraint_crd: Option<Value>,
     pub(super) refused_constraints: Vec<(String, LoadError)>,
     /// Whether the template of a constraint is missing.
     pub(super) missing_template: bool,
@@ -195,7 +194,6 @@ impl From<LoadedMessage> for Loaded {
         Loaded {
             error: message.error,
             warning: message.warning,
-            constraint_crd: message.constraint_crd,
             refused_constraints: message.refused_constraints,
         }
     }

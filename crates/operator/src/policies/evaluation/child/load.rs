@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_policy::{
-    Constraint, ConstraintError, Expander, Inventory, ObjectKind, PolicySet, PolicySetError, Template,
-};
+use clearway_policy::{Constraint, ConstraintDefinition, ConstraintError, Expander, Inventory, ObjectKind, PolicySet, PolicySetError};
 use serde_json::Value;
 
 use super::super::LoadError;
@@ -79,7 +77,7 @@ impl Policies {
                 let error = Expander::read([object]).err();
                 LoadedMessage { error: error.as_ref().map(LoadError::from), ..LoadedMessage::default() }
             }
-            ChangeMessage::PutConstraint { constraint, template: Some(template) } => match Template::read(template) {
+            ChangeMessage::PutConstraint { constraint, template: Some(template) } => match ConstraintDefinition::read(template) {
                 Ok(template) => match Constraint::read(constraint, &template) {
                     Ok(constraint) => {
                         LoadedMessage { warning: constraint.unknown_action(), ..LoadedMessage::default() }
@@ -117,10 +115,6 @@ fn put_policy(set: &mut PolicySet, change: &ChangeMessage) -> LoadedMessage {
     match change {
         ChangeMessage::PutTemplate(object) => match set.add_template(object) {
             Ok(refused) => LoadedMessage {
-                constraint_crd: set
-                    .templates()
-                    .find(|template| template.name == name(object))
-                    .map(|template| template.constraint_crd()),
                 refused_constraints: refused.iter().map(|(name, error)| (name.clone(), error.into())).collect(),
                 ..LoadedMessage::default()
             },
