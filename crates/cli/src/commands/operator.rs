@@ -263,6 +263,8 @@ fn apply_settings(options: &Operator, jitter: f64) -> Result<apply_update::Setti
         arch: options.arch.clone(),
         keys,
         render: options.render.clone(),
+        // Without the program itself the check is left out; everything else goes on.
+        policies: std::env::current_exe().ok().map(PolicyProgram::new),
         veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
         jitter,
         ..apply_update::Settings::new(registry, cache)
