@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
-use clearway_operator::apply_update;
+use clearway_operator::apply_update::{self, PolicyProgram};
 use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, LeaseTerms};
