@@ -11,6 +11,7 @@ pub mod gateway_status;
 mod installed_settings;
 pub mod kustomize;
 mod monitoring;
+pub mod policies;
 mod release_keys;
 pub mod rights;
 mod settings;
@@ -54,6 +55,10 @@ pub struct Manifests {
     pub workload: Vec<Value>,
     /// What writes the status of Gateway API objects: its account, its rights and its own Deployment.
     pub gateway_status: Vec<Value>,
+    /// Gatekeeper's CRDs. Those that exist and are not ours are left alone.
+    pub policy_crds: Vec<Value>,
+    /// What enforces policies: its account, its rights and its own Deployment.
+    pub policies: Vec<Value>,
     /// What watches it, of kinds that not every cluster has.
     pub monitoring: Vec<Value>,
     /// What other settings add and these do not. It is removed, so that no right of an earlier installation stays.
@@ -64,12 +69,12 @@ impl Manifests {
     /// All of it, but the CRDs and what not every cluster has.
     pub fn always(&self) -> impl DoubleEndedIterator<Item = &Value> {
         let rights = [&self.namespace].into_iter().chain(&self.rights).chain(&self.apply_updates);
-        rights.chain(&self.metrics).chain(&self.workload).chain(&self.gateway_status)
+        rights.chain(&self.metrics).chain(&self.workload).chain(&self.gateway_status).chain(&self.policies)
     }
 
     /// Everything that is applied, in that order.
     pub fn all(&self) -> impl Iterator<Item = &Value> {
-        self.crds.iter().chain(self.always()).chain(&self.monitoring)
+        self.crds.iter().chain(&self.policy_crds).chain(self.always()).chain(&self.monitoring)
     }
 }
 
@@ -104,6 +109,8 @@ fn required(settings: &Settings) -> Result<Manifests, BuildError> {
         metrics,
         workload: workload::workload(settings),
         gateway_status: gateway_status::objects(settings),
+        policy_crds: policies::crds(settings),
+        policies: policies::objects(settings),
         monitoring: monitoring::monitoring(settings),
         superfluous: Vec::new(),
     })

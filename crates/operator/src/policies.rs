@@ -38,7 +38,7 @@ pub const NAME: &str = "clearway-policies";
 pub const INVENTORY_BYTES: usize = 64 << 20;
 
 /// How often Gatekeeper is looked for.
-const LOOK_FOR_GATEKEEPER: Duration = Duration::from_secs(30);
+const LOOK_FOR_GATEKEEPER: Duration = Duration::from_secs(10);
 /// How often it is looked for while it cannot be found out whether it is there.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 

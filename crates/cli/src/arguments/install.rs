@@ -6,7 +6,9 @@ use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Version;
 use clearway_operator::install::{NAMESPACE, SETTINGS};
 
-use super::{ClusterConnection, DataOutput, GatewayStatusOptions, OperatorSettings, is_operator_option};
+use super::{
+    ClusterConnection, DataOutput, GatewayStatusOptions, OperatorSettings, PolicySettings, is_operator_option,
+};
 
 pub(crate) const INSTALL_EXAMPLES: &str = "\
 Examples:
@@ -18,6 +20,7 @@ Examples:
   clearway install --channel experimental          with rule types and fields that may still change
   clearway install --pace single --deny-metrics 'tenant_.*'
   clearway install --gateway-class clearway        also write the status of Gateway API objects, as a service account of its own
+  clearway install --policies                      also enforce Gatekeeper's policies, as a service account of its own
   clearway install --unset prometheus              keep every other setting
 
 Without --apply-updates the operator only reports recommendations, and none of its service accounts can change other objects.
@@ -119,6 +122,8 @@ pub(crate) struct Install {
     pub(crate) output: DataOutput,
     #[command(flatten)]
     pub(crate) gateway: GatewayStatusOptions,
+    #[command(flatten)]
+    pub(crate) policies: PolicySettings,
     #[command(flatten)]
     pub(crate) operator: OperatorSettings,
 }

@@ -7,7 +7,10 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use clearway_core::Arch;
 
-use super::{CaFile, ClusterConnection, Logging, PrometheusAccess, QueryLimits, RegistryAccess, parse_duration};
+use super::{
+    CaFile, ClusterConnection, Logging, PolicyEnforcement, PrometheusAccess, QueryLimits, RegistryAccess,
+    parse_duration,
+};
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
 Examples:
@@ -15,6 +18,7 @@ Examples:
   clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
   clearway operator --gateway-class clearway       write the status of Gateway API objects, and do nothing else
+  clearway operator --policies                     enforce Gatekeeper's policies, and do nothing else
 
 The operator updates the status of the ClusterVersion `version` and of every ComponentVersion: the available updates, which
 of them are recommended for this cluster, and why. With --apply-updates it also applies the update in spec.desiredUpdate.
@@ -23,6 +27,8 @@ accounts (--evidence-as, --apply-as), and its own account can do neither. With s
 With --state, a directory is used instead of a cluster, and its metrics/*.prom instead of a Prometheus.
 With --gateway-class it does another task: it writes the status of Gateway API objects whose class has the controllerName
 clearway.dev/gateway-status. No traffic is routed, so Programmed is Unknown unless --assume-programmed is set.
+With --policies it loads Gatekeeper's templates and constraints, reports in their status, and audits what exists; where
+Gatekeeper is installed it writes nothing. Its entries in statuses have the name in POD_NAME or HOSTNAME.
 SIGTERM and Ctrl-C stop it, and another replica becomes the leader immediately.
 Exit code 0: stopped by a signal; 3: could not start.";
 
@@ -31,11 +37,12 @@ Exit code 0: stopped by a signal; 3: could not start.";
 // Updates are applied here or handed over as files, and not both.
 #[group(skip)]
 #[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
-// Gateway API status is a task of its own, which needs other rights.
+// Gateway API status and policies are tasks of their own, which need other rights.
 #[command(group = ArgGroup::new("updates")
     .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render"])
     .multiple(true)
-    .conflicts_with("gateway_class"))]
+    .conflicts_with_all(["gateway_class", "policies"]))]
+#[command(group = ArgGroup::new("task").args(["gateway_class", "policies"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     #[command(flatten)]
@@ -99,6 +106,8 @@ pub(crate) struct Operator {
     pub(crate) metrics_authentication: bool,
     #[command(flatten)]
     pub(crate) gateway: GatewayStatusOptions,
+    #[command(flatten)]
+    pub(crate) enforcement: PolicyEnforcement,
     #[command(flatten)]
     pub(crate) rounds: OperatorPace,
     #[command(flatten)]

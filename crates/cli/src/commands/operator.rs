@@ -2,6 +2,7 @@
 
 mod gateway_status;
 mod listeners;
+mod policies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +62,9 @@ pub(crate) fn run(options: &Operator) -> Result<Exit> {
     let runtime = runtime::on_this_thread()?;
     if let Some(class) = &options.gateway.gateway_class {
         return runtime.block_on(Box::pin(gateway_status::run(options, class)));
+    }
+    if options.enforcement.policies {
+        return runtime.block_on(Box::pin(policies::run(options)));
     }
     runtime.block_on(async {
         if let Some(directory) = &options.state {

@@ -245,6 +245,7 @@ pub async fn install(
             served(place, crd).await?;
         }
     }
+    install_policy_crds(place, manifests, options, log).await?;
     for object in manifests.always() {
         if object["kind"] == "Namespace" && !is_ours_or_absent(place, object).await? {
             log.push(done(object, Action::LeftAlone, "it existed before, so uninstall does not delete it"));
@@ -280,6 +281,26 @@ pub async fn install(
     }
     if let Some(adoption) = adoption {
         log.push(adopt::adopt(place, adoption, options).await?);
+    }
+    Ok(())
+}
+
+/// Applies Gatekeeper's CRDs, unless Gatekeeper or somebody else brought them.
+async fn install_policy_crds(
+    place: &InstallTarget<'_>,
+    manifests: &Manifests,
+    options: Options,
+    log: &mut Vec<ObjectAction>,
+) -> Result<(), InstallError> {
+    for crd in &manifests.policy_crds {
+        if !is_ours_or_absent(place, crd).await? {
+            log.push(done(crd, Action::LeftAlone, "it existed before, so uninstall does not delete it"));
+            continue;
+        }
+        log.push(place.apply(crd, options).await?);
+        if !options.dry_run {
+            served(place, crd).await?;
+        }
     }
     Ok(())
 }

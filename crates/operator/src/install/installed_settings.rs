@@ -48,12 +48,18 @@ pub(super) fn read(deployment: &Value, namespace: &str, channel: Channel, releas
         prometheus,
         more: options,
         gateway_status: BTreeMap::new(),
+        policies: BTreeMap::new(),
     }
 }
 
 /// The options of the Deployment that writes the status of Gateway API objects.
 pub(super) fn gateway_status(deployment: &Value) -> BTreeMap<String, Vec<String>> {
     super::gateway_status::read(options(container(deployment)))
+}
+
+/// The options of the Deployment that enforces policies.
+pub(super) fn policies(deployment: &Value) -> BTreeMap<String, Vec<String>> {
+    super::policies::read(options(container(deployment)))
 }
 
 /// The image that runs now, which is not kept where it is only that of an earlier version.

@@ -10,7 +10,7 @@ use super::rights::{
     APPLY, AUTHENTICATE_METRICS, EVIDENCE, IMPERSONATE_UPDATER, METRICS_READER, OPERATOR, RBAC, Right, own_namespace,
 };
 use super::workload::arguments;
-use super::{MetricsExposure, NAME, Settings, alerts, gateway_status, manifests};
+use super::{MetricsExposure, NAME, Settings, alerts, gateway_status, manifests, policies};
 
 /// The file of keys that the component mounts.
 const KEY_FILE: &str = "release.pub";
@@ -39,6 +39,7 @@ pub fn files() -> Result<BTreeMap<String, String>, KustomizeError> {
     apply_updates(&mut files)?;
     monitoring(&mut files)?;
     gateway_status(&mut files)?;
+    policies(&mut files)?;
     let head = "# The alerts, for a Prometheus that reads rule files.\n";
     files.insert("alerts.yaml".to_owned(), format!("{head}{}", yaml(&[&alerts::rules()])?));
     Ok(files)
@@ -69,6 +70,7 @@ fn base(channel: Channel, files: &mut BTreeMap<String, String>) -> Result<(), Ku
     let head = "# Advice only: nothing here can change anything but Clearway's own objects. In your own kustomization.yaml add\n\
                 #   components: [deploy/apply-updates]   to have updates applied; its head says what that adds\n\
                 #   components: [deploy/gateway-status]  to have the status of Gateway API objects written\n\
+                #   components: [deploy/policies]        to have Gatekeeper's policies enforced, where Gatekeeper is not installed\n\
                 #   components: [deploy/monitoring]      for authenticated metrics, scraping and alerts (Prometheus operator)\n";
     files.insert(format!("{channel}/kustomization.yaml"), format!("{head}{}", yaml(&[&kustomization])?));
     for (name, head, objects) in parts {
@@ -148,6 +150,26 @@ fn gateway_status(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeE
     .concat();
     let resources = [("rights.yaml", rights), ("gateway-status.yaml", workload)];
     component("gateway-status", &head, &resources, &[], files)
+}
+
+/// The component that enforces policies.
+fn policies(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let option = BTreeMap::from([(policies::OPTION.to_owned(), vec![])]);
+    let settings = Settings { policies: option, ..Settings::new(Channel::Standard) };
+    let all = manifests(&settings)?;
+    let is_workload = |object: &&Value| object["apiVersion"] != "v1" && !is_rbac(object);
+    let rights = all.policies.iter().filter(|object| !is_workload(object)).collect();
+    let workload = all.policies.iter().filter(is_workload).collect();
+    let head = [
+        "# Enforces Gatekeeper's templates and constraints. Where Gatekeeper itself is installed it writes nothing. This adds\n\
+         # Gatekeeper's CRDs (leave crds.yaml out where they exist), and:\n#\n",
+        &explained("A service account (clearway-policies), in the whole cluster:", policies::POLICIES),
+        &explained("The same account, in its own namespace:", policies::OWN_NAMESPACE),
+    ]
+    .concat();
+    let resources =
+        [("crds.yaml", all.policy_crds.iter().collect()), ("rights.yaml", rights), ("policies.yaml", workload)];
+    component("policies", &head, &resources, &[], files)
 }
 
 fn is_rbac(object: &Value) -> bool {

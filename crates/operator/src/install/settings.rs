@@ -6,11 +6,20 @@ use clearway_bundle::Channel;
 use clearway_core::{Digest, redacted};
 use serde::Serialize;
 
-use super::{NAMESPACE, ReleaseKeys, gateway_status};
+use super::{NAMESPACE, ReleaseKeys, gateway_status, policies};
 
 /// The options of `clearway install` that a cluster remembers, besides those of `clearway operator` that are passed on.
-pub const SETTINGS: [&str; 8] =
-    ["apply-updates", "channel", "gateway-class", "image", "metrics", "prometheus", "release-key", "upstream"];
+pub const SETTINGS: [&str; 9] = [
+    "apply-updates",
+    "channel",
+    "gateway-class",
+    "image",
+    "metrics",
+    "policies",
+    "prometheus",
+    "release-key",
+    "upstream",
+];
 
 /// What is to be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +44,8 @@ pub struct Settings {
     pub more: BTreeMap<String, Vec<String>>,
     /// Options of the Deployment that writes the status of Gateway API objects, with their values; empty without it.
     pub gateway_status: BTreeMap<String, Vec<String>>,
+    /// Options of the Deployment that enforces policies, with their values; empty without it.
+    pub policies: BTreeMap<String, Vec<String>>,
 }
 
 /// Who can reach the operator's metrics.
@@ -71,6 +82,7 @@ impl Settings {
             prometheus: None,
             more: BTreeMap::new(),
             gateway_status: BTreeMap::new(),
+            policies: BTreeMap::new(),
         }
     }
 
@@ -80,7 +92,8 @@ impl Settings {
         release_keys.add("release.pub", String::new());
         let gateway_status = BTreeMap::from([(gateway_status::OPTION.to_owned(), vec![String::new()])]);
         let metrics = MetricsExposure::Authenticated;
-        Settings { apply_updates: true, release_keys, metrics, gateway_status, ..self.clone() }
+        let policies = BTreeMap::from([(policies::OPTION.to_owned(), vec![])]);
+        Settings { apply_updates: true, release_keys, metrics, gateway_status, policies, ..self.clone() }
     }
 
     /// Returns a setting to its default, by the name of its option.
@@ -94,6 +107,8 @@ impl Settings {
             "channel" => self.channel = usual.channel,
             gateway_status::OPTION => self.gateway_status.clear(),
             other if gateway_status::OPTIONS.contains(&other) => drop(self.gateway_status.remove(other)),
+            policies::OPTION => self.policies.clear(),
+            other if policies::OPTIONS.contains(&other) => drop(self.policies.remove(other)),
             "image" => self.image = usual.image,
             "metrics" => self.metrics = usual.metrics,
             "prometheus" => self.prometheus = None,
@@ -127,7 +142,7 @@ impl Settings {
         if let Some(url) = &self.prometheus {
             add("prometheus", url);
         }
-        for (name, values) in self.more.iter().chain(&self.gateway_status) {
+        for (name, values) in self.more.iter().chain(&self.gateway_status).chain(&self.policies) {
             add(name, if values.is_empty() { "yes".to_owned() } else { values.join(", ") }.as_str());
         }
         shown
@@ -230,6 +245,7 @@ mod tests {
             prometheus: Some("p".to_owned()),
             more: BTreeMap::from([("pace".to_owned(), vec!["single".to_owned()])]),
             gateway_status: BTreeMap::from([("gateway-class".to_owned(), vec!["clearway".to_owned()])]),
+            policies: BTreeMap::from([("policies".to_owned(), vec![])]),
             ..Settings::new(Channel::Standard)
         };
         let names: Vec<String> = settings.shown().into_keys().filter(|name| name != "pace").collect();

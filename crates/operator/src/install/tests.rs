@@ -13,8 +13,9 @@ fn everything(channel: Channel) -> Settings {
     let mut release_keys = ReleaseKeys::default();
     release_keys.add("platform.pub", "PEM".to_owned());
     let gateway_status = BTreeMap::from([("gateway-class".to_owned(), vec!["clearway".to_owned()])]);
+    let policies = BTreeMap::from([("policies".to_owned(), vec![])]);
     let metrics = MetricsExposure::Authenticated;
-    Settings { apply_updates: true, release_keys, metrics, gateway_status, ..Settings::new(channel) }
+    Settings { apply_updates: true, release_keys, metrics, gateway_status, policies, ..Settings::new(channel) }
 }
 
 fn arguments(manifests: &Manifests) -> &Value {
@@ -105,6 +106,17 @@ fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
         "PodDisruptionBudget clearway-gateway-status",
         "NetworkPolicy clearway-gateway-status",
     ];
+    let policies = [
+        "ServiceAccount clearway-policies",
+        "ClusterRole clearway-policies",
+        "ClusterRoleBinding clearway-policies",
+        "Role clearway-policies",
+        "RoleBinding clearway-policies",
+        "Deployment clearway-policies",
+        "PodDisruptionBudget clearway-policies",
+        "NetworkPolicy clearway-policies",
+    ];
+    assert_eq!(names(&all.policies), policies);
     assert_eq!(names(&all.gateway_status), gateway_status);
     assert_eq!(names(&all.apply_updates), applying);
     assert_eq!(names(&all.metrics), metrics);
@@ -123,7 +135,7 @@ fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
     assert_eq!(all.apply_updates[5]["immutable"], true, "the operator may write ConfigMaps");
 
     let advice = manifests(&Settings::new(Channel::Standard)).unwrap();
-    assert_eq!(names(&advice.superfluous), [&applying[..], &metrics, &gateway_status, &monitoring].concat());
+    assert_eq!(names(&advice.superfluous), [&applying[..], &metrics, &gateway_status, &policies, &monitoring].concat());
     let unsigned = Settings { release_keys: ReleaseKeys::default(), ..everything(Channel::Standard) };
     assert_eq!(names(&manifests(&unsigned).unwrap().superfluous), ["ConfigMap clearway-release-keys"]);
 }
@@ -166,7 +178,7 @@ fn a_random_id_is_an_rfc_4122_uuid_of_version_4() {
 #[test]
 fn the_files_of_kustomize_name_each_other() {
     let files = kustomize::files().unwrap();
-    for directory in ["standard", "experimental", "apply-updates", "monitoring"] {
+    for directory in ["standard", "experimental", "apply-updates", "monitoring", "policies"] {
         let kustomization: Value = read(&files[&format!("{directory}/kustomization.yaml")]).remove(0);
         for name in kustomization["resources"].as_array().unwrap() {
             let name = name.as_str().unwrap();
@@ -207,7 +219,7 @@ fn the_components_come_to_what_install_applies() {
         for name in ["namespace", "rights", "operator"] {
             objects.extend(read(&files[&format!("{channel}/{name}.yaml")]));
         }
-        for component in ["monitoring", "apply-updates", "gateway-status"] {
+        for component in ["monitoring", "apply-updates", "gateway-status", "policies"] {
             let kustomization = read(&files[&format!("{component}/kustomization.yaml")]).remove(0);
             for change in kustomization["patches"].as_array().unwrap() {
                 let target = objects.iter_mut().find(|one| {
@@ -223,7 +235,8 @@ fn the_components_come_to_what_install_applies() {
         release_keys.add("release.pub", String::new());
         let all = manifests(&Settings { release_keys, ..everything(channel) }).unwrap();
         // The ConfigMap comes from the administrator's own keys, and a new name of it replaces the pods.
-        let mut applied: Vec<Value> = all.always().chain(&all.monitoring).cloned().collect();
+        let mut applied: Vec<Value> =
+            all.policy_crds.iter().chain(all.always()).chain(&all.monitoring).cloned().collect();
         applied.retain(|object| object["kind"] != "ConfigMap");
         for object in &mut applied {
             if let Some(annotations) = object.pointer_mut("/spec/template/metadata/annotations") {

@@ -87,9 +87,8 @@ impl<S: Store> Auditor<S> {
     async fn audit(&self, policies: &LoadedPolicies, kinds: Vec<GroupVersionKind>) {
         let started = Instant::now();
         self.metrics.start_audit(now());
-        let new_audit = |time| {
-            Audit::of_constraints(policies.constraints.iter().cloned(), time, self.settings.violations_limit)
-        };
+        let new_audit =
+            |time| Audit::of_constraints(policies.constraints.iter().cloned(), time, self.settings.violations_limit);
         let mut audit = new_audit((self.clock)());
         log_lines::write(LineLevel::Info, CONTROLLER, &audit.started_line());
         let kinds = kinds.into_iter().filter(|kind| is_audited(policies, kind)).collect();
@@ -124,8 +123,11 @@ impl<S: Store> Auditor<S> {
 
     /// Reviews the objects of one page.
     async fn review(&self, policies: &LoadedPolicies, objects: Vec<StreamedObject>, audit: &mut Audit) {
-        let objects: Vec<AuditObject> =
-            objects.into_iter().filter(|one| !policies.excluded.excludes(&one.object)).filter_map(with_namespace).collect();
+        let objects: Vec<AuditObject> = objects
+            .into_iter()
+            .filter(|one| !policies.excluded.excludes(&one.object))
+            .filter_map(with_namespace)
+            .collect();
         let batches: Vec<Vec<AuditObject>> = objects.chunks(BATCH).map(<[AuditObject]>::to_vec).collect();
         let reviews = batches.into_iter().map(async |batch| (self.review_batch(&batch).await, batch));
         // In the order of the list, so that log lines of two audits of the same objects are the same.

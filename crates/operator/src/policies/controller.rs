@@ -160,6 +160,7 @@ impl Controller {
     pub(super) async fn run(mut self, mut seen: mpsc::Receiver<Report>) {
         let mut set_aside = self.evaluators.set_aside();
         let mut look_around = tokio::time::interval(LOOK_AROUND);
+        let mut is_loaded = false;
         look_around.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let again = self.retry_at;
@@ -188,6 +189,10 @@ impl Controller {
                 }
             }
             self.settle().await;
+            if self.waiting.is_none() && !std::mem::replace(&mut is_loaded, true) {
+                // Now entries of all pods are known.
+                look_around.reset_immediately();
+            }
         }
     }
 
@@ -257,8 +262,8 @@ impl Controller {
             Subject::Constraints(kind) => self.put_constraint(kind, object).await,
             Subject::Expansions => self.put_expansion(object).await,
             Subject::Configs => {
-                let is_ours = place(&object)
-                    == (self.settings.gatekeeper_namespace.clone(), kinds::CONFIG_NAME.to_owned());
+                let is_ours =
+                    place(&object) == (self.settings.gatekeeper_namespace.clone(), kinds::CONFIG_NAME.to_owned());
                 if is_ours {
                     self.config = Some(object);
                     self.follow_configuration().await;
@@ -362,7 +367,9 @@ impl Controller {
             excluded: ExcludedNamespaces::read(config, Process::Webhook),
             ..self.settings.exemptions.clone()
         };
-        self.published.exemptions.send_if_modified(|current| std::mem::replace(current, exemptions.clone()) != exemptions);
+        self.published
+            .exemptions
+            .send_if_modified(|current| std::mem::replace(current, exemptions.clone()) != exemptions);
         self.count();
     }
 

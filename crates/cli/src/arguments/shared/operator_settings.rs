@@ -1,42 +1,54 @@
 //! Options of `clearway install` that are passed to `clearway operator`.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
-use crate::arguments::{Arguments, Operator, OperatorPace, QueryLimits};
+use crate::arguments::{Arguments, Operator, OperatorPace, PolicyEnforcement, QueryLimits};
 
-/// The settings that were given, by the name of their option; without a value for a flag.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct OperatorSettings(pub(crate) BTreeMap<String, Vec<String>>);
+/// Options of `clearway operator` that were given, by name; without a value for a flag. None has a default here: what
+/// is not given stays as it is in the cluster.
+#[derive(Debug)]
+pub(crate) struct GivenOptions<T> {
+    pub(crate) given: BTreeMap<String, Vec<String>>,
+    options: PhantomData<fn() -> T>,
+}
 
-/// What is passed on: the options of these, whichever they are.
+/// The options of the operator that advises.
+pub(crate) type OperatorSettings = GivenOptions<AdviceOptions>;
+/// The options of the operator that enforces policies.
+pub(crate) type PolicySettings = GivenOptions<PolicyEnforcement>;
+
+/// What is passed on to the operator that advises.
 #[derive(Debug, Args)]
-struct PassedOn {
+pub(crate) struct AdviceOptions {
     #[command(flatten)]
     rounds: OperatorPace,
     #[command(flatten)]
     queries: QueryLimits,
 }
 
-/// The options that are passed on. None has a default here: what is not given stays as it is in the cluster.
-fn passed_on() -> Vec<Arg> {
-    let command = PassedOn::augment_args(Command::new("operator"));
+/// The options that are passed on.
+fn passed_on<T: Args>() -> Vec<Arg> {
+    let command = T::augment_args(Command::new("operator"));
     command.get_arguments().map(without_default).collect()
 }
 
 fn without_default(arg: &Arg) -> Arg {
     let usual: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    // Flags are false by default, which says nothing.
+    let is_shown = arg.get_action().takes_values() && !usual.is_empty();
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let help = if usual.is_empty() { help } else { format!("{help} [default: {}]", usual.join(", ")) };
+    let help = if is_shown { format!("{help} [default: {}]", usual.join(", ")) } else { help };
     arg.clone().default_value(None).help(help)
 }
 
-impl Args for OperatorSettings {
+impl<T: Args> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
-        command.args(passed_on())
+        command.args(passed_on::<T>())
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -44,10 +56,10 @@ impl Args for OperatorSettings {
     }
 }
 
-impl FromArgMatches for OperatorSettings {
+impl<T: Args> FromArgMatches for GivenOptions<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = BTreeMap::new();
-        for arg in passed_on() {
+        for arg in passed_on::<T>() {
             let (id, Some(name)) = (arg.get_id().as_str(), arg.get_long()) else { continue };
             if matches.value_source(id) != Some(ValueSource::CommandLine) {
                 continue;
@@ -56,7 +68,7 @@ impl FromArgMatches for OperatorSettings {
             let values = values.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect();
             given.insert(name.to_owned(), values);
         }
-        Ok(OperatorSettings(given))
+        Ok(GivenOptions { given, options: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -87,7 +99,7 @@ mod tests {
     fn given(words: &[&str]) -> Vec<(String, Vec<String>)> {
         let command = OperatorSettings::augment_args(Command::new("install"));
         let matches = command.try_get_matches_from(["install"].iter().chain(words)).unwrap();
-        OperatorSettings::from_arg_matches(&matches).unwrap().0.into_iter().collect()
+        OperatorSettings::from_arg_matches(&matches).unwrap().given.into_iter().collect()
     }
 
     #[test]
@@ -102,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_an_option_of_the_operator() {
-        for arg in passed_on() {
+        for arg in passed_on::<AdviceOptions>().into_iter().chain(passed_on::<PolicyEnforcement>()) {
             assert!(is_operator_option(arg.get_long().unwrap()), "{arg}");
         }
         assert!(!is_operator_option("adopt"));

@@ -41,8 +41,9 @@ pub(super) fn settings(
     }
     settings.upstream = options.upstream.clone().or(settings.upstream);
     settings.prometheus = options.prometheus.clone().or(settings.prometheus);
-    settings.more.extend(options.operator.0.clone());
+    settings.more.extend(options.operator.given.clone());
     settings.gateway_status.extend(gateway_status(&options.gateway));
+    settings.policies.extend(options.policies.given.clone());
     settings.apply_updates |= options.apply_updates;
     if replaces_keys(options) {
         settings.release_keys = keys;
@@ -99,6 +100,9 @@ fn check_operator(settings: &Settings) -> Result<()> {
     if !settings.gateway_status.is_empty() {
         read(&clearway_operator::install::gateway_status::arguments(settings))?;
     }
+    if !settings.policies.is_empty() {
+        read(&clearway_operator::install::policies::arguments(settings))?;
+    }
     operator.queries.fence().map(drop)
 }
 
@@ -142,7 +146,10 @@ pub(super) fn reused_settings(
     ];
     let gateway = gateway_status(&options.gateway);
     let is_given = |name: &str| {
-        given.contains(&(name, true)) || options.operator.0.contains_key(name) || gateway.contains_key(name)
+        given.contains(&(name, true))
+            || options.operator.given.contains_key(name)
+            || options.policies.given.contains_key(name)
+            || gateway.contains_key(name)
     };
     let (usual, before) = (Settings::new(Channel::Standard).shown(), present.settings.shown());
     let shown = settings.shown().into_iter();

@@ -5,7 +5,7 @@ use clearway_sources::kubernetes::ClusterError;
 use serde_json::{Value, json};
 
 use super::{InstallError, InstallTarget, installed, is_ours};
-use crate::install::{Change, NAME, ReleaseKeys, Settings, gateway_status, installed_settings as read_back};
+use crate::install::{Change, NAME, ReleaseKeys, Settings, gateway_status, installed_settings as read_back, policies};
 
 /// The present installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +55,13 @@ pub async fn current_installation(
         None => ReleaseKeys::default(),
     };
     let mut settings = read_back::read(&deployment, namespace, channel, keys);
-    let wanted = object("apps/v1", "Deployment", namespace, gateway_status::NAME);
-    let stored = place.stored(place.resource(&wanted)?, &wanted).await?.filter(is_ours);
-    settings.gateway_status = stored.as_ref().map(read_back::gateway_status).unwrap_or_default();
+    let other = async |name: &str| {
+        let wanted = object("apps/v1", "Deployment", namespace, name);
+        let stored = place.stored(place.resource(&wanted)?, &wanted).await?;
+        Ok::<_, InstallError>(stored.filter(is_ours).unwrap_or_default())
+    };
+    settings.gateway_status = read_back::gateway_status(&other(gateway_status::NAME).await?);
+    settings.policies = read_back::policies(&other(policies::NAME).await?);
     Ok(Some(CurrentInstallation { settings, image: read_back::image(&deployment).map(str::to_owned) }))
 }
 

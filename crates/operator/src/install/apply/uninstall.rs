@@ -4,6 +4,7 @@ use clearway_bundle::Installed;
 use clearway_sources::kubernetes::ClusterError;
 use serde_json::Value;
 
+use super::super::policies;
 use super::{
     Action, InstallError, InstallTarget, Manifests, ObjectAction, crd_resource, done, group_kind, installed, is_ours,
     name,
@@ -31,6 +32,15 @@ pub async fn uninstall(
         let kind = group_kind(object);
         if place.catalog.of(&kind.group, &kind.kind).is_some() {
             log.push(remove(place, object, removal).await?);
+        }
+    }
+    for crd in &policies::all_crds() {
+        let Some(stored) = place.stored(crd_resource(place)?, crd).await? else { continue };
+        if is_ours(&stored) && !removal.delete_crds {
+            let why = "it and its objects stay; to delete them, pass --delete-crds";
+            log.push(done(crd, Action::LeftAlone, why));
+        } else {
+            log.push(remove(place, crd, removal).await?);
         }
     }
     for (kind, crd) in installed(place).await? {

@@ -25,7 +25,9 @@ impl ConstraintState {
     /// Whether violations have an effect somewhere in the cluster.
     pub(super) fn is_enforced(&self) -> bool {
         let points = [EnforcementPoint::Webhook, EnforcementPoint::Audit];
-        self.constraint.as_ref().is_some_and(|constraint| points.into_iter().any(|point| constraint.is_enforced_at(point)))
+        self.constraint
+            .as_ref()
+            .is_some_and(|constraint| points.into_iter().any(|point| constraint.is_enforced_at(point)))
     }
 
     fn action(&self) -> &str {

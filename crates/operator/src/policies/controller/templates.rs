@@ -146,7 +146,8 @@ impl Controller {
     pub(super) async fn put_definition(&mut self, metadata: &Value) {
         let name = place(metadata).1;
         let Some((lower, kinds::CONSTRAINTS)) = name.split_once('.') else { return };
-        let is_watched = |subject: &Subject| matches!(subject, Subject::Constraints(kind) if kind.to_lowercase() == lower);
+        let is_watched =
+            |subject: &Subject| matches!(subject, Subject::Constraints(kind) if kind.to_lowercase() == lower);
         if self.watches.subjects().any(is_watched) {
             return;
         }
@@ -176,7 +177,8 @@ impl Controller {
                 self.remove_constraint(&kind, &constraint).await;
             }
             // Somebody deleted the CRD of a template that is still there: it is needed.
-            if let Some(state) = self.templates.get_mut(&kind.to_lowercase()).filter(|state| state.definition.is_some()) {
+            if let Some(state) = self.templates.get_mut(&kind.to_lowercase()).filter(|state| state.definition.is_some())
+            {
                 state.is_definition_due = true;
             }
         }

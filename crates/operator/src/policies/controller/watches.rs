@@ -134,13 +134,7 @@ impl Watches {
     }
 }
 
-async fn watch(
-    cluster: &Cluster,
-    subject: &Subject,
-    target: &Target,
-    part: ObjectPart,
-    report: &mpsc::Sender<Report>,
-) {
+async fn watch(cluster: &Cluster, subject: &Subject, target: &Target, part: ObjectPart, report: &mpsc::Sender<Report>) {
     let send = async |content| report.send(Report { subject: subject.clone(), content }).await.is_ok();
     let mut was_served = true;
     loop {

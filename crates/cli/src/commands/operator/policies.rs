@@ -1,0 +1,129 @@
+//! `clearway operator --policies`: Gatekeeper's policies, loaded by every replica and audited by the one that leads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clearway_operator::lease::Candidate;
+use clearway_operator::policies::evaluation::{EvaluatorSettings, default_processes};
+use clearway_operator::policies::excluded_namespaces::Exemptions;
+use clearway_operator::policies::metrics::Metrics;
+use clearway_operator::policies::{self, AuditSettings, NAME, Options, Shared};
+use clearway_server::HealthProbe;
+use clearway_sources::clock;
+use clearway_sources::kubernetes::Cluster;
+use clearway_sources::store::ClusterStore;
+use tokio::sync::watch;
+
+use super::listeners::{ClusterGuard, Listeners};
+use super::{SILENCE, identity, lease_terms};
+use crate::arguments::Operator;
+use crate::exit::Exit;
+use crate::runtime;
+use crate::signals::stop_signal;
+
+/// Threads on which policies are loaded and results collected; they are evaluated in other processes.
+const THREADS: usize = 2;
+/// Threads for what blocks.
+const BLOCKING_THREADS: usize = 4;
+
+/// What is shown of it.
+struct Health {
+    not_ready: watch::Receiver<Option<String>>,
+    metrics: Arc<Metrics>,
+}
+
+impl HealthProbe for Health {
+    fn not_ready(&self) -> Option<String> {
+        self.not_ready.borrow().clone()
+    }
+
+    fn metrics_text(&self) -> String {
+        self.metrics.text()
+    }
+}
+
+/// Runs until a stop signal.
+pub(super) async fn run(options: &Operator) -> Result<Exit> {
+    let connection = options.connection.connection();
+    // The lease has a connection of its own, which nothing else can clog.
+    let own = ClusterStore::new(Cluster::connect(&connection).await?, NAME).with_silence(SILENCE);
+    let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
+    let metrics = Arc::new(Metrics::default());
+    let (not_ready, shown) = watch::channel(Some("looking for Gatekeeper".to_owned()));
+    let health = Health { not_ready: shown, metrics: Arc::clone(&metrics) };
+    let listeners = Listeners::start(options, &Arc::new(health), guard)?;
+    let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), lease_terms(options)?, clock::now);
+    let (leading, leads) = watch::channel(false);
+    let shared = Shared { leads, not_ready, metrics: Arc::clone(&metrics) };
+    let wanted = wanted(options)?;
+    let workers = runtime::with_named_workers("policies", THREADS, BLOCKING_THREADS)?;
+    let mut work = workers.spawn(async move {
+        let cluster = Cluster::connect(&connection).await?;
+        let store = ClusterStore::new(cluster.clone(), NAME).with_silence(SILENCE);
+        Ok::<_, anyhow::Error>(policies::run(cluster, store, wanted, shared, clock::now).await)
+    });
+    let lead = async {
+        loop {
+            candidate.acquire().await;
+            tracing::info!("leading");
+            metrics.set_leads(true);
+            leading.send_replace(true);
+            candidate.keep_renewing().await;
+            leading.send_replace(false);
+            metrics.set_leads(false);
+        }
+    };
+    let ended = tokio::select! {
+        () = lead => None,
+        ended = &mut work => Some(ended),
+        () = stop_signal()? => None,
+    };
+    tracing::info!("stopping; another signal exits immediately");
+    work.abort();
+    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
+    tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
+    workers.shutdown_background();
+    match ended {
+        Some(ended) => Err(ended.context("the work stopped")??.into()),
+        None => Ok(Exit::Yes),
+    }
+}
+
+fn wanted(options: &Operator) -> Result<Options> {
+    let given = &options.enforcement;
+    let processes = given.evaluators.map_or_else(default_processes, usize::from);
+    Ok(Options {
+        namespace: options.namespace.clone(),
+        pod: pod_name(),
+        evaluators: EvaluatorSettings {
+            program: std::env::current_exe().context("cannot find the program itself")?,
+            arguments: vec!["policy-evaluator".to_owned()],
+            processes,
+            memory: given.evaluator_memory.saturating_mul(1 << 20),
+            time_limit: given.evaluation_timeout,
+            steps: given.max_steps,
+            reject_unknown_actions: given.reject_unknown_actions,
+        },
+        audit: AuditSettings {
+            interval: given.audit_interval,
+            violations_limit: given.constraint_violations_limit,
+            chunk_size: given.audit_chunk_size,
+            // One is left for the webhook.
+            evaluators: processes.saturating_sub(1).max(1),
+        },
+        inventory_bytes: given.inventory_limit.saturating_mul(1 << 20),
+        exemptions: Exemptions {
+            exempt_namespaces: given.exempt_namespace.clone(),
+            exempt_prefixes: given.exempt_namespace_prefix.clone(),
+            exempt_suffixes: given.exempt_namespace_suffix.clone(),
+            ..Exemptions::default()
+        },
+    })
+}
+
+/// The name of this pod; outside of a cluster that of the machine.
+fn pod_name() -> String {
+    let name = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    name("POD_NAME").or_else(|| name("HOSTNAME")).unwrap_or_else(|| "localhost".to_owned())
+}

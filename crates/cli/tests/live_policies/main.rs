@@ -1,0 +1,8 @@
+//! `clearway operator --policies` on a real API server, with the account and the CRDs of `clearway install --policies`.
+
+mod audit;
+mod controller;
+mod gatekeeper;
+mod installed;
+mod inventory;
+mod lab;

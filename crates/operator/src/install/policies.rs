@@ -1,0 +1,233 @@
+//! What `--policies` adds: Gatekeeper's CRDs, and a Deployment and an account of its own that enforce policies.
+//!
+//! | service account | what it may do | who uses it |
+//! |---|---|---|
+//! | `clearway-policies` | read objects of every kind, make the CRDs of constraints, write statuses of templates and constraints | its own pods |
+//!
+//! It is not the account of the operator, which advises about updates and cannot read every kind. Templates, which strangers
+//! write, are evaluated in processes that have no connection to the API server.
+
+mod crds;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::rights::{RBAC, Right, rules};
+use super::workload::{METRICS_PORT, PROBES_PORT};
+use super::{MANAGED_BY, MANAGER, Settings};
+pub use crate::policies::NAME;
+
+/// The option that asks for it.
+pub const OPTION: &str = "policies";
+/// The options of `clearway operator` that this Deployment is given besides; all need [`OPTION`].
+pub const OPTIONS: [&str; 12] = [
+    "audit-chunk-size",
+    "audit-interval",
+    "constraint-violations-limit",
+    "evaluation-timeout",
+    "evaluator-memory",
+    "evaluators",
+    "exempt-namespace",
+    "exempt-namespace-prefix",
+    "exempt-namespace-suffix",
+    "inventory-limit",
+    "max-steps",
+    "reject-unknown-actions",
+];
+
+/// What it may do in the whole cluster.
+pub const POLICIES: &[Right] = &[
+    Right::new(
+        &["*"],
+        &["*"],
+        &["get", "list", "watch"],
+        "constraints may be about objects of any kind: audits list them, and those that Config and SyncSets name are watched; \
+         also templates, constraints and namespaces, and whether Gatekeeper is installed",
+    ),
+    Right::new(
+        &["apiextensions.k8s.io"],
+        &["customresourcedefinitions"],
+        &["create", "patch"],
+        "the CRDs of constraints, whose names are those of templates",
+    ),
+    Right::new(
+        &["templates.gatekeeper.sh"],
+        &["constrainttemplates/status"],
+        &["patch"],
+        "the status of templates by pod",
+    ),
+    Right::new(
+        &["constraints.gatekeeper.sh"],
+        &["*/status"],
+        &["patch", "update"],
+        "the status of constraints by pod, and what audits found; their kinds are those of templates",
+    ),
+];
+
+/// What it may do in its own namespace.
+pub const OWN_NAMESPACE: &[Right] = &[
+    Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "leader election"),
+    Right::new(&["coordination.k8s.io"], &["leases"], &["patch"], "leader election").named(&[NAME]),
+];
+
+/// Gatekeeper's CRDs; none unless they are asked for.
+pub(super) fn crds(settings: &Settings) -> Vec<Value> {
+    if settings.policies.is_empty() { Vec::new() } else { all_crds() }
+}
+
+/// Gatekeeper's CRDs that an installation may have brought.
+pub(super) fn all_crds() -> Vec<Value> {
+    crds::crds()
+}
+
+/// All other objects; none unless they are asked for.
+pub(super) fn objects(settings: &Settings) -> Vec<Value> {
+    if settings.policies.is_empty() {
+        return Vec::new();
+    }
+    let metadata = json!({"name": NAME, "namespace": settings.namespace, "labels": labels()});
+    let cluster_wide = json!({"name": NAME, "labels": labels()});
+    let subjects = json!([{"kind": "ServiceAccount", "name": NAME, "namespace": settings.namespace}]);
+    let role = |kind: &str| json!({"apiGroup": RBAC, "kind": kind, "name": NAME});
+    let rbac = format!("{RBAC}/v1");
+    vec![
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
+        json!({
+            "apiVersion": rbac, "kind": "ClusterRole", "metadata": cluster_wide, "rules": rules(POLICIES),
+        }),
+        json!({
+            "apiVersion": rbac, "kind": "ClusterRoleBinding", "metadata": cluster_wide,
+            "roleRef": role("ClusterRole"), "subjects": subjects,
+        }),
+        json!({"apiVersion": rbac, "kind": "Role", "metadata": metadata, "rules": rules(OWN_NAMESPACE)}),
+        json!({
+            "apiVersion": rbac, "kind": "RoleBinding", "metadata": metadata,
+            "roleRef": role("Role"), "subjects": subjects,
+        }),
+        deployment(settings, &metadata),
+        json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata,
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": selector()}},
+        }),
+        json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata,
+            "spec": {
+                "podSelector": {"matchLabels": selector()},
+                "policyTypes": ["Ingress", "Egress"],
+                "ingress": [{"ports": [{"protocol": "TCP", "port": "probes"}]}],
+                "egress": [{}],
+            },
+        }),
+    ]
+}
+
+fn deployment(settings: &Settings, metadata: &Value) -> Value {
+    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}, "periodSeconds": 10});
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": selector()},
+            // A new pod is ready before an old one goes.
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "template": {
+                "metadata": {
+                    "labels": labels(), "annotations": {"kubectl.kubernetes.io/default-container": "operator"},
+                },
+                "spec": {
+                    "serviceAccountName": NAME,
+                    "priorityClassName": "system-cluster-critical",
+                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "topologySpreadConstraints": [{
+                        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                        "labelSelector": {"matchLabels": selector()},
+                    }],
+                    "containers": [{
+                        "name": "operator",
+                        "image": settings.image,
+                        "args": arguments(settings),
+                        "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                        "ports": [{"name": "probes", "containerPort": PROBES_PORT}],
+                        "livenessProbe": probe("/livez"),
+                        "readinessProbe": probe("/readyz"),
+                        // Each evaluator holds the inventory.
+                        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+                        "securityContext": {
+                            "allowPrivilegeEscalation": false,
+                            "readOnlyRootFilesystem": true,
+                            "capabilities": {"drop": ["ALL"]},
+                        },
+                    }],
+                },
+            },
+        },
+    })
+}
+
+/// The command line of `clearway operator` in this Deployment.
+pub fn arguments(settings: &Settings) -> Vec<String> {
+    let mut arguments = vec![
+        "operator".to_owned(),
+        format!("--namespace={}", settings.namespace),
+        format!("--status-listen=0.0.0.0:{PROBES_PORT}"),
+        format!("--metrics-listen=127.0.0.1:{METRICS_PORT}"),
+        "--log-format=json".to_owned(),
+    ];
+    for (name, values) in &settings.policies {
+        if values.is_empty() {
+            arguments.push(format!("--{name}"));
+        }
+        arguments.extend(values.iter().map(|value| format!("--{name}={value}")));
+    }
+    arguments
+}
+
+/// The options that a Deployment was made with, from its command line.
+pub(super) fn read(mut options: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
+    options.retain(|name, _| name == OPTION || OPTIONS.contains(&name.as_str()));
+    if options.contains_key(OPTION) { options } else { BTreeMap::new() }
+}
+
+fn labels() -> Value {
+    json!({"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "clearway", MANAGED_BY: MANAGER})
+}
+
+fn selector() -> Value {
+    json!({"app.kubernetes.io/name": NAME})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_bundle::Channel;
+
+    #[test]
+    fn everything_is_read_and_only_statuses_and_crds_are_written() {
+        for right in POLICIES.iter().chain(OWN_NAMESPACE) {
+            assert!(!right.why.is_empty(), "{right:?}");
+            let reads = right.verbs.iter().all(|verb| ["get", "list", "watch"].contains(verb));
+            let known = ["leases", "customresourcedefinitions"];
+            let named = |one: &&str| one.ends_with("/status") || known.contains(one);
+            assert!(reads || right.resources.iter().all(named), "{right:?}");
+            assert!(!right.verbs.contains(&"delete") && !right.verbs.contains(&"*"), "{right:?}");
+        }
+    }
+
+    #[test]
+    fn options_survive_the_way_into_a_deployment_and_back() {
+        let given = BTreeMap::from([
+            (OPTION.to_owned(), vec![]),
+            ("audit-interval".to_owned(), vec!["5m".to_owned()]),
+            ("exempt-namespace".to_owned(), vec!["kube-system".to_owned(), "infra".to_owned()]),
+            ("reject-unknown-actions".to_owned(), vec![]),
+        ]);
+        let settings = Settings { policies: given.clone(), ..Settings::new(Channel::Standard) };
+        let deployment = objects(&settings).into_iter().find(|object| object["kind"] == "Deployment").unwrap();
+        assert_eq!(super::super::installed_settings::policies(&deployment), given);
+        let nothing = Settings::new(Channel::Standard);
+        assert_eq!((objects(&nothing), super::crds(&nothing)), (vec![], vec![]));
+    }
+}
