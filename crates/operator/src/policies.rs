@@ -6,7 +6,9 @@
 //! written; it is looked for again from time to time, so that Clearway takes over once it is gone, and stops when it
 //! comes.
 
+pub mod admission;
 mod audit_loop;
+pub mod certificates;
 mod controller;
 pub mod evaluation;
 pub mod excluded_namespaces;
@@ -14,6 +16,7 @@ mod kinds;
 pub mod log_lines;
 pub mod metrics;
 mod status;
+pub mod webhook_configuration;
 
 use std::sync::Arc;
 use std::time::Duration;
