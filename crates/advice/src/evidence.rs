@@ -16,6 +16,7 @@ mod recorded;
 mod selector;
 mod snapshot;
 pub mod stored_answers;
+mod violation_answer;
 
 pub use bundle_answer::{BundleAnswer, BundleFault, CrdVersions};
 pub use explanation::{ObjectExplanation, PartValue};
@@ -28,6 +29,7 @@ pub use question::Question;
 pub use recorded::{Record, RecordedEvidence};
 pub(crate) use selector::Selector;
 pub use snapshot::Snapshot;
+pub use violation_answer::ViolationAnswer;
 
 use clearway_core::{ObjectName, Timestamp};
 use clearway_promql::eval::Value;

@@ -4,14 +4,13 @@
 //! one, write a file with a `read` function and give it a line in [`REGISTRY`]. A type that has no line is not
 //! recognised, and the walk goes on to the next entry. What a graph holds never panics here: parameters that make no
 //! sense are an evaluation failure with a sentence.
-//!
-//! `Policy` comes with the crate it rests on; until then it is not recognised.
 
 mod always;
 pub(crate) mod bundle;
 mod condition;
 mod object_rule;
 mod parameters;
+mod policy;
 pub(crate) mod promql;
 mod quantifier;
 mod resource;
@@ -39,6 +38,7 @@ const REGISTRY: &[(&str, Read)] = &[
     ("Condition", condition::read),
     (Rule::RESOURCE, resource::read),
     (Rule::BUNDLE, bundle::read),
+    (Rule::POLICY, policy::read),
     ("Rollout", rollout::read),
 ];
 

@@ -91,6 +91,14 @@ fn crd(name: &str, version: Value) -> Value {
             "versions": [{"name": "v1", "served": true, "storage": true}]}})
 }
 
+/// A constraint of which an audit found so many violations.
+#[expect(clippy::needless_pass_by_value, reason = "`json!` at the place of use reads better without a reference")]
+fn constraint(total: Value) -> Value {
+    json!({"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "Labels", "metadata": {"name": "owner"},
+        "status": {"auditTimestamp": now().to_string(), "totalViolations": total,
+            "violations": [{"kind": "Pod", "namespace": "shop", "name": "web", "message": "not shown"}]}})
+}
+
 /// Everything that can come back. The first id has had its turn in the rollout below, the second has not.
 fn columns() -> Vec<(&'static str, Cluster)> {
     let (early, late) = ("cluster-3", "cluster-4");
@@ -100,16 +108,24 @@ fn columns() -> Vec<(&'static str, Cluster)> {
         ("absent", Cluster { id: None, ..says(series(&[]), &[], early) }),
         ("error", fails(FailureClass::Unreachable, " cannot be reached: Connection refused (os error 111)")),
         ("time-out", fails(FailureClass::Timeout, ": no complete answer within 30s")),
-        ("0", says(series(&[0.0]), &[no.clone(), new.clone()], early)),
-        ("1", says(series(&[1.0]), &[yes.clone(), old.clone()], late)),
-        ("2 series", says(series(&[0.0, 1.0]), &[no, yes, old, new], late)),
+        ("0", says(series(&[0.0]), &[no.clone(), new.clone(), constraint(json!(0))], early)),
+        ("1", says(series(&[1.0]), &[yes.clone(), old.clone(), constraint(json!(1))], late)),
+        ("2 series", says(series(&[0.0, 1.0]), &[no, yes, old, new, constraint(json!(2))], late)),
         (
             "NaN",
-            says(series(&[f64::NAN]), &[node("c", Value::Null, json!("Perhaps")), crd("one", json!("latest"))], early),
+            says(
+                series(&[f64::NAN]),
+                &[node("c", Value::Null, json!("Perhaps")), crd("one", json!("latest")), constraint(Value::Null)],
+                early,
+            ),
         ),
         (
             "wrong type",
-            says(Seen::String("1".to_owned()), &[node("d", json!("yes"), json!(1)), crd("one", json!(1))], " "),
+            says(
+                Seen::String("1".to_owned()),
+                &[node("d", json!("yes"), json!(1)), crd("one", json!(1)), constraint(json!("1"))],
+                " ",
+            ),
         ),
     ]
 }
@@ -131,6 +147,10 @@ fn rows() -> Vec<(Value, &'static str)> {
         (
             json!({"type": "Bundle", "bundle": {"group": "a.io", "version": "1.x"}}),
             "unknown unknown unknown noMatch match unknown unknown unknown",
+        ),
+        (
+            json!({"type": "Policy", "policy": {"kind": "Labels", "name": "owner"}}),
+            "unknown unknown unknown noMatch match match unknown unknown",
         ),
         (
             json!({"type": "Rollout", "rollout": {"start": "2026-05-01T00:00:00Z", "percentage": 50}}),

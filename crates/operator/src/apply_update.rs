@@ -33,6 +33,7 @@ mod judge;
 mod ledger;
 mod observed_health;
 mod pace;
+mod policies;
 mod prepare;
 mod prune;
 mod render;
@@ -44,6 +45,7 @@ mod worker;
 
 pub use apply::apply;
 pub use pace::Pace;
+pub use policies::{POLICY_WORKER, PolicyProgram, PolicyRequest};
 pub use prepare::prepare;
 pub use prune::{Appliers, orphans};
 pub use render::{PRUNE, RENDERED, RenderError, RenderedRelease, render, write_rendered};

@@ -3,7 +3,7 @@
 use clearway_core::ObjectReference;
 use clearway_policy::audit::ConstraintAudit;
 use clearway_sources::store::{Store, StoreError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How often a status is written again after someone else changed the constraint.
 const ATTEMPTS: u32 = 5;
@@ -36,6 +36,7 @@ mod tests {
     use clearway_policy::PolicySet;
     use clearway_policy::audit::Audit;
     use clearway_sources::store::StateDirectory;
+    use serde_json::json;
 
     use super::*;
 

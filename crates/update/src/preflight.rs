@@ -10,12 +10,14 @@ mod dry_run;
 mod health;
 mod node_capacity;
 mod owners;
+mod policies;
 mod quantity;
 mod view;
 
 use std::fmt;
 
 pub use node_capacity::{NeededKinds, is_workload, needed_kinds};
+pub use policies::PolicyDenial;
 pub use view::{DryRunError, DryRunFailure, View};
 
 /// Something to look at before an update.
@@ -55,6 +57,7 @@ pub const CHECKS: &[&dyn Check] = &[
     &node_capacity::NodeCapacity,
     &owners::Owners,
     &dry_run::DryRun,
+    &policies::Policies,
 ];
 
 /// What all checks find, the gravest first.

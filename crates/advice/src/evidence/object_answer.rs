@@ -11,7 +11,7 @@ use clearway_conditions::Status;
 use clearway_core::{ObjectName, Position};
 use serde_json::Value;
 
-use super::{BundleAnswer, FailureClass};
+use super::{BundleAnswer, FailureClass, ViolationAnswer};
 
 /// Results that are kept of each answer for people to see; counts are of all objects.
 const SHOWN: usize = 3;
@@ -97,6 +97,8 @@ pub struct ObjectAnswer {
     pub kind_not_served: bool,
     /// The bundle, where the question is about one and the cluster has it.
     pub bundle: Option<BundleAnswer>,
+    /// The violations, where the question is about a constraint and the cluster has it.
+    pub violations: Option<ViolationAnswer>,
 }
 
 impl ObjectAnswer {
@@ -211,9 +213,9 @@ pub(crate) fn short_name(object: &Value) -> ObjectName {
     ObjectName { namespace, name }
 }
 
-/// The reason of a condition as a proof may carry it.
-pub(crate) fn short_reason(reason: &str) -> String {
-    reason.chars().take(NAME).collect()
+/// A name, or the reason of a condition, as a proof may carry it.
+pub(crate) fn short_text(text: &str) -> String {
+    text.chars().take(NAME).collect()
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use clearway_core::{Observed, split_api_version};
 use serde_json::Value;
 
 use super::bundle_answer::CrdRecords;
-use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_reason};
+use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_text};
 use super::selector::Selector;
-use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest};
+use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest, ViolationAnswer};
 use crate::expression::{Expression, Steps, is_removed};
 
 /// Steps for each condition that an object has.
@@ -58,6 +58,8 @@ pub(crate) enum ObjectTest {
         /// The field.
         path: FieldPath,
     },
+    /// How many violations a constraint has.
+    Violations,
 }
 
 /// Counts what objects say to a question.
@@ -155,6 +157,10 @@ impl Tally {
                     Some(outcome) => (outcome, None),
                 }
             }
+            ObjectTest::Violations => {
+                self.answer.violations = Some(ViolationAnswer::of(object));
+                return;
+            }
             ObjectTest::Condition { type_, status } => condition_of(object, type_, *status),
             ObjectTest::Expression(expression) => match expression.holds(object, &mut self.steps) {
                 Ok(true) => (ObjectOutcome::Match, None),
@@ -231,5 +237,5 @@ fn condition_of(object: &Value, type_: &str, wanted: Status) -> (ObjectOutcome, 
         (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown.into()),
         (None, _) => ObjectOutcome::NoMatch,
     };
-    (outcome, Some((condition.status, short_reason(condition.reason))))
+    (outcome, Some((condition.status, short_text(condition.reason))))
 }

@@ -58,7 +58,10 @@ impl ObjectRule {
         let text = canonical(&rule.parameters);
         let condition = match &asked {
             ObjectTest::Condition { type_, .. } => Some(type_.clone()),
-            ObjectTest::Expression(_) | ObjectTest::Bundle { .. } | ObjectTest::Field { .. } => None,
+            ObjectTest::Expression(_)
+            | ObjectTest::Bundle { .. }
+            | ObjectTest::Field { .. }
+            | ObjectTest::Violations => None,
         };
         let question = ObjectQuestion::new(objects.selector, asked, format!("{} {text}", rule.kind));
         ObjectRule { question, quantifier: objects.quantifier, text, condition }

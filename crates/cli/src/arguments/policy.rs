@@ -84,6 +84,9 @@ is read from a cluster; namespaces and data.inventory are those of the files and
 Exit code 0: no violation of a constraint that denies (violations of warn and dryrun are reported); 1: at least one;
 2: none, but something could not be read or evaluated; 3: could not run.")]
     Preview(PolicyPreview),
+    /// Evaluate what the operator sends on standard input
+    #[command(hide = true)]
+    Evaluate(PolicyEvaluate),
 }
 
 /// Limits on what templates may do.
@@ -250,4 +253,11 @@ pub(crate) struct PolicyPreview {
     pub(crate) limits: PolicyLimits,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
+}
+
+/// Arguments of `clearway policy evaluate`, which the operator runs.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyEvaluate {
+    #[command(flatten)]
+    pub(crate) limits: PolicyLimits,
 }

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
-use clearway_operator::apply_update;
+use clearway_operator::apply_update::{self, PolicyProgram};
 use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, LeaseTerms};
@@ -267,6 +267,8 @@ fn apply_settings(options: &Operator, jitter: f64) -> Result<apply_update::Setti
         arch: options.arch.clone(),
         keys,
         render: options.render.clone(),
+        // Without the program itself the check is left out; everything else goes on.
+        policies: std::env::current_exe().ok().map(PolicyProgram::new),
         veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
         jitter,
         ..apply_update::Settings::new(registry, cache)

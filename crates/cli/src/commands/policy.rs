@@ -28,9 +28,14 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Bench(options) => &options.limits,
         Policy::Audit(options) => &options.limits,
         Policy::Preview(options) => &options.limits,
+        Policy::Evaluate(options) => &options.limits,
     };
     // What gator has, fails as in gator; what an audit cannot evaluate is not known.
-    let ended = if matches!(command, Policy::Audit(_) | Policy::Preview(_)) { Exit::Unknown } else { Exit::No };
+    let ended = if matches!(command, Policy::Audit(_) | Policy::Preview(_) | Policy::Evaluate(_)) {
+        Exit::Unknown
+    } else {
+        Exit::No
+    };
     worker::run(limits, ended, || match command {
         Policy::Verify(options) => Ok(verify::run(options)),
         Policy::Test(options) => Ok(test::run(options)),
@@ -39,6 +44,7 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Bench(options) => bench::run(options),
         Policy::Audit(options) => audit::run(options),
         Policy::Preview(options) => preview::run(options),
+        Policy::Evaluate(options) => preview::evaluate(options),
     })
 }
 

@@ -9,6 +9,7 @@ mod fleet;
 mod gateway;
 mod graph;
 mod policy;
+mod policy_audit;
 mod promql;
 mod release;
 mod risk;

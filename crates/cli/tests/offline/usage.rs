@@ -57,6 +57,8 @@ const COMMANDS: [(&str, bool); 77] = [
     ("policy lint", true),
     ("policy explain", true),
     ("policy bench", true),
+    ("policy audit", true),
+    ("policy preview", true),
     ("cel", false),
     ("cel check", true),
     ("cel eval", true),

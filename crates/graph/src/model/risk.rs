@@ -38,6 +38,8 @@ impl Rule {
     pub const CONDITION: &'static str = "Condition";
     /// The type that asks which bundle of CRDs is installed.
     pub const BUNDLE: &'static str = "Bundle";
+    /// The type that asks for violations of a constraint.
+    pub const POLICY: &'static str = "Policy";
     /// The keys that lead to the query of a `PromQL` rule.
     pub(crate) const QUERY_KEYS: [&'static str; 2] = ["promql", "promql"];
     /// The keys that lead to the expression of a `Resource` rule.
@@ -46,7 +48,7 @@ impl Rule {
     pub const UNREADABLE: &'static str = "Unreadable";
     /// The types that Clearway evaluates.
     pub const KNOWN: &'static [&'static str] =
-        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, Self::BUNDLE, "Policy", "Rollout"];
+        &[Self::ALWAYS, Self::PROMQL, Self::RESOURCE, Self::CONDITION, Self::BUNDLE, Self::POLICY, "Rollout"];
 
     /// A rule without parameters.
     pub fn of_kind(kind: &str) -> Self {
@@ -86,7 +88,7 @@ impl Rule {
     /// What tells rules about objects of a cluster apart; nothing for other rules.
     pub(crate) fn object_question(&self) -> Option<String> {
         let mut text = String::new();
-        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION | Self::BUNDLE)
+        matches!(self.kind.as_str(), Self::RESOURCE | Self::CONDITION | Self::BUNDLE | Self::POLICY)
             .then(|| self.render(&mut text))?;
         Some(text)
     }

@@ -11,7 +11,7 @@ use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{Key, Registries};
 use clearway_update::task::Veto;
 
-use super::Pace;
+use super::{Pace, PolicyProgram};
 
 /// Where the time is read.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct Settings {
     pub veto: Veto,
     /// Where releases are written as files for something else to apply, instead of applying them.
     pub render: Option<PathBuf>,
+    /// What evaluates the cluster's constraints over a release; without it they are not evaluated.
+    pub policies: Option<PolicyProgram>,
     /// How many requests go side by side.
     pub side_by_side: usize,
     /// How soon things are tried again.
@@ -76,6 +78,7 @@ impl Settings {
             limits: ReleaseLimits::default(),
             veto: Veto::Never,
             render: None,
+            policies: None,
             side_by_side: 8,
             pace: Pace::default(),
             jitter: 0.5,

@@ -12,6 +12,7 @@ use clearway_update::task::Task;
 use futures::FutureExt as _;
 use serde_json::Value;
 
+use super::policies::look_at_policies;
 use super::stored_objects::check_stored_objects;
 use super::{Settings, side_by_side};
 
@@ -27,6 +28,9 @@ pub async fn collect_view<'a, S: Store>(
     look_at_objects(&mut view, store, most).await?;
     look_at_crds(&mut view, store).await?;
     try_out(&mut view, store, most).await;
+    if let Some(program) = &settings.policies {
+        look_at_policies(&mut view, store, program).await?;
+    }
     let NeededKinds { nodes, pods, budgets } = needed_kinds(&view);
     let kind = |wanted: bool, api_version, kind| wanted.then(|| GroupVersionKind::new(api_version, kind));
     view.nodes = all(&mut view, store, kind(nodes, "v1", "Node")).await?;
@@ -72,7 +76,7 @@ async fn look_at_crds<S: Store>(view: &mut View<'_>, store: &S) -> Result<(), St
 }
 
 /// Whether a manifest would be applied to the object that is there.
-fn is_applied(view: &View<'_>, manifest: &Manifest) -> bool {
+pub(super) fn is_applied(view: &View<'_>, manifest: &Manifest) -> bool {
     let left_alone = manifest.create_only() && view.live(manifest).is_some();
     let claimed = view.live(manifest).is_some_and(|live| view.task.owner.other(live).is_some());
     !(manifest.deletes() || left_alone || claimed)

@@ -7,6 +7,7 @@ use clearway_core::{ObjectId, Timestamp};
 use clearway_release::{Manifest, Payload};
 use serde_json::Value;
 
+use super::PolicyDenial;
 use crate::task::Task;
 
 /// What the checks see.
@@ -27,6 +28,8 @@ pub struct View<'a> {
     pub workloads: BTreeMap<ObjectId, Value>,
     /// What could not be tried.
     pub dry_runs: Vec<DryRunFailure>,
+    /// The constraints of the cluster that would deny objects of the release.
+    pub policies: Vec<PolicyDenial>,
     /// The nodes, if a workload asks for some.
     pub nodes: Option<Vec<Value>>,
     /// The pods, if a workload needs room beside them.
@@ -70,6 +73,7 @@ impl<'a> View<'a> {
             crds: Vec::new(),
             workloads: BTreeMap::new(),
             dry_runs: Vec::new(),
+            policies: Vec::new(),
             nodes: None,
             pods: None,
             budgets: None,

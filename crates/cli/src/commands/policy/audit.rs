@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, bail};
 use clearway_core::{GroupKind, GroupVersionKind, Limits, Timestamp};
 use clearway_operator::{constraint_status, gatekeeper_installation};
-use clearway_policy::{EnforcementPoint, Inventory, ObjectKind};
+use clearway_policy::{EnforcementPoint, Inventory, ObjectKind, Process};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::Cluster;
 use clearway_sources::object_stream::{ObjectNamespace, ObjectStream, StreamEvent};

@@ -5,28 +5,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Result, bail};
-use clearway_core::{GroupVersionKind, ObjectReference};
-use clearway_operator::gatekeeper_installation::NAMESPACE;
+use clearway_core::GroupVersionKind;
+use clearway_operator::gatekeeper_objects::{self, is_policy_kind};
 use clearway_policy::{
     Constraint, ExcludedNamespaces, Expander, Inventory, ObjectKind, PolicySet, Process, Template, is_config,
-    is_sync_set, synced_kinds,
+    synced_kinds,
 };
 use clearway_sources::snapshot::Snapshot;
-use clearway_sources::store::{ObjectPages, Store, StoreError};
+use clearway_sources::store::{ObjectPages, Store};
 use serde_json::Value;
 
 use super::worker;
 use crate::output;
-
-/// The group of constraints.
-const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
-
-/// Kinds of Gatekeeper that are read whole, besides constraints.
-const KINDS: [(&str, &str); 3] = [
-    ("templates.gatekeeper.sh", "ConstraintTemplate"),
-    ("syncset.gatekeeper.sh", "SyncSet"),
-    ("expansion.gatekeeper.sh", "ExpansionTemplate"),
-];
 
 /// Something that is not in the results.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,37 +161,17 @@ impl LoadedPolicies {
 
 /// The objects of Gatekeeper in a cluster.
 pub(super) async fn read_cluster<S: Store>(store: &S) -> Result<Vec<(String, Value)>> {
-    let served = store.kinds().await?;
-    let wanted = |kind: &&GroupVersionKind| {
-        kind.group == CONSTRAINTS || KINDS.contains(&(kind.group.as_str(), kind.kind.as_str()))
-    };
-    if !served.iter().any(|kind| kind.group == KINDS[0].0 && kind.kind == KINDS[0].1) {
+    let Some(found) = gatekeeper_objects::read(store).await? else {
         bail!("the cluster does not serve ConstraintTemplates; install their CRD, or read policies from files with -f");
-    }
-    let mut found = Vec::new();
-    for kind in served.iter().filter(wanted) {
-        let objects = match store.list(kind, "").await {
-            // The definition of a constraint went with its template meanwhile.
-            Err(StoreError::NoSuchKind { .. }) => Vec::new(),
-            objects => objects?,
-        };
-        found.extend(objects.into_iter().map(|object| ("cluster".to_owned(), object)));
-    }
-    if let Some(kind) = served.iter().find(|kind| kind.group == "config.gatekeeper.sh" && kind.kind == "Config") {
-        let config = ObjectReference { kind: kind.clone(), namespace: NAMESPACE.to_owned(), name: "config".to_owned() };
-        found.extend(store.get(&config).await?.map(|config| ("cluster".to_owned(), config)));
-    }
-    Ok(found)
+    };
+    Ok(found.into_iter().map(|object| ("cluster".to_owned(), object)).collect())
 }
 
 /// The objects of Gatekeeper in a snapshot.
 pub(super) fn read_snapshot(snapshot: &Snapshot) -> Result<Vec<(String, Value)>> {
     let mut found = Vec::new();
     for (kind, part) in &snapshot.objects {
-        let group = kind.group.as_str();
-        let ours =
-            group == CONSTRAINTS || group == "config.gatekeeper.sh" || KINDS.contains(&(group, kind.kind.as_str()));
-        if let (true, Ok(objects)) = (ours, part.collected()) {
+        if let (true, Ok(objects)) = (is_policy_kind(&kind.group, &kind.kind), part.collected()) {
             found.extend(objects.items.iter().map(|object| ("snapshot".to_owned(), object.clone())));
         }
     }
@@ -213,11 +183,8 @@ pub(super) fn read_snapshot(snapshot: &Snapshot) -> Result<Vec<(String, Value)>>
 
 /// Whether an object configures policies, and is not one that they are about.
 pub(super) fn is_policy(object: &Value) -> bool {
-    Template::is_template(object)
-        || Constraint::is_constraint(object)
-        || Expander::is_template(object)
-        || is_config(object)
-        || is_sync_set(object)
+    let kind = ObjectKind::of(object);
+    is_policy_kind(&kind.group, &kind.kind)
 }
 
 pub(super) fn object_kind(kind: &GroupVersionKind) -> ObjectKind {

@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
-use clearway_core::{GroupVersionKind, ObjectReference};
+use anyhow::{Context as _, Result};
+use clearway_operator::apply_update::PolicyRequest;
+use clearway_operator::gatekeeper_objects::namespaces_of;
+use clearway_policy::audit::VIOLATIONS_LIMIT;
 use clearway_policy::{EnforcementPoint, Inventory, ObjectKind, Process};
 use clearway_release::{ReleaseLimits, Selection};
 use clearway_sources::clock;
-use clearway_sources::store::{ClusterStore, Store as _, StoreError};
+use clearway_sources::store::StoreError;
 use serde_json::Value;
 
 use super::audit::connect;
-use super::audit::evaluation::Evaluation;
+use super::audit::evaluation::{Evaluation, Outcome};
 use super::audit::report::{self, Occasion};
 use super::policies::{self, LoadedPolicies, is_policy};
 use super::{files, worker};
-use crate::arguments::PolicyPreview;
+use crate::arguments::{PolicyEvaluate, PolicyLimits, PolicyPreview, PolicyReportFormat};
 use crate::commands::release::NamedRelease;
 use crate::exit::Exit;
 use crate::runtime;
@@ -27,32 +29,30 @@ pub(super) fn run(options: &PolicyPreview) -> Result<Exit> {
     let payload = named.payload(&Selection::default(), &ReleaseLimits::default())?;
     let applied = payload.manifests.iter().filter(|manifest| !manifest.deletes());
     let objects: Vec<&Value> = applied.map(|manifest| &manifest.object).collect();
-    let mut preview = match options.files.as_slice() {
+    let preview = match options.files.as_slice() {
         [] => Preview::of_cluster(options, &objects)?,
         files => Preview::of_files(&files::read_objects(files)?),
     };
-    let Preview { policies, inventory, namespaces } = &mut preview;
-    if !policies.inventory_users().is_empty() {
-        let synced = |object: &&&Value| policies.synced.is_empty() || policies.synced.contains(&ObjectKind::of(object));
-        policies.extend(inventory, objects.iter().filter(synced).copied());
-    }
-    for object in objects.iter().filter(|object| ObjectKind::of(object).is_namespace()) {
-        namespaces.insert(text(object, "/metadata/name").to_owned(), Ok(Some((*object).clone())));
-    }
-    let budget = worker::budget(&options.limits);
-    let limit = options.output.constraint_violations_limit;
-    let mut evaluation = Evaluation::new(policies, EnforcementPoint::Webhook, inventory, &budget, clock::now(), limit);
-    let excluded = policies.excluded(Process::Webhook);
-    for object in objects.iter().filter(|object| !excluded.excludes(object)) {
-        match namespaces.get(text(object, "/metadata/namespace")) {
-            Some(Err(error)) => evaluation.fail_object(object, format!("its namespace cannot be read: {error}")),
-            Some(Ok(namespace)) => evaluation.add(object, namespace.as_ref()),
-            None => evaluation.add(object, None),
-        }
-    }
-    report::print(&evaluation.finish(), Occasion::Preview, options.output.format)
+    let outcome = preview.evaluate(&objects, &options.limits, options.output.constraint_violations_limit);
+    report::print(&outcome, Occasion::Preview, options.output.format)
 }
 
+/// Runs `clearway policy evaluate`: the same for objects that the operator sends, with the results as JSON.
+pub(super) fn evaluate(options: &PolicyEvaluate) -> Result<Exit> {
+    let request: PolicyRequest =
+        serde_json::from_reader(std::io::stdin().lock()).context("standard input is not a request of the operator")?;
+    let placed = |objects: Vec<Value>| objects.into_iter().map(|object| ("cluster".to_owned(), object));
+    let all: Vec<(String, Value)> = placed(request.policies).collect();
+    let policies = LoadedPolicies::of(&all);
+    let mut inventory = Inventory::default();
+    policies.extend(&mut inventory, &request.inventory);
+    let name = |namespace: &Value| text(namespace, "/metadata/name").to_owned();
+    let namespaces = request.namespaces.into_iter().map(|one| (name(&one), Ok(Some(one)))).collect();
+    let preview = Preview { policies, inventory, namespaces };
+    let objects: Vec<&Value> = request.objects.iter().collect();
+    let outcome = preview.evaluate(&objects, &options.limits, VIOLATIONS_LIMIT);
+    report::print(&outcome, Occasion::Preview, PolicyReportFormat::Json)
+}
 /// What the objects of a release are evaluated with.
 struct Preview {
     policies: LoadedPolicies,
@@ -62,12 +62,36 @@ struct Preview {
 }
 
 impl Preview {
+    fn evaluate(mut self, objects: &[&Value], limits: &PolicyLimits, limit: usize) -> Outcome {
+        let Preview { policies, inventory, namespaces } = &mut self;
+        if !policies.inventory_users().is_empty() {
+            let synced =
+                |object: &&&Value| policies.synced.is_empty() || policies.synced.contains(&ObjectKind::of(object));
+            policies.extend(inventory, objects.iter().filter(synced).copied());
+        }
+        for object in objects.iter().filter(|object| ObjectKind::of(object).is_namespace()) {
+            namespaces.insert(text(object, "/metadata/name").to_owned(), Ok(Some((*object).clone())));
+        }
+        let budget = worker::budget(limits);
+        let mut evaluation =
+            Evaluation::new(policies, EnforcementPoint::Webhook, inventory, &budget, clock::now(), limit);
+        let excluded = policies.excluded(Process::Webhook);
+        for object in objects.iter().filter(|object| !excluded.excludes(object)) {
+            match namespaces.get(text(object, "/metadata/namespace")) {
+                Some(Err(error)) => evaluation.fail_object(object, format!("its namespace cannot be read: {error}")),
+                Some(Ok(namespace)) => evaluation.add(object, namespace.as_ref()),
+                None => evaluation.add(object, None),
+            }
+        }
+        evaluation.finish()
+    }
+
     fn of_cluster(options: &PolicyPreview, objects: &[&Value]) -> Result<Self> {
         runtime::block_on(async {
             let store = connect(&options.connection).await?;
             let mut policies = LoadedPolicies::of(&policies::read_cluster(&store).await?);
             let inventory = policies.read_inventory(&store).await;
-            let namespaces = read_namespaces(&store, objects).await;
+            let namespaces = namespaces_of(&store, objects.iter().copied()).await;
             Ok(Preview { policies, inventory, namespaces })
         })?
     }
@@ -84,21 +108,6 @@ impl Preview {
             namespaces.map(|object| (text(object, "/metadata/name").to_owned(), Ok(Some(object.clone())))).collect();
         Preview { policies, inventory, namespaces }
     }
-}
-
-/// The namespaces of objects in a cluster.
-async fn read_namespaces(
-    store: &ClusterStore,
-    objects: &[&Value],
-) -> BTreeMap<String, Result<Option<Value>, StoreError>> {
-    let mut found = BTreeMap::new();
-    for name in objects.iter().map(|object| text(object, "/metadata/namespace")).filter(|name| !name.is_empty()) {
-        if !found.contains_key(name) {
-            let key = ObjectReference::cluster_scoped(GroupVersionKind::new("v1", "Namespace"), name);
-            found.insert(name.to_owned(), store.get(&key).await);
-        }
-    }
-    found
 }
 
 fn text<'o>(object: &'o Value, path: &str) -> &'o str {

@@ -14,15 +14,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow};
+use clearway_operator::apply_update::POLICY_WORKER;
 use clearway_policy::rego::{Budget, STACK_BYTES};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::PolicyLimits;
 use crate::exit::Exit;
 use crate::output;
-
-/// Set for the child; its value means nothing.
-const CHILD: &str = "CLEARWAY_POLICY_WORKER";
 
 /// What is evaluated now, and since when, in milliseconds of the process; 0 is nothing.
 static SINCE: AtomicU64 = AtomicU64::new(0);
@@ -31,7 +29,7 @@ static SUBJECT: Mutex<String> = Mutex::new(String::new());
 /// Runs a command in a child, or, in the child, on a thread with a large stack. `ended` is what it means that the child
 /// was ended.
 pub(super) fn run(limits: &PolicyLimits, ended: Exit, command: impl FnOnce() -> Result<Exit> + Send) -> Result<Exit> {
-    if env::var_os(CHILD).is_none() {
+    if env::var_os(POLICY_WORKER).is_none() {
         return supervise(limits, ended);
     }
     let bytes = limits.memory_limit.saturating_mul(1 << 20);
@@ -49,7 +47,7 @@ pub(super) fn run(limits: &PolicyLimits, ended: Exit, command: impl FnOnce() -> 
 fn supervise(limits: &PolicyLimits, ended: Exit) -> Result<Exit> {
     let program = env::current_exe().context("cannot find the program itself")?;
     let mut child = Command::new(program);
-    child.args(env::args_os().skip(1)).env(CHILD, "1").stdin(Stdio::inherit());
+    child.args(env::args_os().skip(1)).env(POLICY_WORKER, "1").stdin(Stdio::inherit());
     let status = child.status().context("cannot start the process that evaluates policies")?;
     Ok(match status.code() {
         Some(0) => Exit::Yes,

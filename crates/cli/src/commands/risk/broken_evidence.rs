@@ -135,6 +135,9 @@ impl Tests<'_> {
         if reached(self.risk).any(|rule| rule.kind == Rule::BUNDLE) {
             tried.extend(self.bundles(requests)?);
         }
+        if reached(self.risk).any(|rule| rule.kind == Rule::POLICY) {
+            tried.extend(self.audits(requests)?);
+        }
         if reached(self.risk).any(|rule| rule.kind == "Condition") {
             for (case, observed, status) in
                 [("the condition has an earlier generation", 1, None), ("the condition is Unknown", 2, Some("Unknown"))]
@@ -171,6 +174,27 @@ impl Tests<'_> {
                 objects.insert(generated_crd(group, number, *version));
             }
             tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != Rule::BUNDLE)?);
+        }
+        Ok(tried)
+    }
+
+    /// Constraints without a recent audit: no rule about one may say that the risk does not apply.
+    fn audits(&self, requests: &[&ObjectRequest]) -> Result<Vec<CaseResult>> {
+        let old = self.now.minus(Duration::from_hours(24 * 365)).to_string();
+        let mut tried = Vec::new();
+        for (case, status) in [
+            ("the constraint was never audited", json!({})),
+            ("the audit of the constraint is old", json!({"auditTimestamp": old, "totalViolations": 0})),
+        ] {
+            let mut objects = self.objects_of(requests, None);
+            for own in reached(self.risk).filter(|rule| rule.kind == Rule::POLICY).filter_map(own) {
+                let text = |key: &str| word(own, key).unwrap_or_default();
+                objects.insert(json!({
+                    "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": text("kind"),
+                    "metadata": {"name": text("name")}, "status": status,
+                }));
+            }
+            tried.push(self.unless(case, &with(&objects, self.now), |rule| rule.kind != Rule::POLICY)?);
         }
         Ok(tried)
     }

@@ -88,6 +88,7 @@ pub(super) fn explained(rule: &Rule, last: bool, settings: &Settings) -> Result<
         ("Resource", Some(parameters)) => resource(parameters, &mut text),
         ("Condition", Some(parameters)) => condition(parameters, &mut text),
         (Rule::BUNDLE, Some(parameters)) => bundle(parameters, &mut text),
+        (Rule::POLICY, Some(parameters)) => policy(parameters, &mut text),
         ("Rollout", Some(parameters)) => rollout(parameters, &mut text),
         _ => text.asks = Value::Object(rule.parameters.clone()).to_string(),
     }
@@ -183,6 +184,18 @@ fn bundle(parameters: &Map<String, Value>, text: &mut RuleText) {
     let unknown = "CRDs of several versions or channels, without annotations, or not established; objects that cannot be \
                    listed, or an unreachable API server";
     absent(parameters, "no such bundle, or no CRD of a kind that the rule names", unknown, text);
+}
+
+fn policy(parameters: &Map<String, Value>, text: &mut RuleText) {
+    let of = |key: &str| word(parameters, key).unwrap_or_default();
+    let constraint = format!("{} {}", of("kind"), of("name"));
+    text.asks = format!("objects of the cluster violate the constraint {constraint}");
+    text.needs.push(format!("the constraint {constraint} with the results of an audit in its status"));
+    text.matches = Some("the last audit found violations".to_owned());
+    text.no_match = Some("the last audit found none".to_owned());
+    let unknown = "a constraint without an audit, an audit that is too old, a constraint that audits do not evaluate, or an \
+                   unreachable API server";
+    absent(parameters, "no such constraint", unknown, text);
 }
 
 fn rollout(parameters: &Map<String, Value>, text: &mut RuleText) {

@@ -1,0 +1,150 @@
+//! `Policy` rules: match, no match or a failure with its class for everything that the status of a constraint can say
+//! (U19, P6).
+
+mod common;
+
+use std::time::Duration;
+
+use clearway_advice::evidence::{FailureClass, Objects};
+use clearway_advice::{RiskProof, Verdict};
+use clearway_core::{GroupKind, Timestamp};
+use common::{ObjectEvidence, now, objects, proof};
+use serde_json::{Value, json};
+
+fn violation(kind: &str, namespace: Option<&str>, name: &str) -> Value {
+    json!({
+        "group": "", "version": "v1", "kind": kind, "namespace": namespace, "name": name, "message": "MARKER",
+        "enforcementAction": "deny",
+    })
+}
+
+fn status(audited_at: Timestamp, total: u64, violations: &[Value]) -> Value {
+    json!({
+        "auditTimestamp": audited_at.to_string(), "totalViolations": total, "violations": violations,
+        "byPod": [{"id": "MARKER"}],
+    })
+}
+
+fn constraint(spec: &Value, status: &Value) -> Value {
+    json!({
+        "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "RequiredLabels", "metadata": {"name": "owner"},
+        "spec": spec, "status": status,
+    })
+}
+
+fn rule(more: &Value) -> Value {
+    let mut parameters = json!({"kind": "RequiredLabels", "name": "owner"});
+    parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!([{"type": "Policy", "policy": parameters}])
+}
+
+fn known(list: &[Value]) -> Objects {
+    let mut objects = objects(list);
+    for kind in ["RequiredLabels", "Other"] {
+        objects.mark_read(GroupKind { group: "constraints.gatekeeper.sh".to_owned(), kind: kind.to_owned() });
+    }
+    objects
+}
+
+fn told(proof: &RiskProof) -> (Verdict, Option<FailureClass>) {
+    (proof.verdict, proof.rules[0].failure)
+}
+
+#[test]
+fn a_rule_matches_if_the_last_audit_found_violations() {
+    let spec = json!({"parameters": {"labels": ["MARKER"]}});
+    let recent = now().minus(Duration::from_mins(5));
+    let some = [
+        violation("Pod", Some("shop"), "web"),
+        violation("Pod", Some("shop"), "web"),
+        violation("Pod", Some("bank"), "api"),
+        violation("Namespace", None, "shop"),
+        violation("Service", Some("shop"), "web"),
+    ];
+    for (spec, status, want, value) in [
+        (
+            &spec,
+            status(recent, 0, &[]),
+            Verdict::NoMatch,
+            "0 violations of RequiredLabels owner, audited at 2026-05-04T08:55:00Z",
+        ),
+        (
+            &spec,
+            status(recent, 1, &some[..1]),
+            Verdict::Match,
+            "1 violation of RequiredLabels owner, audited at 2026-05-04T08:55:00Z: Pod shop/web",
+        ),
+        (
+            &spec,
+            status(recent, 70, &some),
+            Verdict::Match,
+            "70 violations of RequiredLabels owner, audited at 2026-05-04T08:55:00Z: Namespace shop, Pod bank/api, Pod shop/web, …",
+        ),
+        // Violations count whatever happens to them.
+        (&json!({"enforcementAction": "dryrun"}), status(recent, 1, &[]), Verdict::Match, "1 violation"),
+        (
+            &json!({"enforcementAction": "scoped", "scopedEnforcementActions": [
+                {"action": "warn", "enforcementPoints": [{"name": "audit.gatekeeper.sh"}]},
+            ]}),
+            status(recent, 0, &[]),
+            Verdict::NoMatch,
+            "0 violations",
+        ),
+    ] {
+        let found = proof(rule(&json!({})), &ObjectEvidence(known(&[constraint(spec, &status)])));
+        assert_eq!(found.verdict, want, "{status} {:?}", found.rules[0]);
+        let shown = found.rules[0].value.clone().unwrap_or_default();
+        assert!(shown.contains(value), "{shown}");
+        // Counts and names only.
+        assert!(!serde_json::to_string(&found).unwrap().contains("MARKER"), "{found:?}");
+    }
+}
+
+#[test]
+fn an_audit_that_says_nothing_is_a_failure_with_a_class() {
+    let (none, late) = (json!({}), now().minus(Duration::from_mins(121)));
+    let elsewhere = json!({"enforcementAction": "scoped", "scopedEnforcementActions": [
+        {"action": "deny", "enforcementPoints": [{"name": "validation.gatekeeper.sh"}]},
+    ]});
+    for (spec, status, class, why) in [
+        (&none, json!(null), FailureClass::Absent, "The status of the constraint RequiredLabels owner has no audit."),
+        (&none, json!({"byPod": []}), FailureClass::Absent, "has no audit"),
+        (&none, json!({"totalViolations": 0}), FailureClass::Absent, "has no audit"),
+        (&none, json!({"auditTimestamp": now().to_string()}), FailureClass::Absent, "has no audit"),
+        (&none, json!({"auditTimestamp": "yesterday", "totalViolations": 0}), FailureClass::Absent, "has no audit"),
+        (
+            &none,
+            json!({"auditTimestamp": now().to_string(), "totalViolations": -1}),
+            FailureClass::Absent,
+            "has no audit",
+        ),
+        (&none, status(late, 0, &[]), FailureClass::Stale, "is 2h1m old; the maximum age is 2h"),
+        (&none, status(late, 5, &[]), FailureClass::Stale, "the maximum age is 2h"),
+        (&none, status(now().plus(Duration::from_hours(1)), 0, &[]), FailureClass::Stale, "in the future"),
+        (&json!({"enforcementAction": "shout"}), status(now(), 0, &[]), FailureClass::Absent, "Audits do not evaluate"),
+        (&elsewhere, status(now(), 0, &[]), FailureClass::Absent, "Audits do not evaluate"),
+    ] {
+        let found = proof(rule(&json!({})), &ObjectEvidence(known(&[constraint(spec, &status)])));
+        assert_eq!(told(&found), (Verdict::Unknown, Some(class)), "{spec} {status}");
+        let said = found.rules[0].why.clone().unwrap_or_default();
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn a_constraint_that_does_not_exist_means_what_the_rule_says() {
+    let other = constraint(&json!({}), &status(now(), 1, &[]));
+    for (more, verdict, class) in [
+        (json!({"name": "other"}), Verdict::Unknown, Some(FailureClass::Absent)),
+        (json!({"name": "other", "whenAbsent": "NoMatch"}), Verdict::NoMatch, None),
+        (json!({"kind": "Other", "whenAbsent": "Match"}), Verdict::Match, None),
+        // Nobody looked for this kind.
+        (json!({"kind": "Unread"}), Verdict::Unknown, Some(FailureClass::NotConfigured)),
+        (json!({"name": 1}), Verdict::Unknown, Some(FailureClass::Malformed)),
+        (json!({"kind": null}), Verdict::Unknown, Some(FailureClass::Malformed)),
+        (json!({"whenAbsent": "Perhaps"}), Verdict::Unknown, Some(FailureClass::Malformed)),
+    ] {
+        let found = proof(rule(&more), &ObjectEvidence(known(std::slice::from_ref(&other))));
+        assert_eq!(told(&found), (verdict, class), "{more} {:?}", found.rules[0]);
+    }
+}
