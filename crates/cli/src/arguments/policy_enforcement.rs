@@ -1,5 +1,6 @@
 //! Options of `clearway operator --policies`, which `clearway install` passes on.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,6 +14,22 @@ pub(crate) struct PolicyEnforcement {
     /// Enforce Gatekeeper's templates and constraints, where Gatekeeper is not installed
     #[arg(long)]
     pub(crate) policies: bool,
+    /// Address of the admission webhook (HTTPS), such as 0.0.0.0:8443 [default: no webhook]
+    #[arg(long, value_name = "ADDRESS", requires = "policies")]
+    pub(crate) webhook_listen: Option<SocketAddr>,
+    /// URL under which the API server reaches the webhook [default: the Service clearway-policies in --namespace]
+    #[arg(long, value_name = "URL", requires = "webhook_listen")]
+    pub(crate) webhook_url: Option<String>,
+    /// Operations that the webhook reviews, separated by commas; used when its configuration is created
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "CREATE,UPDATE", requires = "policies",
+          value_parser = ["CREATE", "UPDATE", "DELETE", "CONNECT"])]
+    pub(crate) webhook_operations: Vec<String>,
+    /// Write a log line for each violation of an admission request
+    #[arg(long, requires = "policies")]
+    pub(crate) log_denies: bool,
+    /// How long requests are accepted after a stop signal
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, requires = "policies")]
+    pub(crate) shutdown_delay: Duration,
     /// Interval between audits, and before the first one; 0 for no audits
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, requires = "policies")]
     pub(crate) audit_interval: Duration,

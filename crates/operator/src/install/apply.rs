@@ -253,6 +253,10 @@ pub async fn install(
         }
         log.push(place.apply(object, options).await?);
     }
+    if manifests.policies.is_empty() {
+        let removal = Removal { dry_run: options.dry_run, delete_crds: false };
+        uninstall::remove_operator_objects(place, manifests, removal, log).await?;
+    }
     for object in &manifests.superfluous {
         let GroupKind { group, kind } = group_kind(object);
         if place.catalog.of(&group, &kind).is_none() {

@@ -17,11 +17,13 @@ use super::rights::{RBAC, Right, rules};
 use super::workload::{METRICS_PORT, PROBES_PORT};
 use super::{MANAGED_BY, MANAGER, Settings};
 pub use crate::policies::NAME;
+use crate::policies::certificates::SECRET;
+use crate::policies::webhook_configuration::CONFIGURATION;
 
 /// The option that asks for it.
 pub const OPTION: &str = "policies";
 /// The options of `clearway operator` that this Deployment is given besides; all need [`OPTION`].
-pub const OPTIONS: [&str; 12] = [
+pub const OPTIONS: [&str; 15] = [
     "audit-chunk-size",
     "audit-interval",
     "constraint-violations-limit",
@@ -32,9 +34,14 @@ pub const OPTIONS: [&str; 12] = [
     "exempt-namespace-prefix",
     "exempt-namespace-suffix",
     "inventory-limit",
+    "log-denies",
     "max-steps",
     "reject-unknown-actions",
+    "shutdown-delay",
+    "webhook-operations",
 ];
+/// Where the webhook listens.
+const WEBHOOK_PORT: u16 = 8443;
 
 /// What it may do in the whole cluster.
 pub const POLICIES: &[Right] = &[
@@ -63,12 +70,28 @@ pub const POLICIES: &[Right] = &[
         &["patch", "update"],
         "the status of constraints by pod, and what audits found; their kinds are those of templates",
     ),
+    Right::new(
+        &["admissionregistration.k8s.io"],
+        &["validatingwebhookconfigurations"],
+        &["create"],
+        "the configuration of the webhook, once a pod can answer; RBAC cannot limit the names of created objects",
+    ),
+    Right::new(
+        &["admissionregistration.k8s.io"],
+        &["validatingwebhookconfigurations"],
+        &["delete", "update"],
+        "new certificates of the webhook; it is deleted where Gatekeeper is installed later",
+    )
+    .named(&[CONFIGURATION]),
 ];
 
 /// What it may do in its own namespace.
 pub const OWN_NAMESPACE: &[Right] = &[
     Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "leader election"),
     Right::new(&["coordination.k8s.io"], &["leases"], &["patch"], "leader election").named(&[NAME]),
+    Right::new(&[""], &["secrets"], &["create"], "the certificates of the webhook"),
+    Right::new(&[""], &["secrets"], &["update"], "the certificates of the webhook, which replicas share")
+        .named(&[SECRET]),
 ];
 
 /// Gatekeeper's CRDs; none unless they are asked for.
@@ -79,6 +102,18 @@ pub(super) fn crds(settings: &Settings) -> Vec<Value> {
 /// Gatekeeper's CRDs that an installation may have brought.
 pub(super) fn all_crds() -> Vec<Value> {
     crds::crds()
+}
+
+/// What the operator makes while it runs; uninstalling removes it first, so that the API server does not ask for what is
+/// not answered any more.
+pub(super) fn made_by_operator(namespace: &str) -> Vec<Value> {
+    vec![
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": CONFIGURATION},
+        }),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": namespace}}),
+    ]
 }
 
 /// All other objects; none unless they are asked for.
@@ -105,6 +140,12 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
             "apiVersion": rbac, "kind": "RoleBinding", "metadata": metadata,
             "roleRef": role("Role"), "subjects": subjects,
         }),
+        json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": metadata,
+            "spec": {
+                "selector": selector(), "ports": [{"name": "webhook", "port": 443, "targetPort": "webhook"}],
+            },
+        }),
         deployment(settings, &metadata),
         json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata,
@@ -115,7 +156,7 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
             "spec": {
                 "podSelector": {"matchLabels": selector()},
                 "policyTypes": ["Ingress", "Egress"],
-                "ingress": [{"ports": [{"protocol": "TCP", "port": "probes"}]}],
+                "ingress": [{"ports": [{"protocol": "TCP", "port": "probes"}, {"protocol": "TCP", "port": "webhook"}]}],
                 "egress": [{}],
             },
         }),
@@ -140,6 +181,7 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                 "spec": {
                     "serviceAccountName": NAME,
                     "priorityClassName": "system-cluster-critical",
+                    "terminationGracePeriodSeconds": 60,
                     "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
                     "topologySpreadConstraints": [{
                         "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
@@ -150,7 +192,10 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                         "image": settings.image,
                         "args": arguments(settings),
                         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-                        "ports": [{"name": "probes", "containerPort": PROBES_PORT}],
+                        "ports": [
+                            {"name": "probes", "containerPort": PROBES_PORT},
+                            {"name": "webhook", "containerPort": WEBHOOK_PORT},
+                        ],
                         "livenessProbe": probe("/livez"),
                         "readinessProbe": probe("/readyz"),
                         // Each evaluator holds the inventory.
@@ -174,6 +219,7 @@ pub fn arguments(settings: &Settings) -> Vec<String> {
         format!("--namespace={}", settings.namespace),
         format!("--status-listen=0.0.0.0:{PROBES_PORT}"),
         format!("--metrics-listen=127.0.0.1:{METRICS_PORT}"),
+        format!("--webhook-listen=0.0.0.0:{WEBHOOK_PORT}"),
         "--log-format=json".to_owned(),
     ];
     for (name, values) in &settings.policies {
@@ -205,14 +251,15 @@ mod tests {
     use clearway_bundle::Channel;
 
     #[test]
-    fn everything_is_read_and_only_statuses_and_crds_are_written() {
+    fn everything_is_read_and_little_is_written() {
         for right in POLICIES.iter().chain(OWN_NAMESPACE) {
             assert!(!right.why.is_empty(), "{right:?}");
             let reads = right.verbs.iter().all(|verb| ["get", "list", "watch"].contains(verb));
-            let known = ["leases", "customresourcedefinitions"];
+            let known = ["leases", "secrets", "customresourcedefinitions", "validatingwebhookconfigurations"];
             let named = |one: &&str| one.ends_with("/status") || known.contains(one);
             assert!(reads || right.resources.iter().all(named), "{right:?}");
-            assert!(!right.verbs.contains(&"delete") && !right.verbs.contains(&"*"), "{right:?}");
+            let deletes = right.verbs.iter().any(|verb| ["delete", "*"].contains(verb));
+            assert!(!deletes || right.names == [CONFIGURATION], "{right:?}");
         }
     }
 

@@ -112,6 +112,7 @@ fn what_is_asked_for_is_added_and_what_is_not_is_named_as_superfluous() {
         "ClusterRoleBinding clearway-policies",
         "Role clearway-policies",
         "RoleBinding clearway-policies",
+        "Service clearway-policies",
         "Deployment clearway-policies",
         "PodDisruptionBudget clearway-policies",
         "NetworkPolicy clearway-policies",

@@ -69,8 +69,8 @@ pub(super) struct Published {
     pub(super) policies: watch::Sender<Arc<LoadedPolicies>>,
     /// What the webhook leaves out.
     pub(super) exemptions: watch::Sender<Exemptions>,
-    /// Why this replica is not ready; nothing once all that was there at the start is loaded (P7).
-    pub(super) not_ready: watch::Sender<Option<String>>,
+    /// What is not loaded yet; nothing once all that was there at the start is loaded (P7).
+    pub(super) not_loaded: watch::Sender<Option<String>>,
 }
 
 /// An expansion template.
@@ -87,6 +87,8 @@ pub(super) struct Controller {
     metrics: Arc<Metrics>,
     published: Published,
     watches: Watches,
+    /// What the watches report.
+    seen: mpsc::Receiver<Report>,
     templates: BTreeMap<String, TemplateState>,
     constraints: BTreeMap<(String, String), ConstraintState>,
     expansions: BTreeMap<String, ExpansionState>,
@@ -112,14 +114,14 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// A controller that knows of nothing yet, and the reports that it has to be given.
+    /// A controller that knows of nothing yet.
     pub(super) fn new(
         cluster: Cluster,
         evaluators: Evaluators,
         settings: ControllerSettings,
         metrics: Arc<Metrics>,
         published: Published,
-    ) -> (Self, mpsc::Receiver<Report>) {
+    ) -> Self {
         let (mut watches, seen) = Watches::new(cluster.clone());
         for (subject, kind, part) in [
             (Subject::Templates, (kinds::TEMPLATES, "ConstraintTemplate"), ObjectPart::Whole),
@@ -131,13 +133,14 @@ impl Controller {
             watches.watch_served(subject, kind, None, part);
         }
         let waiting = Some(watches.subjects().cloned().collect());
-        let controller = Controller {
+        Controller {
             cluster,
             evaluators,
             settings,
             metrics,
             published,
             watches,
+            seen,
             templates: BTreeMap::new(),
             constraints: BTreeMap::new(),
             expansions: BTreeMap::new(),
@@ -152,12 +155,11 @@ impl Controller {
             is_changed: true,
             later: BTreeSet::new(),
             retry_at: None,
-        };
-        (controller, seen)
+        }
     }
 
     /// Works until the future is dropped.
-    pub(super) async fn run(mut self, mut seen: mpsc::Receiver<Report>) {
+    pub(super) async fn run(mut self) {
         let mut set_aside = self.evaluators.set_aside();
         let mut look_around = tokio::time::interval(LOOK_AROUND);
         let mut is_loaded = false;
@@ -165,12 +167,12 @@ impl Controller {
         loop {
             let again = self.retry_at;
             tokio::select! {
-                report = seen.recv() => {
+                report = self.seen.recv() => {
                     // The watches live as long as this controller, so there is always a report to come.
                     let Some(report) = report else { return };
                     self.observe(report).await;
                     // What arrived together is settled together.
-                    while let Ok(more) = seen.try_recv() {
+                    while let Ok(more) = self.seen.try_recv() {
                         self.observe(more).await;
                     }
                 }
@@ -349,7 +351,7 @@ impl Controller {
             let names: Vec<String> = waiting.iter().map(Subject::to_string).collect();
             format!("not loaded yet: {}", names.join(", "))
         });
-        self.published.not_ready.send_if_modified(|current| std::mem::replace(current, reason.clone()) != reason);
+        self.published.not_loaded.send_if_modified(|current| std::mem::replace(current, reason.clone()) != reason);
         if !std::mem::take(&mut self.is_changed) {
             return;
         }

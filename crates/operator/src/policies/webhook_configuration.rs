@@ -155,6 +155,11 @@ impl WebhookConfiguration {
     }
 }
 
+/// Deletes the configuration, whoever made it.
+pub async fn remove(cluster: &Cluster) -> Result<(), ClusterError> {
+    cluster.delete(&resource(), ("", CONFIGURATION), "").await
+}
+
 fn resource() -> Resource {
     let kind = GroupVersionKind::new("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
     Resource::new(kind, "validatingwebhookconfigurations", false)

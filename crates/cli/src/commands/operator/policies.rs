@@ -1,14 +1,18 @@
 //! `clearway operator --policies`: Gatekeeper's policies, loaded by every replica and audited by the one that leads.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clearway_operator::gatekeeper_installation;
 use clearway_operator::lease::Candidate;
+use clearway_operator::policies::admission::AdmissionSettings;
 use clearway_operator::policies::evaluation::{EvaluatorSettings, default_processes};
 use clearway_operator::policies::excluded_namespaces::Exemptions;
 use clearway_operator::policies::metrics::Metrics;
-use clearway_operator::policies::{self, AuditSettings, NAME, Options, Shared};
+use clearway_operator::policies::webhook_configuration::{WebhookAddress, WebhookConfiguration};
+use clearway_operator::policies::{self, AuditSettings, NAME, Options, Shared, Webhook};
 use clearway_server::HealthProbe;
 use clearway_sources::clock;
 use clearway_sources::kubernetes::Cluster;
@@ -26,16 +30,21 @@ use crate::signals::stop_signal;
 const THREADS: usize = 2;
 /// Threads for what blocks.
 const BLOCKING_THREADS: usize = 4;
+/// How long an admission request may take, if the API server does not say.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long requests in flight may take at the end, besides the delay of the shutdown.
+const DRAIN: Duration = Duration::from_secs(15);
 
 /// What is shown of it.
 struct Health {
     not_ready: watch::Receiver<Option<String>>,
+    stops: watch::Receiver<bool>,
     metrics: Arc<Metrics>,
 }
 
 impl HealthProbe for Health {
     fn not_ready(&self) -> Option<String> {
-        self.not_ready.borrow().clone()
+        if *self.stops.borrow() { Some("stopping".to_owned()) } else { self.not_ready.borrow().clone() }
     }
 
     fn metrics_text(&self) -> String {
@@ -51,11 +60,12 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
     let metrics = Arc::new(Metrics::default());
     let (not_ready, shown) = watch::channel(Some("looking for Gatekeeper".to_owned()));
-    let health = Health { not_ready: shown, metrics: Arc::clone(&metrics) };
+    let (stop, stops) = watch::channel(false);
+    let health = Health { not_ready: shown, stops: stops.clone(), metrics: Arc::clone(&metrics) };
     let listeners = Listeners::start(options, &Arc::new(health), guard)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), lease_terms(options)?, clock::now);
     let (leading, leads) = watch::channel(false);
-    let shared = Shared { leads, not_ready, metrics: Arc::clone(&metrics) };
+    let shared = Shared { leads, stops, not_ready, metrics: Arc::clone(&metrics) };
     let wanted = wanted(options)?;
     let workers = runtime::with_named_workers("policies", THREADS, BLOCKING_THREADS)?;
     let mut work = workers.spawn(async move {
@@ -80,14 +90,24 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
         () = stop_signal()? => None,
     };
     tracing::info!("stopping; another signal exits immediately");
-    work.abort();
+    stop.send_replace(true);
+    // Another replica may audit at once; requests are answered until nobody sends any.
+    leading.send_replace(false);
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
+    let ended = match ended {
+        Some(ended) => ended,
+        None => match tokio::time::timeout(options.enforcement.shutdown_delay + DRAIN, &mut work).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                tracing::warn!("requests in flight were not answered in time");
+                Ok(Ok(Ok(())))
+            }
+        },
+    };
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     workers.shutdown_background();
-    match ended {
-        Some(ended) => Err(ended.context("the work stopped")??.into()),
-        None => Ok(Exit::Yes),
-    }
+    ended.context("the work stopped")???;
+    Ok(Exit::Yes)
 }
 
 fn wanted(options: &Operator) -> Result<Options> {
@@ -105,6 +125,7 @@ fn wanted(options: &Operator) -> Result<Options> {
             steps: given.max_steps,
             reject_unknown_actions: given.reject_unknown_actions,
         },
+        webhook: given.webhook_listen.map(|listen| webhook(options, listen)),
         audit: AuditSettings {
             interval: given.audit_interval,
             violations_limit: given.constraint_violations_limit,
@@ -120,6 +141,30 @@ fn wanted(options: &Operator) -> Result<Options> {
             ..Exemptions::default()
         },
     })
+}
+
+fn webhook(options: &Operator, listen: SocketAddr) -> Webhook {
+    let given = &options.enforcement;
+    let namespace = options.namespace.clone();
+    let address = match &given.webhook_url {
+        Some(url) => WebhookAddress::Url(url.clone()),
+        None => WebhookAddress::Service { namespace: namespace.clone(), name: NAME.to_owned() },
+    };
+    Webhook {
+        admission: AdmissionSettings {
+            listen,
+            own_user: format!("system:serviceaccount:{namespace}:{NAME}"),
+            shutdown_delay: given.shutdown_delay,
+            timeout: REQUEST_TIMEOUT,
+            log_denies: given.log_denies,
+            reject_unknown_actions: given.reject_unknown_actions,
+        },
+        configuration: WebhookConfiguration {
+            address,
+            own_namespaces: vec![gatekeeper_installation::NAMESPACE.to_owned(), namespace],
+            operations: given.webhook_operations.clone(),
+        },
+    }
 }
 
 /// The name of this pod; outside of a cluster that of the machine.

@@ -4,7 +4,7 @@ use clearway_bundle::Installed;
 use clearway_sources::kubernetes::ClusterError;
 use serde_json::Value;
 
-use super::super::policies;
+use super::super::{MANAGED_BY, policies};
 use super::{
     Action, InstallError, InstallTarget, Manifests, ObjectAction, crd_resource, done, group_kind, installed, is_ours,
     name,
@@ -26,6 +26,7 @@ pub async fn uninstall(
     removal: Removal,
     log: &mut Vec<ObjectAction>,
 ) -> Result<(), InstallError> {
+    remove_operator_objects(place, manifests, removal, log).await?;
     for object in
         manifests.superfluous.iter().rev().chain(manifests.monitoring.iter().rev()).chain(manifests.always().rev())
     {
@@ -34,6 +35,8 @@ pub async fn uninstall(
             log.push(remove(place, object, removal).await?);
         }
     }
+    // A pod may have made them once more before it ended.
+    remove_operator_objects(place, manifests, removal, log).await?;
     for crd in &policies::all_crds() {
         let Some(stored) = place.stored(crd_resource(place)?, crd).await? else { continue };
         if is_ours(&stored) && !removal.delete_crds {
@@ -62,6 +65,24 @@ pub async fn uninstall(
     Ok(())
 }
 
+/// Removes what the operator itself made while it enforced policies.
+pub(super) async fn remove_operator_objects(
+    place: &InstallTarget<'_>,
+    manifests: &Manifests,
+    removal: Removal,
+    log: &mut Vec<ObjectAction>,
+) -> Result<(), InstallError> {
+    let namespace = name(&manifests.namespace).1;
+    for object in &policies::made_by_operator(namespace) {
+        let resource = place.resource(object)?;
+        let Some(stored) = place.stored(resource, object).await? else { continue };
+        if stored["metadata"]["labels"][MANAGED_BY] == policies::NAME {
+            log.push(delete(place, object, &stored, removal).await?);
+        }
+    }
+    Ok(())
+}
+
 pub(super) async fn remove(
     place: &InstallTarget<'_>,
     object: &Value,
@@ -72,6 +93,16 @@ pub(super) async fn remove(
     if !is_ours(&stored) {
         return Ok(done(object, Action::LeftAlone, "install did not create it"));
     }
+    delete(place, object, &stored, removal).await
+}
+
+async fn delete(
+    place: &InstallTarget<'_>,
+    object: &Value,
+    stored: &Value,
+    removal: Removal,
+) -> Result<ObjectAction, InstallError> {
+    let resource = place.resource(object)?;
     if !removal.dry_run {
         let uid = stored["metadata"]["uid"].as_str().unwrap_or_default();
         match place.cluster.delete(resource, name(object), uid).await {

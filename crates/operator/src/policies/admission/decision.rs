@@ -31,7 +31,12 @@ impl Handler {
         let warnings = match tokio::time::timeout_at(deadline, own.check(request)).await {
             Ok(Ok(warnings)) => warnings,
             Ok(Err(refused)) => return refused,
-            Err(_) => return AdmissionResponse::errored(500, "the object was not checked before the deadline of the request"),
+            Err(_) => {
+                return AdmissionResponse::errored(
+                    500,
+                    "the object was not checked before the deadline of the request",
+                );
+            }
         };
         let (status, mut response) = if self.is_excluded(request) {
             let message = "Namespace is set to be ignored by Gatekeeper config";
@@ -68,7 +73,9 @@ impl Handler {
             Some(name) => match tokio::time::timeout_at(deadline, self.namespaces.get(name)).await {
                 Ok(Ok(namespace)) => Some(namespace),
                 Ok(Err(error)) => return failed(format!("failed to create augmentedReview: {error}")),
-                Err(_) => return failed(format!("namespace {name} could not be read before the deadline of the request")),
+                Err(_) => {
+                    return failed(format!("namespace {name} could not be read before the deadline of the request"));
+                }
             },
             None => None,
         };

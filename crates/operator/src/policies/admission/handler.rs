@@ -94,8 +94,7 @@ impl Handler {
 
     /// Reads a body, once there is memory for it.
     async fn read(&self, body: Incoming, deadline: Instant) -> Result<(Bytes, SemaphorePermit<'_>), Answer> {
-        let too_large =
-            || plain(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY_BYTES} bytes are read\n"));
+        let too_large = || plain(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY_BYTES} bytes are read\n"));
         let too_late = || plain(StatusCode::GATEWAY_TIMEOUT, "the request was not read before its deadline\n");
         let bytes = body.size_hint().upper().unwrap_or(MAX_BODY_BYTES);
         if bytes > MAX_BODY_BYTES {

@@ -47,15 +47,64 @@ mod tests {
         };
         let labelled = json!({IGNORE_LABEL: "no"});
         for (operation, kind, name, labels, allowed, message) in [
-            ("CREATE", "Namespace", "shop", &json!({}), true, "Namespace is not setting the admission.gatekeeper.sh/ignore label"),
-            ("CREATE", "Namespace", "shop", &labelled, false, "Only exempt namespace can have the admission.gatekeeper.sh/ignore label"),
-            ("UPDATE", "Namespace", "shop", &labelled, false, "Only exempt namespace can have the admission.gatekeeper.sh/ignore label"),
+            (
+                "CREATE",
+                "Namespace",
+                "shop",
+                &json!({}),
+                true,
+                "Namespace is not setting the admission.gatekeeper.sh/ignore label",
+            ),
+            (
+                "CREATE",
+                "Namespace",
+                "shop",
+                &labelled,
+                false,
+                "Only exempt namespace can have the admission.gatekeeper.sh/ignore label",
+            ),
+            (
+                "UPDATE",
+                "Namespace",
+                "shop",
+                &labelled,
+                false,
+                "Only exempt namespace can have the admission.gatekeeper.sh/ignore label",
+            ),
             ("DELETE", "Namespace", "shop", &labelled, true, "Delete is always allowed"),
             ("CREATE", "Pod", "shop", &labelled, true, "Not a namespace"),
-            ("CREATE", "Namespace", "infra", &labelled, true, "Namespace infra is allowed to set admission.gatekeeper.sh/ignore"),
-            ("CREATE", "Namespace", "infrastructure", &labelled, false, "Only exempt namespace can have the admission.gatekeeper.sh/ignore label"),
-            ("CREATE", "Namespace", "kube-x", &labelled, true, "Namespace kube-x is allowed to set admission.gatekeeper.sh/ignore"),
-            ("CREATE", "Namespace", "a-system", &labelled, true, "Namespace a-system is allowed to set admission.gatekeeper.sh/ignore"),
+            (
+                "CREATE",
+                "Namespace",
+                "infra",
+                &labelled,
+                true,
+                "Namespace infra is allowed to set admission.gatekeeper.sh/ignore",
+            ),
+            (
+                "CREATE",
+                "Namespace",
+                "infrastructure",
+                &labelled,
+                false,
+                "Only exempt namespace can have the admission.gatekeeper.sh/ignore label",
+            ),
+            (
+                "CREATE",
+                "Namespace",
+                "kube-x",
+                &labelled,
+                true,
+                "Namespace kube-x is allowed to set admission.gatekeeper.sh/ignore",
+            ),
+            (
+                "CREATE",
+                "Namespace",
+                "a-system",
+                &labelled,
+                true,
+                "Namespace a-system is allowed to set admission.gatekeeper.sh/ignore",
+            ),
         ] {
             let request = AdmissionRequest {
                 api_version: "admission.k8s.io/v1".to_owned(),
@@ -66,7 +115,11 @@ mod tests {
             };
             let answer = decide(&request, &exemptions);
             let code = if allowed { 200 } else { 403 };
-            assert_eq!((answer.allowed, answer.code, answer.message.as_str()), (allowed, code, message), "{operation} {name}");
+            assert_eq!(
+                (answer.allowed, answer.code, answer.message.as_str()),
+                (allowed, code, message),
+                "{operation} {name}"
+            );
         }
     }
 

@@ -142,8 +142,7 @@ mod tests {
 
     #[test]
     fn deny_warn_and_dryrun_have_lines_and_unknown_actions_have_none() {
-        let request =
-            AdmissionRequest { api_version: String::new(), request: Arc::new(json!({"name": "web"})) };
+        let request = AdmissionRequest { api_version: String::new(), request: Arc::new(json!({"name": "web"})) };
         for (action, scoped, has_line) in [
             ("deny", &[][..], true),
             ("warn", &[], true),

@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn both_versions_are_read_and_answered_in_kind() {
         for version in ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"] {
-            let review = json!({"apiVersion": version, "kind": "AdmissionReview", "request": {"uid": "u", "name": "web"}});
+            let review =
+                json!({"apiVersion": version, "kind": "AdmissionReview", "request": {"uid": "u", "name": "web"}});
             let request = AdmissionRequest::read(&body(&review)).unwrap();
             let answer = AdmissionResponse::denied("no").body(&request.api_version, request.text("/uid"));
             let answer: Value = serde_json::from_slice(&answer).unwrap();

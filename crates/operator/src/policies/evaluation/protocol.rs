@@ -191,11 +191,7 @@ pub(super) struct LoadedMessage {
 
 impl From<LoadedMessage> for Loaded {
     fn from(message: LoadedMessage) -> Self {
-        Loaded {
-            error: message.error,
-            warning: message.warning,
-            refused_constraints: message.refused_constraints,
-        }
+        Loaded { error: message.error, warning: message.warning, refused_constraints: message.refused_constraints }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use clearway_policy::{Constraint, ConstraintDefinition, ConstraintError, Expander, Inventory, ObjectKind, PolicySet, PolicySetError};
+use clearway_policy::{
+    Constraint, ConstraintDefinition, ConstraintError, Expander, Inventory, ObjectKind, PolicySet, PolicySetError,
+};
 use serde_json::Value;
 
 use super::super::LoadError;
@@ -77,15 +79,17 @@ impl Policies {
                 let error = Expander::read([object]).err();
                 LoadedMessage { error: error.as_ref().map(LoadError::from), ..LoadedMessage::default() }
             }
-            ChangeMessage::PutConstraint { constraint, template: Some(template) } => match ConstraintDefinition::read(template) {
-                Ok(template) => match Constraint::read(constraint, &template) {
-                    Ok(constraint) => {
-                        LoadedMessage { warning: constraint.unknown_action(), ..LoadedMessage::default() }
-                    }
+            ChangeMessage::PutConstraint { constraint, template: Some(template) } => {
+                match ConstraintDefinition::read(template) {
+                    Ok(template) => match Constraint::read(constraint, &template) {
+                        Ok(constraint) => {
+                            LoadedMessage { warning: constraint.unknown_action(), ..LoadedMessage::default() }
+                        }
+                        Err(error) => refused(&error.into()),
+                    },
                     Err(error) => refused(&error.into()),
-                },
-                Err(error) => refused(&error.into()),
-            },
+                }
+            }
             // The set shares what it holds with the copy. Whether an unknown action is refused is decided by who asks.
             _ => put_policy(&mut self.set.clone().refusing_unknown_actions(false), change),
         }
