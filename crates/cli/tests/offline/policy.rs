@@ -1,5 +1,7 @@
 //! `clearway policy` without a cluster: suites, objects in files, findings, explanations, and templates that misbehave.
 
+mod evaluators;
+
 use serde_json::json;
 
 use crate::{Answer, Place};

@@ -120,7 +120,6 @@ impl LoadedPolicies {
             // Objects of clusters and releases have a version and a kind.
             let _ = inventory.insert(object);
         }
-        inventory.publish();
     }
 
     /// The inventory that templates see in a cluster: the synced kinds, and only if a template looks at it.

@@ -54,7 +54,7 @@ enum Target {
 
 /// A report about one subject.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(in crate::policies) struct Report {
     pub(super) subject: Subject,
     pub(super) content: ReportContent,
 }

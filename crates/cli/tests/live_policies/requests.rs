@@ -1,0 +1,64 @@
+//! Requests to the API server as a client makes them, with the warnings that `kubectl` shows.
+
+use clearway_testbed::{IN_TIME, wait_until};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+
+use super::lab::Lab;
+
+/// What a client is answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) message: String,
+    pub(crate) reason: String,
+    /// The texts of the headers `Warning`.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Creates an object as the administrator.
+pub(crate) async fn create(lab: &Lab, object: &Value) -> Answer {
+    create_as(&lab.client, object).await
+}
+
+/// Creates an object as somebody.
+pub(crate) async fn create_as(client: &Client, object: &Value) -> Answer {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
+    let base = if api_version.contains('/') { "/apis" } else { "/api" };
+    let scope = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("/namespaces/{namespace}"),
+        None => String::new(),
+    };
+    // Constraints have the plural that templates give them.
+    let plural = if api_version.starts_with("constraints.") { kind } else { format!("{kind}s") };
+    let request = http::Request::post(format!("{base}/{api_version}{scope}/{plural}"))
+        .header("Content-Type", "application/json")
+        .body(Body::from(object.to_string().into_bytes()))
+        .unwrap();
+    let answer = client.send(request).await.unwrap();
+    let code = answer.status().as_u16();
+    // 299 - "text", with quotes escaped.
+    let warning = |value: &http::HeaderValue| {
+        let text = value.to_str().unwrap_or_default();
+        let text = text.split_once('"').map_or(text, |(_, rest)| rest);
+        text.strip_suffix('"').unwrap_or(text).replace("\\\"", "\"")
+    };
+    let warnings = answer.headers().get_all("warning").iter().map(warning).collect();
+    let body = answer.into_body().collect_bytes().await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    Answer { code, message: text(&body["message"]), reason: text(&body["reason"]), warnings }
+}
+
+/// Waits until creating an object is denied with a message: the API server learns of webhooks and namespaces late.
+pub(crate) async fn expect_denied(lab: &Lab, object: &Value, message: &str) {
+    let mut last = String::new();
+    let denied = async || {
+        let answer = create(lab, object).await;
+        last = format!("{answer:?}");
+        answer.code == 403 && answer.message.ends_with(message)
+    };
+    let waited = wait_until(IN_TIME, &format!("it is denied: {message}"), denied).await;
+    waited.unwrap_or_else(|error| panic!("{error}; last: {last}"));
+}
