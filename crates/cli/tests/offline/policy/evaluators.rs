@@ -120,7 +120,11 @@ async fn policies_in_rego_and_cel_are_evaluated_and_changed() {
 
     // A refused version leaves the last good one; a constraint without template is refused.
     let refused = evaluators.apply(template("Named", "violation[{\"msg\": 1 { true }")).await.error.unwrap();
-    assert_eq!((refused.code.as_str(), refused.location.as_deref()), ("ingest_error", Some("template:2:23")), "{refused:?}");
+    assert_eq!(
+        (refused.code.as_str(), refused.location.as_deref()),
+        ("ingest_error", Some("template:2:23")),
+        "{refused:?}"
+    );
     assert_eq!(messages(&evaluators, "web").await, [named("web")]);
     let missing = evaluators.apply(constraint("Missing", "x")).await.error.unwrap();
     assert!(missing.message.starts_with("missing ConstraintTemplate: \"missing\""), "{missing:?}");
@@ -143,7 +147,7 @@ async fn checking_a_change_loads_nothing() {
     assert!(missing.message.contains("missing ConstraintTemplate"), "{missing:?}");
     let Change::PutConstraint(object) = constraint("Named", "x") else { panic!() };
     let Change::PutTemplate(known) = template("Named", NAMED) else { panic!() };
-    let loaded = evaluators.check_constraint(object, async || Some(Value::clone(&known))).await;
+    let loaded = evaluators.check_constraint(object, async { Some(Value::clone(&known)) }).await;
     assert_eq!(loaded.error, None);
     assert_eq!(messages(&evaluators, "web").await, []);
 }
@@ -183,7 +187,8 @@ async fn an_endless_rule_is_ended_and_set_aside_while_others_keep_working() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_rule_is_stopped_and_set_aside() {
     let evaluators = start().await;
-    let slow = "violation[{\"msg\": \"m\"}] { a := numbers.range(1, 100000); b := a[_]; c := a[_]; d := a[_]; b + c + d < 0 }";
+    let slow =
+        "violation[{\"msg\": \"m\"}] { a := numbers.range(1, 100000); b := a[_]; c := a[_]; d := a[_]; b + c + d < 0 }";
     load(&evaluators, "Slow", slow).await;
     load(&evaluators, "Named", NAMED).await;
     for _ in 0..MAX_ENDS {
@@ -243,7 +248,8 @@ async fn large_objects_are_reviewed_within_a_limit() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_inventory_of_20_mb_is_loaded_again_into_a_new_child() {
     let evaluators = start().await;
-    let count = r#"violation[{"msg": msg}] { msg := sprintf("%v", [count(data.inventory.namespace.shop["v1"].ConfigMap)]) }"#;
+    let count =
+        r#"violation[{"msg": msg}] { msg := sprintf("%v", [count(data.inventory.namespace.shop["v1"].ConfigMap)]) }"#;
     load(&evaluators, "Count", count).await;
     for number in 0..200 {
         let object = json!({
@@ -310,7 +316,8 @@ async fn a_request_that_waits_past_its_deadline_is_told_so() {
 async fn a_template_that_cannot_be_compiled_within_its_memory_is_refused() {
     let evaluators = Evaluators::start(EvaluatorSettings { memory: 16 << 20, ..settings() }).await.unwrap();
     load(&evaluators, "Named", NAMED).await;
-    let rules: String = (0..20_000).map(|number| format!("r{number} {{ input.a{number} == \"{number}\" }}\n")).collect();
+    let rules: String =
+        (0..20_000).map(|number| format!("r{number} {{ input.a{number} == \"{number}\" }}\n")).collect();
     let loaded = evaluators.apply(template("Huge", &format!("{rules}{NAMED}"))).await.error.unwrap();
     assert!(!loaded.message.is_empty(), "{loaded:?}");
     assert_eq!(messages(&evaluators, "web").await, [("named".to_owned(), "no web".to_owned())]);
