@@ -19,7 +19,7 @@ requests_total 7
 ";
 
 /// The risks by name, each with its rules, and what becomes of it on the cluster of the test.
-const RISKS: [(&str, &str, &str); 19] = [
+const RISKS: [(&str, &str, &str); 22] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -69,6 +69,9 @@ const RISKS: [(&str, &str, &str); 19] = [
     ),
     ("BundleField", "- {type: Bundle, bundle: {group: GROUP, usedField: 'Widget v1 spec.parts[].screw'}}", "noMatch"),
     ("BundleAbsent", "- {type: Bundle, bundle: {group: absent.example.com}}", "unknown"),
+    ("PolicyViolated", "- {type: Policy, policy: {kind: CONSTRAINT, name: violated}}", "match"),
+    ("PolicyNotAudited", "- {type: Policy, policy: {kind: CONSTRAINT, name: not-audited}}", "unknown"),
+    ("PolicyAbsent", "- {type: Policy, policy: {kind: CONSTRAINT, name: absent, whenAbsent: NoMatch}}", "noMatch"),
     ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
 ];
 
@@ -76,7 +79,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_clearway")).args(arguments).output().unwrap()
 }
 
-fn graph_data(data: &Path, namespace: &str, node: &str, group: &str) {
+fn graph_data(data: &Path, namespace: &str, node: &str, group: &str, constraint: &str) {
     let write = |path: &str, text: &str| {
         let path = data.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -94,6 +97,7 @@ fn graph_data(data: &Path, namespace: &str, node: &str, group: &str) {
     write("blocked-edges/1.3.0-Later.yaml", &format!("{head}matchingRules:\n{later}\n"));
     for (name, rules, _) in RISKS {
         let rules = rules.replace("NAMESPACE", namespace).replace("NODE", node).replace("GROUP", group);
+        let rules = rules.replace("CONSTRAINT", constraint);
         let head =
             format!("to: 1.2.0\nfrom: .*\nurl: https://example.com/{name}\nname: {name}\nmessage: {name} is bad.\n");
         write(&format!("blocked-edges/1.2.0-{name}.yaml"), &format!("{head}matchingRules:\n{rules}\n"));
@@ -151,13 +155,59 @@ async fn install_bundle(client: &Client, namespace: &str, group: &str) {
     .unwrap();
 }
 
+/// Two constraints of a kind, one of which was audited a moment ago.
+async fn install_constraints(client: &Client, kind: &str) {
+    let crds = ApiResource::from_gvk(&GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition"));
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &crds);
+    let (group, plural) = ("constraints.gatekeeper.sh", kind.to_lowercase());
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": "Cluster",
+            "names": {"kind": kind, "plural": plural, "singular": plural, "listKind": format!("{kind}List")},
+            "versions": [{
+                "name": "v1beta1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    });
+    crds.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
+    let mut constraints = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1beta1", kind));
+    constraints.plural.clone_from(&plural);
+    let constraints: Api<DynamicObject> = Api::all_with(client.clone(), &constraints);
+    let audited = clearway_sources::clock::now().to_string();
+    let violations = json!([{"kind": "Pod", "namespace": "shop", "name": "web", "message": "hunter2"}]);
+    let status = json!({"auditTimestamp": audited, "totalViolations": 1, "violations": violations});
+    for (name, status) in [("violated", status), ("not-audited", json!({}))] {
+        let constraint = json!({
+            "apiVersion": format!("{group}/v1beta1"), "kind": kind, "metadata": {"name": name}, "status": status,
+        });
+        let constraint: DynamicObject = serde_json::from_value(constraint).unwrap();
+        wait_until(clearway_testbed::IN_TIME, "constraints are served", async || {
+            constraints.create(&PostParams::default(), &constraint).await.is_ok()
+        })
+        .await
+        .unwrap();
+    }
+    wait_until(clearway_testbed::IN_TIME, "constraints are discovered", async || {
+        client
+            .list_api_group_resources(&format!("{group}/v1beta1"))
+            .await
+            .is_ok_and(|known| known.resources.iter().any(|resource| resource.kind == kind))
+    })
+    .await
+    .unwrap();
+}
+
 /// What is about who was asked, and not about the cluster: the place of every observation, the command that shows it
 /// again, and when the API server was asked, which cannot be asked about another time.
 fn without_places(mut assessment: Value) -> Value {
     for update in assessment["updates"].as_array_mut().unwrap() {
         for risk in update["risks"].as_array_mut().into_iter().flatten() {
             for rule in risk["rules"].as_array_mut().unwrap() {
-                let about_objects = matches!(rule["type"].as_str(), Some("Resource" | "Condition" | "Bundle"));
+                let about_objects =
+                    matches!(rule["type"].as_str(), Some("Resource" | "Condition" | "Bundle" | "Policy"));
                 let rule = rule.as_object_mut().unwrap();
                 for field in ["source", "reproduce"] {
                     rule.remove(field);
@@ -206,10 +256,12 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
     furnish(&cluster, &client, namespace.name(), &node).await;
     let group = format!("{}.example.com", unique_name("parts"));
     install_bundle(&client, namespace.name(), &group).await;
+    let constraint = format!("Labels{}", unique_name("x").replace('-', ""));
+    install_constraints(&client, &constraint).await;
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name).display().to_string();
     let (data, kept, redacted) = (path("data"), path("kept"), path("redacted"));
-    graph_data(Path::new(&data), namespace.name(), &node, &group);
+    graph_data(Path::new(&data), namespace.name(), &node, &group, &constraint);
     let (url, kubeconfig) = (prometheus.base_url(), cluster.kubeconfig().display().to_string());
     let graph = ["--graph", &data];
     let access = [
@@ -273,7 +325,7 @@ async fn a_snapshot_is_assessed_with_the_bytes_of_the_cluster_it_was_taken_from(
         verdicts(&read(&hidden)),
         want.iter()
             .map(|(name, verdict)| match *name {
-                "MapAbsent" | "BundleField" => (*name, "unknown"),
+                "MapAbsent" | "BundleField" | "PolicyAbsent" => (*name, "unknown"),
                 _ => (*name, *verdict),
             })
             .collect::<Vec<_>>()

@@ -153,10 +153,10 @@ async fn wait_until_absent<S: Store>(store: &S, shared: &Shared) {
                 return;
             }
             Ok(found) => {
-                if reported != found {
-                    found.iter().for_each(|found| report(found, shared));
-                    reported = found;
+                if let Some(found) = found.as_ref().filter(|found| reported.as_ref() != Some(*found)) {
+                    report(found, shared);
                 }
+                reported = found;
                 LOOK_FOR_GATEKEEPER
             }
             Err(error) => {

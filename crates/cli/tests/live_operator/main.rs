@@ -6,5 +6,6 @@ mod evidence;
 mod lab;
 mod large_objects;
 mod own_status;
+mod policies;
 mod update;
 mod weather;

@@ -1,4 +1,4 @@
-//! Objects that Config and SyncSets name, as templates see them.
+//! Objects that Config and `SyncSet`s name, as templates see them.
 
 use clearway_testbed::{IN_TIME, wait_until};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ violation[{"msg": msg}] {
   msg := sprintf("%v has the same owner", [name])
 }"#;
 
-fn config(kinds: Value) -> Value {
+fn config(kinds: &Value) -> Value {
     json!({
         "apiVersion": "config.gatekeeper.sh/v1alpha1", "kind": "Config",
         "metadata": {"name": "config", "namespace": "gatekeeper-system"},
@@ -52,7 +52,7 @@ async fn templates_see_the_objects_that_config_and_sync_sets_name() {
     let (_, text) = operator.ask("/metrics").await;
     assert!(text.contains("gatekeeper_sync{status=\"active\",kind=\"ConfigMap\"}"), "{text}");
     // The Config takes over from the SyncSet.
-    lab.create(config(json!([{"group": "", "version": "v1", "kind": "ConfigMap"}]))).await;
+    lab.create(config(&json!([{"group": "", "version": "v1", "kind": "ConfigMap"}]))).await;
     lab.delete("syncset.gatekeeper.sh/v1alpha1", "SyncSet", None, "maps").await;
     lab.create_config_map("e", json!({"owner": "y"})).await;
     lab.wait("the Config is used", unique, total(4)).await;
@@ -73,7 +73,7 @@ async fn twenty_megabytes_are_in_the_inventory_and_what_exceeds_the_limit_is_ref
         }))
         .await;
     }
-    lab.create(config(json!([{"group": "", "version": "v1", "kind": "ConfigMap"}]))).await;
+    lab.create(config(&json!([{"group": "", "version": "v1", "kind": "ConfigMap"}]))).await;
     lab.create_template(KIND, UNIQUE).await;
     let operator = lab.operator("pod", &["--audit-interval", "1s"]);
     lab.create_constraint(constraint(KIND, "unique", "deny")).await;

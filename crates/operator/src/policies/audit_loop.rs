@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_core::{GroupVersionKind, Timestamp};
-use clearway_policy::audit::{Audit, VIOLATIONS_LIMIT};
+use clearway_policy::audit::{Audit, ConstraintAudit, VIOLATIONS_LIMIT};
 use clearway_policy::{EnforcementPoint, ObjectKind, ReviewResult};
 use clearway_sources::object_stream::{ObjectNamespace, ObjectStream, PAGE_SIZE, StreamEvent, StreamedObject};
 use clearway_sources::store::Store;
+use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{self, StreamExt as _};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -129,7 +130,8 @@ impl<S: Store> Auditor<S> {
             .filter_map(with_namespace)
             .collect();
         let batches: Vec<Vec<AuditObject>> = objects.chunks(BATCH).map(<[AuditObject]>::to_vec).collect();
-        let reviews = batches.into_iter().map(async |batch| (self.review_batch(&batch).await, batch));
+        let review = |batch: Vec<AuditObject>| async move { (self.review_batch(&batch).await, batch) };
+        let reviews: Vec<BoxFuture<'_, _>> = batches.into_iter().map(|batch| review(batch).boxed()).collect();
         // In the order of the list, so that log lines of two audits of the same objects are the same.
         let mut reviews = stream::iter(reviews).buffered(self.settings.evaluators.max(1));
         while let Some((results, batch)) = reviews.next().await {
@@ -163,24 +165,26 @@ impl<S: Store> Auditor<S> {
     }
 
     async fn write_statuses(&self, audit: &Audit) {
-        let writes = audit.constraints().map(async |audited| {
-            let mut delay = Duration::from_secs(1);
-            for attempt in 1..=ATTEMPTS {
-                match constraint_status::write(&self.store, audited).await {
-                    Ok(_) => return,
-                    Err(error) if error.is_passing() && attempt < ATTEMPTS => {
-                        tokio::time::sleep(delay).await;
-                        delay = delay.saturating_mul(2);
-                    }
-                    Err(error) => {
-                        let constraint = audited.constraint();
-                        tracing::error!(%error, "cannot write the status of {} {}", constraint.kind, constraint.name);
-                        return;
-                    }
+        let writes: Vec<BoxFuture<'_, ()>> =
+            audit.constraints().map(|audited| self.write_status(audited).boxed()).collect();
+        stream::iter(writes).buffer_unordered(WRITES).collect::<()>().await;
+    }
+
+    async fn write_status(&self, audited: &ConstraintAudit) {
+        let mut delay = Duration::from_secs(1);
+        for attempt in 1..=ATTEMPTS {
+            match constraint_status::write(&self.store, audited).await {
+                Ok(_) => return,
+                Err(error) if error.is_passing() && attempt < ATTEMPTS => {
+                    tokio::time::sleep(delay).await;
+                    delay = delay.saturating_mul(2);
+                }
+                Err(error) => {
+                    let constraint = audited.constraint();
+                    return tracing::error!(%error, "cannot write the status of {} {}", constraint.kind, constraint.name);
                 }
             }
-        });
-        stream::iter(writes).buffer_unordered(WRITES).collect::<()>().await;
+        }
     }
 }
 

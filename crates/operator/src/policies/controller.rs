@@ -230,7 +230,7 @@ impl Controller {
 
     /// All objects of a subject: those that are not among them are gone.
     async fn list(&mut self, subject: &Subject, objects: Vec<Value>) {
-        let listed: BTreeSet<(String, String)> = objects.iter().map(|object| place(object)).collect();
+        let listed: BTreeSet<(String, String)> = objects.iter().map(place).collect();
         let known: Vec<(String, String)> = match subject {
             Subject::Templates => self.templates.keys().map(|name| (String::new(), name.clone())).collect(),
             Subject::Constraints(kind) => {

@@ -10,7 +10,7 @@ pub(super) const TEMPLATES: &str = "templates.gatekeeper.sh";
 pub(super) const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
 /// The group of the Config.
 pub(super) const CONFIG: &str = "config.gatekeeper.sh";
-/// The group of SyncSets.
+/// The group of `SyncSet`s.
 pub(super) const SYNC_SETS: &str = "syncset.gatekeeper.sh";
 /// The group of expansion templates.
 pub(super) const EXPANSIONS: &str = "expansion.gatekeeper.sh";

@@ -41,7 +41,7 @@ impl LoadState {
     }
 
     /// Active unless there is an error.
-    pub fn of<T>(error: Option<T>) -> Self {
+    pub fn of<T>(error: Option<&T>) -> Self {
         if error.is_some() { LoadState::Error } else { LoadState::Active }
     }
 }

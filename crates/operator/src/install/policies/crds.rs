@@ -47,7 +47,7 @@ fn crd(group: &str, kind: &str, plural: &str, scope: &str, versions: Vec<Version
 }
 
 /// The schema of an object with a specification and a status.
-fn object(description: &str, spec: Value, status: Value) -> Value {
+fn object(description: &str, spec: &Value, status: &Value) -> Value {
     json!({
         "description": description,
         "type": "object",
@@ -82,8 +82,8 @@ fn constraint_templates() -> Value {
         is_stored,
         schema: object(
             "A template defines a kind of constraints: the schema of their parameters, and the code that finds violations.",
-            template_spec(is_legacy),
-            json!({
+            &template_spec(is_legacy),
+            &json!({
                 "type": "object",
                 "properties": {
                     "byPod": {"type": "array", "items": anything()},
@@ -186,7 +186,7 @@ fn configs() -> Value {
             "readiness": {"type": "object", "properties": {"statsEnabled": {"type": "boolean"}}},
         },
     });
-    let schema = object("The settings of policies. Only the one named config is read.", spec, status_by_pod());
+    let schema = object("The settings of policies. Only the one named config is read.", &spec, &status_by_pod());
     let versions = vec![Version { name: "v1alpha1", is_stored: true, schema }];
     crd("config.gatekeeper.sh", "Config", "configs", "Namespaced", versions)
 }
@@ -197,7 +197,7 @@ fn sync_sets() -> Value {
         "type": "array", "items": group_version_kind(),
     });
     let spec = json!({"type": "object", "properties": {"gvks": kinds}});
-    let schema = object("Kinds of the inventory, besides those of the Config.", spec, status_by_pod());
+    let schema = object("Kinds of the inventory, besides those of the Config.", &spec, &status_by_pod());
     let versions = vec![Version { name: "v1alpha1", is_stored: true, schema }];
     crd("syncset.gatekeeper.sh", "SyncSet", "syncsets", "Cluster", versions)
 }
@@ -216,7 +216,7 @@ fn expansion_templates() -> Value {
             "enforcementAction": {"description": "Replaces the action of constraints.", "type": "string"},
         },
     });
-    let schema = object("Objects that others imply, such as the pods of a Deployment.", spec, status_by_pod());
+    let schema = object("Objects that others imply, such as the pods of a Deployment.", &spec, &status_by_pod());
     let versions = vec![
         Version { name: "v1alpha1", is_stored: true, schema: schema.clone() },
         Version { name: "v1beta1", is_stored: false, schema },

@@ -1,7 +1,7 @@
-//! The inventory: objects of the kinds that Config and SyncSets name, within a limit of bytes.
+//! The inventory: objects of the kinds that Config and `SyncSet`s name, within a limit of bytes.
 //!
 //! A kind whose objects do not fit any more is refused by name, and none of its objects are in the inventory: templates
-//! would otherwise decide by a part of them. It is tried again when Config or a SyncSet changes.
+//! would otherwise decide by a part of them. It is tried again when Config or a `SyncSet` changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl SyncedObjects {
 }
 
 impl Controller {
-    /// Follows the kinds that Config and SyncSets name now.
+    /// Follows the kinds that Config and `SyncSet`s name now.
     pub(super) async fn follow_configuration(&mut self) {
         self.is_changed = true;
         let excluded = ExcludedNamespaces::read(self.config.as_ref().unwrap_or(&Value::Null), Process::Sync);

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use clearway_sources::kubernetes::{ClusterError, Part, Resource};
+use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{self, StreamExt as _};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -64,7 +65,7 @@ impl Controller {
     async fn write(&mut self, due: BTreeSet<StatusKey>) {
         let writes: Vec<_> = due.into_iter().filter_map(|key| self.patch(&key).map(|write| (key, write))).collect();
         let cluster = &self.cluster;
-        let writes = writes.into_iter().map(async |(key, (resource, patch))| {
+        let write = |(key, (resource, patch)): (StatusKey, (Resource, Value))| async move {
             let outcome = match cluster.patch(&resource, ("", key.name()), Part::Status, &patch).await {
                 Ok(object) => Outcome::Written(object),
                 Err(ClusterError::Conflict { .. } | ClusterError::NotFound { .. }) => {
@@ -77,7 +78,9 @@ impl Controller {
                 Err(error) => Outcome::Failed(error),
             };
             (key, outcome)
-        });
+        };
+        let writes: Vec<BoxFuture<'_, (StatusKey, Outcome)>> =
+            writes.into_iter().map(|one| write(one).boxed()).collect();
         let outcomes: Vec<_> = stream::iter(writes).buffer_unordered(AT_ONCE).collect().await;
         for (key, outcome) in outcomes {
             self.conclude(key, outcome);
