@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 77] = [
+const COMMANDS: [(&str, bool); 79] = [
     ("", false),
     ("assess", true),
     ("demo", true),

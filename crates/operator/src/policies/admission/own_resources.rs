@@ -70,7 +70,7 @@ impl OwnResources<'_> {
 
     async fn check_constraint(&self, kind: &str, constraint: Arc<Value>) -> Checked {
         // The API server has a template before the watch reports it: a constraint may follow at once.
-        let template = async || {
+        let template = async {
             let templates = kinds::templates_like(&json!({}));
             self.cluster.get(&templates, "", &kind.to_lowercase()).await.ok()
         };

@@ -97,16 +97,17 @@ impl Evaluators {
         self.check_message(describe(&change).1).await.into()
     }
 
-    /// What would become of a constraint whose template may not be loaded yet. `template` is asked for it then.
-    pub async fn check_constraint<F>(&self, constraint: Arc<Value>, template: F) -> Loaded
-    where
-        F: AsyncFnOnce() -> Option<Value>,
-    {
+    /// What would become of a constraint whose template may not be loaded yet. `template` is waited for then.
+    pub async fn check_constraint(
+        &self,
+        constraint: Arc<Value>,
+        template: impl Future<Output = Option<Value>>,
+    ) -> Loaded {
         let loaded = self.check_message(describe(&Change::PutConstraint(constraint.clone())).1).await;
         if !loaded.missing_template {
             return loaded.into();
         }
-        match template().await {
+        match template.await {
             Some(template) => {
                 let message =
                     ChangeMessage::PutConstraint { constraint: Value::clone(&constraint), template: Some(template) };
