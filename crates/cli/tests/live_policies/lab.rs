@@ -216,6 +216,17 @@ impl Program {
         lines.filter(|line| line["event_type"] == event_type && line["semantic"] == true).collect()
     }
 
+    /// The port of the webhook, once it has one.
+    pub(crate) async fn webhook_port(&self) -> u16 {
+        let port = || {
+            let said = self.said();
+            let (_, rest) = said.split_once("admission requests on https://127.0.0.1:")?;
+            rest.split_whitespace().next()?.parse().ok()
+        };
+        wait_until(IN_TIME, "the webhook listens", async || port().is_some()).await.unwrap();
+        port().unwrap()
+    }
+
     fn port(&self) -> Option<u16> {
         let said = self.said();
         let (_, rest) = said.split_once("http://127.0.0.1:")?;

@@ -17,13 +17,17 @@ pub(crate) struct Answer {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Creates an object as the administrator.
+/// Creates an object.
 pub(crate) async fn create(lab: &Lab, object: &Value) -> Answer {
-    create_as(&lab.client, object).await
+    post(&lab.client, object, "").await
 }
 
-/// Creates an object as somebody.
-pub(crate) async fn create_as(client: &Client, object: &Value) -> Answer {
+/// Asks what would become of an object if it were created.
+pub(crate) async fn try_create(lab: &Lab, object: &Value) -> Answer {
+    post(&lab.client, object, "?dryRun=All").await
+}
+
+async fn post(client: &Client, object: &Value, query: &str) -> Answer {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
     let base = if api_version.contains('/') { "/apis" } else { "/api" };
@@ -33,7 +37,7 @@ pub(crate) async fn create_as(client: &Client, object: &Value) -> Answer {
     };
     // Constraints have the plural that templates give them.
     let plural = if api_version.starts_with("constraints.") { kind } else { format!("{kind}s") };
-    let request = http::Request::post(format!("{base}/{api_version}{scope}/{plural}"))
+    let request = http::Request::post(format!("{base}/{api_version}{scope}/{plural}{query}"))
         .header("Content-Type", "application/json")
         .body(Body::from(object.to_string().into_bytes()))
         .unwrap();
