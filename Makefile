@@ -47,6 +47,10 @@ gateway-releases: ## Download the releases of Gateway API (needs go), and compar
 conformance: ## Run the conformance tests of Gateway API that assert status against the operator (needs go)
 	@tools/conformance
 
+.PHONY: gatekeeper
+gatekeeper: ## Compare the verdicts and messages of policies with Gatekeeper's own gator (needs go)
+	@tools/gatekeeper
+
 .PHONY: image
 image: ## Build the container image: a static binary and the Containerfile, into target/image
 	@tools/image

@@ -54,7 +54,7 @@ pub use expansion::{ExpandedObject, Expander, ExpansionError};
 pub use explain::{ConstraintExplanation, MatchCheck, Outcome};
 pub use inventory::{Inventory, InventoryError};
 pub use matching::{Glob, Match, MatchError, MatchFailure, Source};
-pub use policy_set::{Evaluator, Observer, PolicySet, PolicySetError, ReviewResult, Reviewer};
+pub use policy_set::{Evaluator, Observer, PolicySet, PolicySetError, ReviewResult, Reviewer, sort_results};
 pub use review::{ObjectKind, Review, ReviewError};
 pub use selector::{LabelSelector, SelectorError};
 pub use suite::run;

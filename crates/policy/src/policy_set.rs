@@ -61,6 +61,11 @@ pub struct ReviewResult {
 }
 
 impl ReviewResult {
+    /// What decides where it stands among others.
+    pub fn report_order(&self) -> (&str, &str) {
+        (self.action.as_str(), &self.message)
+    }
+
     /// Whether it denies a request.
     pub fn denies(&self) -> bool {
         match self.action {
@@ -244,7 +249,7 @@ impl PolicySet {
         keys
     }
 
-    /// What a review violates, by kind and name of constraints.
+    /// What a review violates, in the order of [`sort_results`].
     pub fn review(
         &self,
         review: &Review,
@@ -262,8 +267,15 @@ impl PolicySet {
                 results.extend(found);
             }
         }
+        sort_results(&mut results);
         Ok(results)
     }
+}
+
+/// Puts results into the order in which Gatekeeper reports them: by action and message. Those with the same action and
+/// message stay as they are, which for [`PolicySet::review`] is by kind and name of the constraint.
+pub fn sort_results(results: &mut [ReviewResult]) {
+    results.sort_by(|first, second| first.report_order().cmp(&second.report_order()));
 }
 
 /// What is evaluated.

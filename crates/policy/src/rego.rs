@@ -20,6 +20,7 @@ mod edits;
 mod error;
 mod syntax;
 pub mod values;
+mod variables;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -90,7 +91,6 @@ pub struct Program {
     engine: Engine,
     rule: String,
     uses_inventory: bool,
-    warnings: Vec<String>,
 }
 
 /// What a template found.
@@ -153,18 +153,12 @@ impl Program {
         engine.add_data(data(&Value::new_object())).map_err(|error| refused(&error))?;
         let rule = format!("{package}.violation");
         engine.compile_with_entrypoint(&Rc::from(rule.as_str())).map_err(|error| refused(&error))?;
-        let warnings = Vec::new();
-        Ok(Program { engine, rule, uses_inventory, warnings })
+        Ok(Program { engine, rule, uses_inventory })
     }
 
     /// Whether it looks at `data.inventory`.
     pub fn uses_inventory(&self) -> bool {
         self.uses_inventory
-    }
-
-    /// What is allowed and unwise.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
     }
 
     /// What a thread needs to evaluate it.
@@ -232,7 +226,7 @@ impl ProgramEvaluator {
             } else if text.contains("execution exceeded time limit") {
                 EvaluationError::Steps(budget.steps)
             } else {
-                EvaluationError::Failed(error::place_and_message(&text).1)
+                EvaluationError::Failed(error::failure(&text))
             }
         })?;
         violations(&value)

@@ -21,7 +21,7 @@ use super::builtins;
 use super::edits::{Edit, EditedText};
 use super::error::{RegoError, RegoErrorKind};
 use super::syntax::{self, Part};
-use super::{MAX_COLUMN, RegoVersion};
+use super::{MAX_COLUMN, RegoVersion, variables};
 
 /// How often a text is corrected: each pass frees one level of what was nested.
 const PASSES: usize = 40;
@@ -49,8 +49,12 @@ pub(crate) fn correct(name: &str, text: &str, version: RegoVersion) -> Result<Co
     }
     edited.apply(edits);
     let mut counter = 0;
-    for _ in 0..PASSES {
+    for pass in 0..PASSES {
         let module = syntax::parse(name, edited.text(), version).map_err(|error| placed(error, &edited))?;
+        if pass == 0 {
+            // Corrections below give some of them a value.
+            variables::check(name, &module).map_err(|error| placed(error, &edited))?;
+        }
         let mut edits = Vec::new();
         for rule in &module.policy {
             correct_rule(&module, rule, edited.text(), &mut counter, &mut edits);

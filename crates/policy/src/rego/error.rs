@@ -28,7 +28,9 @@ pub enum RegoErrorKind {
     UndefinedFunction,
     /// A rule or function that depends on itself.
     Recursion,
-    /// A variable without a value, or another error that the compiler finds.
+    /// A variable that nothing gives a value.
+    UnsafeVariable,
+    /// Another error that the compiler finds.
     Compile,
     /// The module is over a limit.
     Limit,
@@ -43,6 +45,7 @@ impl RegoErrorKind {
             RegoErrorKind::Syntax => "rego_parse_error",
             RegoErrorKind::UndefinedFunction => "rego_type_error",
             RegoErrorKind::Recursion => "rego_recursion_error",
+            RegoErrorKind::UnsafeVariable => "rego_unsafe_var_error",
             RegoErrorKind::Compile => "rego_compile_error",
             RegoErrorKind::Contract => "invalid rego",
             RegoErrorKind::Limit => "limit exceeded",
@@ -84,7 +87,26 @@ pub(crate) fn place_and_message(text: &str) -> (Option<(String, u32, u32)>, Stri
         Some((file.to_owned(), line.parse().ok()?, column.parse().ok()?))
     });
     let message = text.split_once("error: ").map_or(text, |(_, message)| message);
-    (place, message.trim().to_owned())
+    // What follows the first line shows the place once more.
+    (place, message.trim().lines().next().unwrap_or_default().to_owned())
+}
+
+/// What an evaluation failed of, in OPA's words where it has a code for it: these are the messages of violations, which
+/// people match in suites and alerts.
+pub(crate) fn failure(text: &str) -> String {
+    let (place, message) = place_and_message(text);
+    let begins = |with: &[&str]| with.iter().any(|text| message.starts_with(text));
+    let conflict = if begins(&["rule conflicts with rule", "complete rules should not produce"]) {
+        "complete rules must not produce multiple outputs"
+    } else if begins(&["functions must not produce", "function produced multiple"]) {
+        "functions must not produce multiple outputs for same inputs"
+    } else if begins(&["rules must not produce", "rules should not produce", "value for key"]) {
+        "object keys must be unique"
+    } else {
+        return message;
+    };
+    let place = place.map_or_else(String::new, |(module, line, _)| format!("{module}:{line}: "));
+    format!("{place}eval_conflict_error: {conflict}")
 }
 
 impl fmt::Display for RegoError {

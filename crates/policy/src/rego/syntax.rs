@@ -178,14 +178,19 @@ pub(crate) fn place(expr: &Expr) -> (u32, u32) {
 }
 
 /// What stands in the brackets of a rule's name, such as `x` of `p[x]`; the name itself refers to nothing.
-fn index_parts(refr: &Expr) -> Vec<Part<'_>> {
+fn index_parts(refr: &Expr) -> impl Iterator<Item = Part<'_>> {
+    indexes(refr).into_iter().map(Part::Expr)
+}
+
+/// What stands in the brackets of a reference.
+pub(crate) fn indexes(refr: &Expr) -> Vec<&Expr> {
     let mut parts = Vec::new();
     let mut next = Some(refr);
     while let Some(expr) = next {
         next = match expr {
             Expr::RefDot { refr, .. } => Some(refr.as_ref()),
             Expr::RefBrack { refr, index, .. } => {
-                parts.push(Part::Expr(index.as_ref()));
+                parts.push(index.as_ref());
                 Some(refr.as_ref())
             }
             _ => None,

@@ -115,6 +115,33 @@ fn corrections_make_the_engine_say_what_opa_says() {
 }
 
 #[test]
+fn variables_that_nothing_gives_a_value_are_refused() {
+    for (body, unsafe_at) in [
+        ("msg == \"m\"", "3:1: rego_unsafe_var_error: var msg is unsafe"),
+        ("x := [y | y > 1]\nmsg := \"m\"", "3:11: rego_unsafe_var_error: var y is unsafe"),
+        ("not input.review.object[k]\nmsg := k", "3:25: rego_unsafe_var_error: var k is unsafe"),
+        ("some x\nx == 1\nmsg := \"m\"", "4:1: rego_unsafe_var_error: var x is unsafe"),
+        ("count(x) == 1\nmsg := \"m\"", "3:7: rego_unsafe_var_error: var x is unsafe"),
+        ("msg := sprintf(\"%v\", [y])", "3:23: rego_unsafe_var_error: var y is unsafe"),
+    ] {
+        let refused = message(body).unwrap_err();
+        assert!(refused.contains(unsafe_at), "{body}: {refused}");
+    }
+    for body in [
+        "v := {\"name\": \"x\"}\ninput.review.object[k] == v\nmsg := k",
+        "[x, y] := [1, 2]\nmsg := sprintf(\"%v\", [x + y])",
+        "{\"name\": msg} = input.review.object.metadata",
+        "x = y\ny = 1\nmsg := sprintf(\"%v\", [x])",
+        "x := {k: v | v := input.review.object.metadata[k]}\nmsg := sprintf(\"%v\", [x])",
+        "not f(3)\nmsg := \"m\"",
+        "split(\"a b\", \" \")[_] == \"a\"\nmsg := \"m\"",
+        "msg := \"m\" with input as {\"a\": 1}",
+    ] {
+        assert_eq!(message(body).map(|found| found.len()), Ok(1), "{body}");
+    }
+}
+
+#[test]
 fn chained_bodies_of_sets_are_rules_of_their_own() {
     let text = "package t\nviolation[{\"msg\": msg}] { msg := \"a\" } { msg := \"b\" }\n{ msg := \"c\" }\n";
     assert_eq!(messages(text), Ok(vec!["a".into(), "b".into(), "c".into()]));

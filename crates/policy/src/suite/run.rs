@@ -12,7 +12,7 @@ use crate::enforcement::EnforcementPoint;
 use crate::expansion::Expander;
 use crate::inventory::Inventory;
 use crate::matching::Source;
-use crate::policy_set::{Evaluator, PolicySet, PolicySetError, ReviewResult, Reviewer};
+use crate::policy_set::{Evaluator, PolicySet, PolicySetError, ReviewResult, Reviewer, sort_results};
 use crate::rego::Budget;
 use crate::review::Review;
 use crate::suite::{Case, Filter, Suite, SuiteTest};
@@ -278,6 +278,7 @@ impl Runner<'_> {
                 results.extend(found.into_iter().map(|result| expanded.imply(result)));
             }
         }
+        sort_results(&mut results);
         Ok(results)
     }
 }

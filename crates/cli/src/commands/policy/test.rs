@@ -53,6 +53,7 @@ fn evaluate(options: &PolicyTest) -> Result<Exit> {
             found.push(Violation { object, result, constraint });
         }
     }
+    found.sort_by(|first, second| first.result.report_order().cmp(&second.result.report_order()));
     let shown: Vec<&Violation<'_>> =
         found.iter().filter(|violation| !options.deny_only || violation.result.denies()).collect();
     let reported: Vec<Value> = shown.iter().map(|violation| data(violation)).collect();

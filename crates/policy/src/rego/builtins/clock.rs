@@ -157,6 +157,9 @@ fn duration(text: &str) -> Option<i64> {
             "s" => 1e9,
             "m" => 60e9,
             "h" => 3_600e9,
+            "d" => 86_400e9,
+            "w" => 604_800e9,
+            "y" => 31_536_000e9,
             _ => return None,
         };
         let number: f64 = number.parse().ok()?;

@@ -24,8 +24,18 @@ pub(super) const FUNCTIONS: &[(&str, usize, Function)] = &[
     ("yaml.unmarshal", 1, |arguments| read_yaml(text_of(arguments.first()?)?)),
 ];
 
+/// JSON with the characters escaped that Go escapes, because they mean something in HTML and JavaScript. They can only be
+/// within texts.
+fn escaped(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
 fn json_marshal(arguments: &[Value]) -> Option<Value> {
-    let text = values::to_json(arguments.first()?)?.to_string();
+    let text = escaped(&values::to_json(arguments.first()?)?.to_string());
     text_fits(text.len())?;
     Some(Value::from(text))
 }
@@ -53,6 +63,7 @@ fn json_marshal_with(arguments: &[Value]) -> Option<Value> {
     } else {
         json.to_string()
     };
+    let text = escaped(&text);
     text_fits(text.len())?;
     Some(Value::from(text))
 }
@@ -81,13 +92,20 @@ fn query_encode(text: &str) -> String {
 }
 
 fn query_decode(text: &str) -> Option<String> {
+    let is_hex = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
+    if !text.match_indices('%').all(|(at, _)| is_hex(at.saturating_add(1)) && is_hex(at.saturating_add(2))) {
+        return None;
+    }
     let spaced = text.replace('+', " ");
-    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    Some(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }
 
 fn query_decode_object(arguments: &[Value]) -> Option<Value> {
     let mut fields: std::collections::BTreeMap<String, Vec<Value>> = std::collections::BTreeMap::new();
     for pair in text_of(arguments.first()?)?.split('&').filter(|pair| !pair.is_empty()) {
+        if pair.contains(';') {
+            return None;
+        }
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         fields.entry(query_decode(key)?).or_default().push(Value::from(query_decode(value)?));
     }

@@ -191,6 +191,7 @@ fn star(values: &[Argument], next: &mut usize) -> Option<i64> {
 fn one(verb: &Verb, letter: char, value: &Argument) -> String {
     let bad = || format!("%!{letter}({}={})", value.go_type(), value.plain());
     match (value, letter) {
+        (Argument::Text(text), 'v') if verb.sharp => padded(verb, quoted(text), false),
         (Argument::Text(text), 'v' | 's') => padded(verb, truncated(text, verb.precision), false),
         (Argument::Text(text), 'q') => {
             let text = truncated(text, verb.precision);

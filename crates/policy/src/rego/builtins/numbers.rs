@@ -12,6 +12,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, Function)] = &[
     ("numbers.range_step", 3, range_step),
     ("product", 1, product),
     ("rand.intn", 2, intn),
+    ("to_number", 1, to_number),
 ];
 
 /// The most bits a number may have.
@@ -80,4 +81,31 @@ fn intn(arguments: &[Value]) -> Option<Value> {
     let digest = Sha256::digest(text_of(text)?.as_bytes());
     let first = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     Some(Value::from(first.checked_rem(below).unwrap_or(0)))
+}
+
+fn to_number(arguments: &[Value]) -> Option<Value> {
+    match arguments.first()? {
+        Value::Null => Some(Value::from(0_u64)),
+        Value::Bool(bool) => Some(Value::from(u64::from(*bool))),
+        Value::Number(number) => Some(Value::from(number.clone())),
+        Value::String(text) => number(text),
+        _ => None,
+    }
+}
+
+/// A number as Go reads it: with `+` or zeros in front, without digits on one side of the point, with `_` between digits.
+fn number(text: &str) -> Option<Value> {
+    let is_digit = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
+    let separates = |(at, _)| is_digit(usize::checked_sub(at, 1)) && is_digit(usize::checked_add(at, 1));
+    if !text.match_indices('_').all(separates) {
+        return None;
+    }
+    let digits = text.replace('_', "");
+    if !digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return None;
+    }
+    if let Ok(integer) = digits.parse::<i64>() {
+        return Some(Value::from(integer));
+    }
+    digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from)
 }

@@ -97,9 +97,23 @@ fn replace(arguments: &[Value]) -> Option<Value> {
     Some(Value::from(regex.replace_all(text, new).into_owned()))
 }
 
+/// As in Go, where an empty match at either end of the text separates nothing.
 fn split(arguments: &[Value]) -> Option<Value> {
     let [pattern, text] = texts(arguments)?;
-    Some(array(compiled(pattern)?.split(text).map(Value::from)))
+    let regex = compiled(pattern)?;
+    let mut parts = Vec::new();
+    let (mut begin, mut end) = (0, None);
+    for found in regex.find_iter(text) {
+        if found.end() != 0 {
+            parts.push(Value::from(text.get(begin..found.start())?));
+        }
+        (begin, end) = (found.end(), Some(found.start()));
+    }
+    if end != Some(text.len()) || text.is_empty() && !pattern.is_empty() {
+        parts.push(Value::from(text.get(begin..)?));
+    }
+    elements_fit(parts.len())?;
+    Some(array(parts))
 }
 
 /// Patterns between delimiters, and text as it is elsewhere: `urn:foo:{.*}`.
