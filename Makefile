@@ -19,7 +19,7 @@ bench: ## Run the benchmarks and print their ratios
 	@tools/bench
 
 .PHONY: scale
-scale: ## Check and migrate 10,000 stored objects on a real API server, and measure the memory that takes
+scale: ## Check, migrate and audit many stored objects on a real API server, and measure the memory that takes
 	@tools/scale
 
 .PHONY: corpora

@@ -1,17 +1,24 @@
 //! 10,000 stored objects on a real API server: `bundle preflight` checks them in the memory that it takes for a tenth of
 //! them, and `bundle migrate` rewrites them although it is killed ten times.
 //!
-//! `tools/scale` runs it; it takes about five minutes, and needs the test bed. `OBJECTS=N` takes another number,
-//! `KILL_SEED=N` other points to kill at.
+//! And 150,000 objects that `policy audit` evaluates by twenty constraints.
+//!
+//! `tools/scale` runs it; it takes about ten minutes, and needs the test bed. `OBJECTS=N` takes another number,
+//! `KILL_SEED=N` other points to kill at, `AUDITED=N` another number of objects to audit.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clearway_testbed::{Cluster, ClusterOptions};
 
+#[path = "scale/audits.rs"]
+mod audits;
 #[path = "../tests/live_bundle/killed_migration.rs"]
 #[expect(dead_code, unused_imports, reason = "its test is not part of this program")]
 mod killed_migration;
+#[path = "../tests/live_policy/lab.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
+mod lab;
 #[path = "../tests/live_bundle/many_objects.rs"]
 #[expect(dead_code, unused_imports, reason = "its test is not part of this program")]
 mod many_objects;
@@ -29,7 +36,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    if runtime.block_on(measure()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let passes = runtime.block_on(async { measure().await & audits::measure(number("AUDITED", 150_000)).await });
+    if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn number(name: &str, otherwise: usize) -> usize {
