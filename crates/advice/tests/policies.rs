@@ -80,6 +80,8 @@ fn a_rule_matches_if_the_last_audit_found_violations() {
             Verdict::Match,
             "70 violations of RequiredLabels owner, audited at 2026-05-04T08:55:00Z: Namespace shop, Pod bank/api, Pod shop/web, …",
         ),
+        // What is listed exists, whatever the number says.
+        (&spec, status(recent, 0, &some[..1]), Verdict::Match, "1 violation"),
         // Violations count whatever happens to them.
         (&json!({"enforcementAction": "dryrun"}), status(recent, 1, &[]), Verdict::Match, "1 violation"),
         (

@@ -95,8 +95,15 @@ fn crd(name: &str, version: Value) -> Value {
 #[expect(clippy::needless_pass_by_value, reason = "`json!` at the place of use reads better without a reference")]
 fn constraint(total: Value) -> Value {
     json!({"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "Labels", "metadata": {"name": "owner"},
-        "status": {"auditTimestamp": now().to_string(), "totalViolations": total,
-            "violations": [{"kind": "Pod", "namespace": "shop", "name": "web", "message": "not shown"}]}})
+        "status": {"auditTimestamp": now().to_string(), "violations": listed(&total), "totalViolations": total}})
+}
+
+/// The violations that a status lists, if there are any.
+fn listed(total: &Value) -> Value {
+    if *total == 0 {
+        return Value::Null;
+    }
+    json!([{"kind": "Pod", "namespace": "shop", "name": "web", "message": "not shown"}])
 }
 
 /// Everything that can come back. The first id has had its turn in the rollout below, the second has not.

@@ -341,10 +341,8 @@ impl PolicySet {
                     named.any = true;
                     continue;
                 }
-                let groups: Vec<Option<String>> = match is_any(&entry.groups) {
-                    true => vec![None],
-                    false => entry.groups.iter().cloned().map(Some).collect(),
-                };
+                let groups: Vec<Option<String>> =
+                    if is_any(&entry.groups) { vec![None] } else { entry.groups.iter().cloned().map(Some).collect() };
                 for group in groups {
                     named.kinds.extend(entry.kinds.iter().map(|kind| (group.clone(), kind.clone())));
                 }

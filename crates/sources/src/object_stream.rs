@@ -4,6 +4,9 @@
 //! while is waited for; a list that expired begins again, and its receiver is told to forget what came of it. A kind that
 //! cannot be listed is reported, and the others go on.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use crate::store::{ObjectPages, Store, StoreError};
 
 /// How long an API server that does not answer is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 /// Objects of one page, unless something else is wanted.
 pub const PAGE_SIZE: u32 = 500;
 /// The wait before a request is sent again; it doubles up to the longest one.

@@ -31,10 +31,14 @@ impl ViolationAnswer {
     pub(crate) fn of(constraint: &Value) -> Self {
         let status = constraint.get("status");
         let field = |name: &str| status.and_then(|status| status.get(name));
-        let total = field("totalViolations").and_then(Value::as_u64);
+        let listed = field("violations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // What is listed exists, whatever the number says.
+        let count = u64::try_from(listed.len()).unwrap_or(u64::MAX);
+        let total = field("totalViolations").and_then(Value::as_u64).map(|total| total.max(count));
         let time = field("auditTimestamp").and_then(Value::as_str).and_then(|time| time.parse().ok());
-        let listed = field("violations").and_then(Value::as_array).into_iter().flatten().take(LOOKED_AT);
         let objects: BTreeSet<(String, ObjectName)> = listed
+            .iter()
+            .take(LOOKED_AT)
             .map(|violation| {
                 let text = |name: &str| short_text(violation.get(name).and_then(Value::as_str).unwrap_or_default());
                 (text("kind"), ObjectName { namespace: text("namespace"), name: text("name") })

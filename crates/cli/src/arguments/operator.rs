@@ -9,7 +9,7 @@ use clearway_core::Arch;
 
 use super::{
     CaFile, ClusterConnection, Logging, PolicyEnforcement, PrometheusAccess, QueryLimits, RegistryAccess,
-    parse_duration,
+    WebhookAddressOptions, parse_duration,
 };
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
@@ -108,6 +108,8 @@ pub(crate) struct Operator {
     pub(crate) gateway: GatewayStatusOptions,
     #[command(flatten)]
     pub(crate) enforcement: PolicyEnforcement,
+    #[command(flatten)]
+    pub(crate) webhook: WebhookAddressOptions,
     #[command(flatten)]
     pub(crate) rounds: OperatorPace,
     #[command(flatten)]

@@ -4,8 +4,21 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use clearway_policy::audit::VIOLATIONS_LIMIT;
 
 use super::parse_duration;
+
+/// Where the admission webhook is; in an installation it is behind its Service.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Policies")]
+pub(crate) struct WebhookAddressOptions {
+    /// Address of the admission webhook (HTTPS), such as 0.0.0.0:8443 [default: no webhook]
+    #[arg(long, value_name = "ADDRESS", requires = "policies")]
+    pub(crate) webhook_listen: Option<SocketAddr>,
+    /// URL under which the API server reaches the webhook [default: the Service clearway-policies in --namespace]
+    #[arg(long, value_name = "URL", requires = "webhook_listen")]
+    pub(crate) webhook_url: Option<String>,
+}
 
 /// Options of enforcing Gatekeeper's policies.
 #[derive(Debug, Clone, Args)]
@@ -14,12 +27,6 @@ pub(crate) struct PolicyEnforcement {
     /// Enforce Gatekeeper's templates and constraints, where Gatekeeper is not installed
     #[arg(long)]
     pub(crate) policies: bool,
-    /// Address of the admission webhook (HTTPS), such as 0.0.0.0:8443 [default: no webhook]
-    #[arg(long, value_name = "ADDRESS", requires = "policies")]
-    pub(crate) webhook_listen: Option<SocketAddr>,
-    /// URL under which the API server reaches the webhook [default: the Service clearway-policies in --namespace]
-    #[arg(long, value_name = "URL", requires = "webhook_listen")]
-    pub(crate) webhook_url: Option<String>,
     /// Operations that the webhook reviews, separated by commas; used when its configuration is created
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "CREATE,UPDATE", requires = "policies",
           value_parser = ["CREATE", "UPDATE", "DELETE", "CONNECT"])]
@@ -33,8 +40,8 @@ pub(crate) struct PolicyEnforcement {
     /// Interval between audits, and before the first one; 0 for no audits
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, requires = "policies")]
     pub(crate) audit_interval: Duration,
-    /// Number of violations that the status of a constraint lists
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, requires = "policies")]
+    /// Violations that are listed for each constraint: the first by group, version, kind, namespace and name. All are counted
+    #[arg(long, value_name = "COUNT", default_value_t = VIOLATIONS_LIMIT, requires = "policies")]
     pub(crate) constraint_violations_limit: usize,
     /// Number of objects that an audit reads at a time
     #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..), requires = "policies")]
@@ -60,9 +67,9 @@ pub(crate) struct PolicyEnforcement {
     /// Memory that templates and the inventory may use in each of these processes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, requires = "policies")]
     pub(crate) evaluator_memory: u64,
-    /// Time that the evaluation of one object may take
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration, requires = "policies")]
-    pub(crate) evaluation_timeout: Duration,
+    /// Seconds that the evaluation of one object may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "policies")]
+    pub(crate) evaluation_timeout: u64,
     /// Steps that one evaluation of a template in Rego may take
     #[arg(long, value_name = "STEPS", default_value_t = 10_000_000, requires = "policies")]
     pub(crate) max_steps: u64,

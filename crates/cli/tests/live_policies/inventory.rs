@@ -83,7 +83,7 @@ async fn twenty_megabytes_are_in_the_inventory_and_what_exceeds_the_limit_is_ref
 
     let operator = lab.operator("pod", &["--inventory-limit", "10", "--lease-duration", "3s"]);
     operator.wait_ready().await;
-    operator.wait_for("objects of v1/ConfigMap are not in the inventory: with them it would exceed 10 MiB").await;
+    operator.wait_for("objects of ConfigMap are not in the inventory: with them it would exceed 10 MiB").await;
     wait_until(IN_TIME, "metrics say so", async || {
         let (_, text) = operator.ask("/metrics").await;
         text.contains("gatekeeper_sync{status=\"active\",kind=\"ConfigMap\"} 0")

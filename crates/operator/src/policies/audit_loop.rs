@@ -4,6 +4,7 @@
 //! page is read, so memory depends on the size of a page and not on the number of objects. A namespace that is deleted
 //! meanwhile takes its objects out of the audit, and an API server that restarts is waited for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,26 +96,31 @@ impl<S: Store> Auditor<S> {
         let kinds = kinds.into_iter().filter(|kind| is_audited(policies, kind)).collect();
         let (sender, mut events) = mpsc::channel(1);
         let list = ObjectStream::new(&self.store).with_page_size(self.settings.chunk_size).send_to(kinds, sender);
+        let mut incomplete = BTreeSet::new();
         let review = async {
             let mut part = new_audit(audit.started());
             while let Some(event) = events.recv().await {
                 match event {
-                    StreamEvent::Objects { objects, .. } => self.review(policies, objects, &mut part).await,
+                    StreamEvent::Objects { kind, objects } => {
+                        if !self.review(policies, objects, &mut part).await {
+                            incomplete.insert(object_kind(&kind));
+                        }
+                    }
                     StreamEvent::Restarted { .. } => part = new_audit(audit.started()),
                     StreamEvent::Listed { .. } => {
                         let started = audit.started();
                         audit.merge(std::mem::replace(&mut part, new_audit(started)));
                     }
                     StreamEvent::Failed { kind, error } => {
-                        tracing::warn!(%error, "cannot list objects of {kind}; they are missing in the audit");
-                        let started = audit.started();
-                        audit.merge(std::mem::replace(&mut part, new_audit(started)));
+                        tracing::warn!(%error, "cannot list objects of {kind}; constraints about them keep their status");
+                        incomplete.insert(object_kind(&kind));
+                        part = new_audit(audit.started());
                     }
                 }
             }
         };
         tokio::join!(list, review);
-        self.write_statuses(&audit).await;
+        self.write_statuses(&audit, policies, &incomplete).await;
         for line in audit.constraint_lines() {
             log_lines::write(LineLevel::Info, CONTROLLER, &line);
         }
@@ -122,8 +128,9 @@ impl<S: Store> Auditor<S> {
         self.metrics.end_audit(now(), started.elapsed(), audit.violations_by_action());
     }
 
-    /// Reviews the objects of one page.
-    async fn review(&self, policies: &LoadedPolicies, objects: Vec<StreamedObject>, audit: &mut Audit) {
+    /// Reviews the objects of one page; whether all could be reviewed.
+    async fn review(&self, policies: &LoadedPolicies, objects: Vec<StreamedObject>, audit: &mut Audit) -> bool {
+        let mut is_complete = true;
         let objects: Vec<AuditObject> = objects
             .into_iter()
             .filter(|one| !policies.excluded.excludes(&one.object))
@@ -136,6 +143,10 @@ impl<S: Store> Auditor<S> {
         let mut reviews = stream::iter(reviews).buffered(self.settings.evaluators.max(1));
         while let Some((results, batch)) = reviews.next().await {
             for (object, results) in batch.iter().zip(results) {
+                let Some(results) = results else {
+                    is_complete = false;
+                    continue;
+                };
                 audit.record(&object.object, &results);
                 for result in &results {
                     if let Some(line) = audit.violation_line(&object.object, result) {
@@ -144,29 +155,31 @@ impl<S: Store> Auditor<S> {
                 }
             }
         }
+        is_complete
     }
 
-    /// The violations of each object.
-    async fn review_batch(&self, batch: &[AuditObject]) -> Vec<Vec<ReviewResult>> {
+    /// The violations of each object; nothing for one that cannot be reviewed.
+    async fn review_batch(&self, batch: &[AuditObject]) -> Vec<Option<Vec<ReviewResult>>> {
         let reviewed = match self.evaluators.review_objects(batch.to_vec()).await {
             Ok(reviewed) => reviewed,
             Err(error) => {
                 tracing::error!(%error, "cannot review {} objects", batch.len());
-                return vec![Vec::new(); batch.len()];
+                return vec![None; batch.len()];
             }
         };
         let results = reviewed.into_iter().zip(batch).map(|(reviewed, object)| {
-            reviewed.unwrap_or_else(|error| {
-                tracing::error!("cannot review {}: {error}", shown(&object.object));
-                Vec::new()
-            })
+            reviewed.map_err(|error| tracing::error!("cannot review {}: {error}", shown(&object.object))).ok()
         });
         results.collect()
     }
 
-    async fn write_statuses(&self, audit: &Audit) {
-        let writes: Vec<BoxFuture<'_, ()>> =
-            audit.constraints().map(|audited| self.write_status(audited).boxed()).collect();
+    /// Writes the statuses of constraints whose results are complete: a smaller number than there is would be wrong.
+    async fn write_statuses(&self, audit: &Audit, policies: &LoadedPolicies, incomplete: &BTreeSet<ObjectKind>) {
+        let is_complete = |audited: &&ConstraintAudit| {
+            !incomplete.iter().any(|kind| audited.constraint().is_about(kind, &policies.expander))
+        };
+        let complete = audit.constraints().filter(is_complete);
+        let writes: Vec<BoxFuture<'_, ()>> = complete.map(|audited| self.write_status(audited).boxed()).collect();
         stream::iter(writes).buffer_unordered(WRITES).collect::<()>().await;
     }
 
@@ -190,10 +203,14 @@ impl<S: Store> Auditor<S> {
 
 /// Whether a constraint may be about objects of a kind, or about what they imply.
 fn is_audited(policies: &LoadedPolicies, kind: &GroupVersionKind) -> bool {
-    let kind = ObjectKind { group: kind.group.clone(), version: kind.version.clone(), kind: kind.kind.clone() };
+    let kind = object_kind(kind);
     policies.constraints.iter().any(|constraint| {
         constraint.is_enforced_at(EnforcementPoint::Audit) && constraint.is_about(&kind, &policies.expander)
     })
+}
+
+fn object_kind(kind: &GroupVersionKind) -> ObjectKind {
+    ObjectKind { group: kind.group.clone(), version: kind.version.clone(), kind: kind.kind.clone() }
 }
 
 /// An object with its namespace; nothing if the namespace is gone, or cannot be read.

@@ -240,3 +240,28 @@ fn refusals_of_the_server_are_blocking_unless_they_say_nothing() {
         assert_eq!(found.iter().any(|(severity, _)| *severity == Severity::Blocking), blocking, "{error:?} {found:?}");
     }
 }
+
+#[test]
+fn constraints_that_deny_objects_of_the_release_are_blocking() {
+    let release = [json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})];
+    let denial = |count: u64, objects: &[&str]| PolicyDenial {
+        constraint: "RequiredLabels owner".to_owned(),
+        count,
+        objects: objects.iter().map(|object| (*object).to_owned()).collect(),
+    };
+    for (denial, expected) in [
+        (
+            denial(1, &["Namespace shop: label owner is missing"]),
+            "Preflight Policies: The release has 1 violation of the constraint RequiredLabels owner, which denies: Namespace \
+             shop: label owner is missing.",
+        ),
+        (
+            denial(5, &["Pod a/b: x", "Pod a/c: x"]),
+            "Preflight Policies: The release has 5 violations of the constraint RequiredLabels owner, which denies: Pod a/b: \
+             x; Pod a/c: x; ….",
+        ),
+    ] {
+        let found = found(&release, &[], |view| view.policies = vec![denial.clone()]);
+        assert_eq!(found, [(Severity::Blocking, expected.to_owned())]);
+    }
+}

@@ -121,11 +121,11 @@ fn wanted(options: &Operator) -> Result<Options> {
             arguments: vec!["policy-evaluator".to_owned()],
             processes,
             memory: given.evaluator_memory.saturating_mul(1 << 20),
-            time_limit: given.evaluation_timeout,
+            time_limit: Duration::from_secs(given.evaluation_timeout),
             steps: given.max_steps,
             reject_unknown_actions: given.reject_unknown_actions,
         },
-        webhook: given.webhook_listen.map(|listen| webhook(options, listen)),
+        webhook: options.webhook.webhook_listen.map(|listen| webhook(options, listen)),
         audit: AuditSettings {
             interval: given.audit_interval,
             violations_limit: given.constraint_violations_limit,
@@ -146,7 +146,7 @@ fn wanted(options: &Operator) -> Result<Options> {
 fn webhook(options: &Operator, listen: SocketAddr) -> Webhook {
     let given = &options.enforcement;
     let namespace = options.namespace.clone();
-    let address = match &given.webhook_url {
+    let address = match &options.webhook.webhook_url {
         Some(url) => WebhookAddress::Url(url.clone()),
         None => WebhookAddress::Service { namespace: namespace.clone(), name: NAME.to_owned() },
     };

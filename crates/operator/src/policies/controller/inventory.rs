@@ -92,6 +92,10 @@ impl Controller {
     }
 
     pub(super) async fn put_synced(&mut self, kind: &GroupVersionKind, object: Value) {
+        // A kind that was refused by an object of the same list.
+        if !self.watches.has(&Subject::Synced(kind.clone())) {
+            return;
+        }
         let place = place(&object);
         if self.inventory.excluded.excludes(&object) {
             return self.remove_synced(kind, &place.0, &place.1).await;
