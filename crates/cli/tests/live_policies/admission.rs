@@ -238,7 +238,7 @@ async fn implied_objects_are_reviewed_with_the_objects_that_imply_them() {
 async fn a_hostile_template_fails_alone_while_other_requests_go_on() {
     let Some(lab) = Lab::start().await else { return };
     let lab = Arc::new(lab);
-    let _webhook = Service::with_operator(&lab, "pod", &["--evaluation-timeout", "1s"]).await;
+    let _webhook = Service::with_operator(&lab, "pod", &["--evaluation-timeout", "1"]).await;
     lab.change_webhook(json!({"timeoutSeconds": 30})).await;
     load(&lab, &[constraint(KIND, "owner", "deny")]).await;
     let grow = |name: &str| -> String {
