@@ -45,6 +45,8 @@ impl EvaluatorProcess {
         let mut command = Command::new(&settings.program);
         command
             .args(&settings.arguments)
+            // It needs nothing of the environment, where an operator may have credentials.
+            .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
