@@ -67,8 +67,8 @@ pub(crate) struct PolicyEnforcement {
     /// Memory that templates and the inventory may use in each of these processes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, requires = "policies")]
     pub(crate) evaluator_memory: u64,
-    /// Seconds that the evaluation of one object may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "policies")]
+    /// Seconds of CPU that a template may take for one object; the API server waits for three seconds by default
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, requires = "policies")]
     pub(crate) evaluation_timeout: u64,
     /// Steps that one evaluation of a template in Rego may take
     #[arg(long, value_name = "STEPS", default_value_t = 10_000_000, requires = "policies")]

@@ -50,7 +50,7 @@ impl Lab {
     pub(crate) fn api(&self, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         let (group, version) = clearway_core::split_api_version(api_version);
         let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        if group == "constraints.gatekeeper.sh" {
+        if ["constraints.gatekeeper.sh", "expansion.gatekeeper.sh"].contains(&group) {
             resource.plural = kind.to_lowercase();
         }
         match namespace {
@@ -116,6 +116,12 @@ impl Lab {
         }
     }
 
+    /// The data of a Secret of the operator; null if there is none.
+    pub(crate) async fn get_secret(&self, name: &str) -> Value {
+        let secret = self.api("v1", "Secret", Some("clearway")).get_opt(name).await.unwrap();
+        secret.map_or(Value::Null, |secret| secret.data["data"].clone())
+    }
+
     /// Waits until an object is as it should be, and returns it.
     pub(crate) async fn wait(
         &self,
@@ -129,13 +135,29 @@ impl Lab {
         object
     }
 
+    /// Changes fields of the webhook that reviews requests, as an administrator may.
+    pub(crate) async fn change_webhook(&self, fields: Value) {
+        let api = self.api("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", None);
+        let mut configuration = api.get(NAME).await.unwrap();
+        for (name, value) in fields.as_object().unwrap() {
+            configuration.data["webhooks"][0][name] = value.clone();
+        }
+        api.replace(NAME, &PostParams::default(), &configuration).await.unwrap();
+    }
+
     /// The operator as the pod of a name, with the rights of the installation.
     pub(crate) fn operator(&self, pod: &str, more: &[&str]) -> Program {
+        self.operator_of(None, pod, more)
+    }
+
+    /// The same with another program.
+    pub(crate) fn operator_of(&self, program: Option<&str>, pod: &str, more: &[&str]) -> Program {
         let log = self.directory.path().join(format!("{pod}.log"));
         let kubeconfig = self.kubeconfig.to_str().unwrap();
         let line = ["operator", "--policies", "--kubeconfig", kubeconfig, "--namespace", "clearway"];
         let fixed = ["--status-listen", "127.0.0.1:0", "--evaluators", "2", "--log", "info,clearway_operator=debug"];
-        Program::start(log, pod, &[&line[..], &fixed, more].concat())
+        let program = program.unwrap_or(env!("CARGO_BIN_EXE_clearway"));
+        Program::start(program, log, pod, &[&line[..], &fixed, more].concat())
     }
 
     /// Runs a command on the cluster as its administrator.
@@ -187,9 +209,9 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    fn start(log: PathBuf, pod: &str, arguments: &[&str]) -> Self {
+    fn start(program: &str, log: PathBuf, pod: &str, arguments: &[&str]) -> Self {
         let file = File::create(&log).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        let child = Command::new(program)
             .args(arguments)
             .env_remove("CLEARWAY_STATE")
             .env("POD_NAME", pod)
@@ -214,6 +236,24 @@ impl Program {
         let said = self.said();
         let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter(|line| line["event_type"] == event_type && line["semantic"] == true).collect()
+    }
+
+    /// Asks the process to stop, as the kubelet does.
+    pub(crate) fn terminate(&self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Waits until the process has ended by itself, and returns whether it did so in order.
+    pub(crate) async fn wait_end(&mut self) -> bool {
+        let mut ended = None;
+        wait_until(IN_TIME, "the process ends", async || {
+            ended = self.child.try_wait().unwrap();
+            ended.is_some()
+        })
+        .await
+        .unwrap();
+        ended.unwrap().success()
     }
 
     /// The port of the webhook, once it has one.

@@ -2,10 +2,12 @@
 
 mod admission;
 mod audit;
+mod certificates;
 mod controller;
 mod gatekeeper;
 mod installed;
 mod inventory;
 mod lab;
 mod requests;
+mod rollout;
 mod service;

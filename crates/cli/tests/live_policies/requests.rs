@@ -35,8 +35,9 @@ async fn post(client: &Client, object: &Value, query: &str) -> Answer {
         Some(namespace) => format!("/namespaces/{namespace}"),
         None => String::new(),
     };
-    // Constraints have the plural that templates give them.
-    let plural = if api_version.starts_with("constraints.") { kind } else { format!("{kind}s") };
+    // Constraints and expansion templates have a plural like their singular.
+    let is_same = api_version.starts_with("constraints.") || kind == "expansiontemplate";
+    let plural = if is_same { kind } else { format!("{kind}s") };
     let request = http::Request::post(format!("{base}/{api_version}{scope}/{plural}{query}"))
         .header("Content-Type", "application/json")
         .body(Body::from(object.to_string().into_bytes()))

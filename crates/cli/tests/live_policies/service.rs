@@ -42,9 +42,14 @@ impl Service {
 
     /// A replica of the operator whose webhook has the address of this Service.
     pub(crate) fn operator(&self, lab: &Lab, pod: &str, more: &[&str]) -> Program {
+        self.operator_of(lab, None, pod, more)
+    }
+
+    /// The same with another program.
+    pub(crate) fn operator_of(&self, lab: &Lab, program: Option<&str>, pod: &str, more: &[&str]) -> Program {
         let url = format!("https://127.0.0.1:{}", self.port);
         let fixed = ["--webhook-listen", "127.0.0.1:0", "--webhook-url", &url];
-        lab.operator(pod, &[&fixed[..], more].concat())
+        lab.operator_of(program, pod, &[&fixed[..], more].concat())
     }
 
     /// Sends new connections to a replica, once it is ready.

@@ -99,7 +99,7 @@ mod tests {
         Reporter { id: "pod-b".to_owned(), operations: vec!["audit", "status", "webhook"] }
     }
 
-    fn object(status: Value) -> Value {
+    fn object(status: &Value) -> Value {
         json!({"metadata": {"name": "a", "uid": "u1", "generation": 3, "resourceVersion": "7"}, "status": status})
     }
 
@@ -107,7 +107,7 @@ mod tests {
     fn a_template_is_created_once_a_pod_reports_no_error_and_stays_so() {
         let error = [LoadError { code: "ingest_error".to_owned(), message: "no".to_owned(), location: None }];
         let (broken, works) = (Finding::Template { errors: &error }, Finding::Template { errors: &[] });
-        let patch = |status: Value, finding| reporter().patch(&object(status), finding, &BTreeSet::new());
+        let patch = |status: Value, finding| reporter().patch(&object(&status), finding, &BTreeSet::new());
         let first = patch(json!(null), &broken).unwrap();
         assert_eq!(first["metadata"], json!({"resourceVersion": "7"}));
         assert_eq!(
@@ -132,7 +132,7 @@ mod tests {
             "byPod": [entry("pod-c", "u1"), entry("pod-a", "u1"), entry("old", "u1"), entry("pod-d", "u0")],
         });
         let found = Finding::Constraint { errors: &[], enforced: false };
-        let patch = reporter().patch(&object(status), &found, &BTreeSet::from(["old".to_owned()])).unwrap();
+        let patch = reporter().patch(&object(&status), &found, &BTreeSet::from(["old".to_owned()])).unwrap();
         let by_pod = patch["status"]["byPod"].as_array().unwrap();
         let ids: Vec<&Value> = by_pod.iter().map(|entry| &entry["id"]).collect();
         assert_eq!(ids, ["pod-a", "pod-b", "pod-c"]);

@@ -71,7 +71,7 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     let mut work = workers.spawn(async move {
         let cluster = Cluster::connect(&connection).await?;
         let store = ClusterStore::new(cluster.clone(), NAME).with_silence(SILENCE);
-        Ok::<_, anyhow::Error>(policies::run(cluster, store, wanted, shared, clock::now).await)
+        Ok::<_, anyhow::Error>(Box::pin(policies::run(cluster, store, wanted, shared, clock::now)).await)
     });
     let lead = async {
         loop {
@@ -94,19 +94,17 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     // Another replica may audit at once; requests are answered until nobody sends any.
     leading.send_replace(false);
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
+    let limit = options.enforcement.shutdown_delay + DRAIN;
     let ended = match ended {
-        Some(ended) => ended,
-        None => match tokio::time::timeout(options.enforcement.shutdown_delay + DRAIN, &mut work).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                tracing::warn!("requests in flight were not answered in time");
-                Ok(Ok(Ok(())))
-            }
-        },
+        Some(ended) => Some(ended),
+        None => tokio::time::timeout(limit, &mut work).await.ok(),
     };
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     workers.shutdown_background();
-    ended.context("the work stopped")???;
+    match ended {
+        Some(ended) => ended.context("the work stopped")???,
+        None => tracing::warn!("requests in flight were not answered in time"),
+    }
     Ok(Exit::Yes)
 }
 

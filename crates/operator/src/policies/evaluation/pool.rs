@@ -244,10 +244,13 @@ impl Evaluators {
             Err(end) => failed(ended_while_loading(&end)),
         };
         if loaded.error.is_none() {
-            let number = lock(&self.shared.state).put(key, message, loaded.clone());
-            if let Some(process) = &mut lease.process {
+            let mut state = lock(&self.shared.state);
+            // A template may have been set aside meanwhile, which this child does not know: then it is sent everything again.
+            let is_current = lease.process.as_ref().is_some_and(|process| process.loaded == state.number());
+            let number = state.put(key, message, loaded.clone());
+            if let Some(process) = lease.process.as_mut().filter(|_| is_current) {
                 process.loaded = number;
-                lock(&self.shared.state).acknowledge(process.id, number);
+                state.acknowledge(process.id, number);
             }
         }
         loaded
