@@ -221,8 +221,9 @@ fn a_snapshot_without_policies_says_so_and_options_that_contradict_are_refused()
 #[test]
 fn a_template_that_does_not_end_makes_the_result_unknown() {
     let place = place(&[("warns", "warn")]);
-    let doubling: String =
+    let doubling: Vec<String> =
         (1..20).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
+    let doubling = doubling.concat();
     let many = "many := [text | numbers.range(1, 400)[_]; text := concat(\"\", [s19, \"x\"])]; count(many) > 0";
     let front = TEMPLATE.split_once("      violation").unwrap().0;
     let rule = format!("      violation[{{\"msg\": \"m\"}}] {{ s0 := \"0123456789\"; {doubling} {many} }}\n");
