@@ -71,7 +71,8 @@ fn main() -> ExitCode {
 /// The creation of a Pod, as the API server asks about it.
 fn review(number: u32) -> Value {
     let container = |name: &str| {
-        let probe = json!({"httpGet": {"path": "/", "port": 8080, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 1});
+        let probe =
+            json!({"httpGet": {"path": "/", "port": 8080, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 1});
         json!({
             "name": name, "image": format!("registry.example.com/shop/{name}:1.4.2"), "imagePullPolicy": "IfNotPresent",
             "env": [{"name": "LEVEL", "value": "info"}, {"name": "REGION", "value": "north"}],
@@ -174,7 +175,8 @@ async fn measure() -> bool {
     for (kind, rego) in TEMPLATES {
         lab.create_template(kind, rego).await;
         for number in 0..CONSTRAINT_COUNT / TEMPLATES.len() {
-            let labels = if kind == "AllowedRepos" { json!(["registry.example.com/"]) } else { json!(["owner", "team"]) };
+            let labels =
+                if kind == "AllowedRepos" { json!(["registry.example.com/"]) } else { json!(["owner", "team"]) };
             lab.create_constraint(json!({
                 "apiVersion": CONSTRAINTS, "kind": kind, "metadata": {"name": format!("{}-{number}", kind.to_lowercase())},
                 "spec": {"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}, "parameters": {"labels": labels}},
