@@ -262,3 +262,25 @@ fn a_release_is_previewed_by_policies_in_files() {
     let answer = place.run(&["policy", "preview", "--release", "no-such-release", "-f", "policies"]);
     assert_eq!(answer.code, 3, "{answer:?}");
 }
+
+#[test]
+fn what_the_operator_sends_is_evaluated_and_answered_as_json() {
+    let place = place(&[("denies", "deny")]);
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(place.path().join(name)).unwrap();
+        serde_saphyr::from_str::<Value>(&text).unwrap()
+    };
+    let request = json!({
+        "policies": [read("policies/template.yaml"), read("policies/denies.yaml")],
+        "objects": [object("Pod", Some("shop"), "web", &json!({}))],
+        "namespaces": [object("Namespace", None, "shop", &json!({}))],
+        "inventory": [],
+    });
+    let answer = place.run_with(request.to_string(), &["policy", "evaluate"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    let data = answer.json();
+    assert_eq!(data["constraints"][0]["deniedViolations"], 1, "{data}");
+    assert_eq!(data["constraints"][0]["violations"][0]["name"], "web", "{data}");
+    let answer = place.run_with("{}", &["policy", "evaluate"]);
+    assert_eq!(answer.code, 3, "{answer:?}");
+}
