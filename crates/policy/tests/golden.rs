@@ -106,7 +106,7 @@ fn versions_of_templates_convert_without_loss() {
     for version in [TemplateVersion::V1beta1, TemplateVersion::V1alpha1] {
         let converted = Template::read(&original.convert(version)).unwrap();
         assert_eq!(converted.version, version);
-        assert_eq!(converted.schema, original.schema);
+        assert_eq!(converted.definition.schema, original.definition.schema);
         let back = Template::read(&converted.convert(TemplateVersion::V1)).unwrap();
         assert_eq!(back.constraint_crd(), original.constraint_crd());
     }

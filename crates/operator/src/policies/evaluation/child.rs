@@ -119,7 +119,7 @@ impl<'w> Reviews<'w> {
         let questions = std::cell::Cell::new(0_u32);
         let interrupt: Interrupt = Rc::new(move || {
             questions.set(questions.get().wrapping_add(1));
-            if questions.get() % QUESTIONS_PER_LOOK != 0 {
+            if !questions.get().is_multiple_of(QUESTIONS_PER_LOOK) {
                 return false;
             }
             let Some(template) = current.exceeds(limit) else { return false };

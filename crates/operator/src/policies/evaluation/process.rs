@@ -128,12 +128,11 @@ impl EvaluatorProcess {
     async fn end(&mut self, evaluating: Option<(usize, String)>) -> ProcessEnd {
         // A child that closed its pipes has ended or is about to; one that sent nonsense is ended.
         let wait = tokio::time::timeout(Duration::from_secs(1), self.child.wait()).await;
-        let status = match wait {
-            Ok(status) => status.ok(),
-            Err(_) => {
-                let _ = self.child.kill().await;
-                None
-            }
+        let status = if let Ok(status) = wait {
+            status.ok()
+        } else {
+            let _ = self.child.kill().await;
+            None
         };
         let errors = tokio::time::timeout(Duration::from_secs(1), &mut self.errors).await;
         let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
