@@ -222,13 +222,13 @@ fn constraint_of_everything() -> Value {
 
 #[test]
 fn kinds_that_no_constraint_is_about_are_not_listed() {
+    type Case = (Value, &'static [(&'static str, &'static str, bool)]);
     let kind = |group: &str, kind: &str| ObjectKind {
         group: group.to_owned(),
         version: "v1".to_owned(),
         kind: kind.to_owned(),
     };
     let on = |kinds: Value| json!({"match": {"kinds": kinds}});
-    type Case = (Value, &'static [(&'static str, &'static str, bool)]);
     let cases: &[Case] = &[
         (json!({}), &[("", "Pod", true), ("apps", "Deployment", true)]),
         (json!({"match": {}}), &[("", "Pod", true)]),

@@ -101,10 +101,11 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     };
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     workers.shutdown_background();
-    match ended {
-        Some(ended) => ended.context("the work stopped")???,
-        None => tracing::warn!("requests in flight were not answered in time"),
-    }
+    let Some(ended) = ended else {
+        tracing::warn!("requests in flight were not answered in time");
+        return Ok(Exit::Yes);
+    };
+    ended.context("the work stopped")???;
     Ok(Exit::Yes)
 }
 
