@@ -1,10 +1,10 @@
 //! Gatekeeper's policies in a cluster: templates and constraints are loaded, requests are admitted or denied, objects that
 //! exist are audited, and statuses, log lines and metrics are those of Gatekeeper (P2, P6).
 //!
-//! Every replica loads what the cluster has ([`Evaluators`](evaluation::Evaluators) hold it), reports that in the status of
-//! templates and constraints, and answers admission requests. The replica that leads audits. Where Gatekeeper itself is installed nothing is loaded and nothing is
-//! written; it is looked for again from time to time, so that Clearway takes over once it is gone, and stops when it
-//! comes.
+//! Every replica loads what the cluster has ([`Evaluators`] hold it), reports that in the status of templates and
+//! constraints, and answers admission requests. The replica that leads audits. Where Gatekeeper itself is installed nothing is
+//! loaded and nothing is written; it is looked for again from time to time, so that Clearway takes over once it is gone, and
+//! stops when it comes.
 
 pub mod admission;
 mod audit_loop;

@@ -1,7 +1,7 @@
 //! The validating admission webhook: `/v1/admit` and `/v1/admitlabel`, with the order, codes, messages and warnings of
 //! Gatekeeper.
 //!
-//! [`serve`] answers on HTTPS until it is stopped. What a request violates is evaluated by [`Evaluators`]; requests are
+//! [`AdmissionServer`] answers on HTTPS until it is stopped. What a request violates is evaluated by [`Evaluators`]; requests are
 //! bounded in size, number and time, and one that cannot be decided in time is refused with an error that says so. Before
 //! everything that exists was loaded, requests are answered with 503, so that the API server goes by its failure policy
 //! instead of by a part of the policies (P7).
