@@ -220,6 +220,9 @@ fn constraint_of_everything() -> Value {
     constraint("Annotated", "everything", &json!({}))
 }
 
+/// The specification of a constraint, and groups and kinds with whether they are listed for it.
+type Case = (Value, &'static [(&'static str, &'static str, bool)]);
+
 #[test]
 fn kinds_that_no_constraint_is_about_are_not_listed() {
     let kind = |group: &str, kind: &str| ObjectKind {
@@ -228,7 +231,6 @@ fn kinds_that_no_constraint_is_about_are_not_listed() {
         kind: kind.to_owned(),
     };
     let on = |kinds: Value| json!({"match": {"kinds": kinds}});
-    type Case = (Value, &'static [(&'static str, &'static str, bool)]);
     let cases: &[Case] = &[
         (json!({}), &[("", "Pod", true), ("apps", "Deployment", true)]),
         (json!({"match": {}}), &[("", "Pod", true)]),
