@@ -220,6 +220,9 @@ fn constraint_of_everything() -> Value {
     constraint("Annotated", "everything", &json!({}))
 }
 
+/// The specification of a constraint, and groups and kinds with whether they are listed for it.
+type Case = (Value, &'static [(&'static str, &'static str, bool)]);
+
 #[test]
 fn kinds_that_no_constraint_is_about_are_not_listed() {
     type Case = (Value, &'static [(&'static str, &'static str, bool)]);
