@@ -103,7 +103,7 @@ pub enum Change {
 
 /// What became of a change.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Loaded {
+pub struct LoadOutcome {
     /// Why the change was refused; what was loaded before stays.
     pub error: Option<LoadError>,
     /// Why a constraint that was loaded is not enforced (P4).

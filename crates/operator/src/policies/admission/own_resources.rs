@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clearway_sources::kubernetes::Cluster;
 use serde_json::{Value, json};
 
-use super::super::evaluation::{Change, Evaluators, Loaded};
+use super::super::evaluation::{Change, Evaluators, LoadOutcome};
 use super::super::kinds::{self, CONFIG, CONFIG_NAME, CONSTRAINTS, EXPANSIONS, NOT_HANDLED, TEMPLATES};
 use super::review::{AdmissionRequest, AdmissionResponse};
 
@@ -85,7 +85,7 @@ impl OwnResources<'_> {
     }
 }
 
-fn unless_refused(loaded: &Loaded, warnings: Vec<String>) -> Checked {
+fn unless_refused(loaded: &LoadOutcome, warnings: Vec<String>) -> Checked {
     match &loaded.error {
         Some(error) => Err(AdmissionResponse::errored(422, error.message.clone())),
         None => Ok(warnings),

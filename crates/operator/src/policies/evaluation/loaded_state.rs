@@ -8,7 +8,7 @@ use clearway_policy::ObjectKind;
 use serde_json::Value;
 
 use super::protocol::{ChangeMessage, Request, ReviewItem, encode};
-use super::{Change, Loaded, MAX_ENDS};
+use super::{Change, LoadOutcome, MAX_ENDS};
 
 /// What a message is about, in the order in which children get them: a constraint follows its template.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ struct Entry {
     number: u64,
     message: Arc<[u8]>,
     /// What became of it; nothing for a removal.
-    loaded: Option<Loaded>,
+    loaded: Option<LoadOutcome>,
 }
 
 /// What is loaded.
@@ -113,12 +113,12 @@ fn without_status(object: &Value) -> Value {
 
 impl LoadedState {
     /// The result of a change that was made before and is in effect.
-    pub(super) fn known(&self, key: &Key, message: &[u8]) -> Option<Loaded> {
+    pub(super) fn known(&self, key: &Key, message: &[u8]) -> Option<LoadOutcome> {
         self.entries.get(key).filter(|entry| *entry.message == *message)?.loaded.clone()
     }
 
     /// Records a change, and returns its number.
-    pub(super) fn put(&mut self, key: &Key, message: Vec<u8>, loaded: Loaded) -> u64 {
+    pub(super) fn put(&mut self, key: &Key, message: Vec<u8>, loaded: LoadOutcome) -> u64 {
         if let Key::Template(name) = key {
             self.forgive(name);
             for (constraint, _) in &loaded.refused_constraints {
@@ -175,7 +175,7 @@ impl LoadedState {
         self.drop_removals();
     }
 
-    fn insert(&mut self, key: Key, message: Arc<[u8]>, loaded: Option<Loaded>) -> u64 {
+    fn insert(&mut self, key: Key, message: Arc<[u8]>, loaded: Option<LoadOutcome>) -> u64 {
         self.number = self.number.saturating_add(1);
         if loaded.is_none() {
             self.removals.insert(self.number);
@@ -260,7 +260,7 @@ impl LoadedState {
             message: message.clone(),
         });
         if let Ok(bytes) = encode(&request) {
-            self.insert(Key::Failure(template.to_owned()), bytes.into(), Some(Loaded::default()));
+            self.insert(Key::Failure(template.to_owned()), bytes.into(), Some(LoadOutcome::default()));
         }
         self.ends.remove(template);
         self.set_aside.insert(template.to_owned(), message);
@@ -291,7 +291,7 @@ mod tests {
 
     fn put(state: &mut LoadedState, change: &Change) -> u64 {
         let (key, message) = replay(change).unwrap();
-        state.put(&key, message, Loaded::default())
+        state.put(&key, message, LoadOutcome::default())
     }
 
     /// The names of changes that a child with a number would get.
@@ -327,7 +327,7 @@ mod tests {
             "spec": "one", "status": {"created": true},
         });
         let (key, message) = replay(&Change::PutTemplate(Arc::new(object))).unwrap();
-        assert_eq!(state.known(&key, &message), Some(Loaded::default()));
+        assert_eq!(state.known(&key, &message), Some(LoadOutcome::default()));
         let (key, message) = replay(&template("k8sx", "two")).unwrap();
         assert_eq!(state.known(&key, &message), None);
     }

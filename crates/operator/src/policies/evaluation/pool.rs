@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::loaded_state::{Key, LoadedState, describe, replay};
 use super::process::{EvaluatorProcess, ProcessEnd};
 use super::protocol::{ChangeMessage, LoadedMessage, Point, Request, Response, ReviewItem, ReviewOutcome, encode};
-use super::{AuditObject, Change, EvaluatorError, EvaluatorSettings, LoadError, Loaded, MAX_MESSAGE_BYTES};
+use super::{AuditObject, Change, EvaluatorError, EvaluatorSettings, LoadError, LoadOutcome, MAX_MESSAGE_BYTES};
 
 /// How often children may end during one review before it fails.
 const MAX_ENDS_OF_REVIEW: u32 = 8;
@@ -84,7 +84,7 @@ impl Evaluators {
 
     /// Makes a change. It is part of every review that begins after this returns. Changes are made in the order of calls;
     /// one that is refused leaves what was loaded before.
-    pub async fn apply(&self, change: Change) -> Loaded {
+    pub async fn apply(&self, change: Change) -> LoadOutcome {
         let evaluators = self.clone();
         // A change that was begun is finished, also if the caller does not wait for it.
         let done = tokio::spawn(async move { evaluators.apply_in_turn(&change).await }).await;
@@ -93,7 +93,7 @@ impl Evaluators {
 
     /// What would become of a change; nothing is loaded. A constraint with an unknown action has a warning, whatever the
     /// settings say.
-    pub async fn check(&self, change: Change) -> Loaded {
+    pub async fn check(&self, change: Change) -> LoadOutcome {
         self.check_message(describe(&change).1).await.into()
     }
 
@@ -102,7 +102,7 @@ impl Evaluators {
         &self,
         constraint: Arc<Value>,
         template: impl Future<Output = Option<Value>>,
-    ) -> Loaded {
+    ) -> LoadOutcome {
         let loaded = self.check_message(describe(&Change::PutConstraint(constraint.clone())).1).await;
         if !loaded.missing_template {
             return loaded.into();
@@ -193,7 +193,7 @@ impl Evaluators {
         Lease { evaluators: self.clone(), process, permit }
     }
 
-    async fn apply_in_turn(&self, change: &Change) -> Loaded {
+    async fn apply_in_turn(&self, change: &Change) -> LoadOutcome {
         let (key, message) = match replay(change) {
             Ok(replayed) => replayed,
             Err(bytes) => return failed(too_large(bytes)),
@@ -208,7 +208,7 @@ impl Evaluators {
             | Change::RemoveExpansion { .. }
             | Change::RemoveInventory { .. } => {
                 lock(&self.shared.state).remove(&key);
-                Loaded::default()
+                LoadOutcome::default()
             }
             Change::PutInventory(_) => self.put_inventory(&key, message),
             Change::PutTemplate(_) | Change::PutConstraint(_) | Change::PutExpansion(_) => {
@@ -220,25 +220,25 @@ impl Evaluators {
         loaded
     }
 
-    fn put_inventory(&self, key: &Key, message: Vec<u8>) -> Loaded {
+    fn put_inventory(&self, key: &Key, message: Vec<u8>) -> LoadOutcome {
         if let Key::Inventory { kind, name, .. } = key
             && (kind.kind.is_empty() || kind.version.is_empty())
         {
             return failed(LoadError::other(format!("object {name:?} has no kind or no version")));
         }
-        lock(&self.shared.state).put(key, message, Loaded::default());
-        Loaded::default()
+        lock(&self.shared.state).put(key, message, LoadOutcome::default());
+        LoadOutcome::default()
     }
 
     /// Loads something in one child; the others get it when it is known to be good.
-    async fn put_policy(&self, change: &Change, key: &Key, message: Vec<u8>) -> Loaded {
+    async fn put_policy(&self, change: &Change, key: &Key, message: Vec<u8>) -> LoadOutcome {
         let request: Request<_, ReviewItem> = Request::Change { change: describe(change).1, check: false };
         let asked = match encode(&request) {
             Ok(asked) => asked,
             Err(bytes) => return failed(too_large(bytes)),
         };
         let mut lease = self.lease().await;
-        let loaded: Loaded = match lease.ask(&asked, 1).await {
+        let loaded: LoadOutcome = match lease.ask(&asked, 1).await {
             Ok(Response::Changed(loaded)) => loaded.into(),
             Ok(_) => failed(LoadError::other("the process that loads policies gave another answer")),
             Err(end) => failed(ended_while_loading(&end)),
@@ -339,8 +339,8 @@ impl Evaluators {
     }
 }
 
-fn failed(error: LoadError) -> Loaded {
-    Loaded { error: Some(error), ..Loaded::default() }
+fn failed(error: LoadError) -> LoadOutcome {
+    LoadOutcome { error: Some(error), ..LoadOutcome::default() }
 }
 
 fn refusal(error: LoadError) -> LoadedMessage {

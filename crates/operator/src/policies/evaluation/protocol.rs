@@ -7,7 +7,7 @@ use clearway_policy::{EnforcementAction, EnforcementPoint, ReviewResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{LoadError, Loaded, MAX_MESSAGE_BYTES};
+use super::{LoadError, LoadOutcome, MAX_MESSAGE_BYTES};
 
 /// What a child is asked to do. All but `Replay` are answered.
 #[derive(Debug, Serialize, Deserialize)]
@@ -189,9 +189,9 @@ pub(super) struct LoadedMessage {
     pub(super) missing_template: bool,
 }
 
-impl From<LoadedMessage> for Loaded {
+impl From<LoadedMessage> for LoadOutcome {
     fn from(message: LoadedMessage) -> Self {
-        Loaded { error: message.error, warning: message.warning, refused_constraints: message.refused_constraints }
+        LoadOutcome { error: message.error, warning: message.warning, refused_constraints: message.refused_constraints }
     }
 }
 
