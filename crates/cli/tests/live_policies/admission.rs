@@ -13,7 +13,7 @@ use super::service::Service;
 const KIND: &str = "K8sRequiredLabels";
 const DENIED: &str = "admission webhook \"validation.gatekeeper.sh\" denied the request: ";
 
-fn config_map(name: &str, namespace: &str, labels: Value) -> Value {
+fn config_map(name: &str, namespace: &str, labels: &Value) -> Value {
     let metadata = json!({"name": name, "namespace": namespace, "labels": labels});
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 }
@@ -46,19 +46,19 @@ async fn clients_see_denials_and_warnings_as_gatekeeper_gives_them() {
                    list [deny dryrun warn scoped]";
     assert_eq!((unknown.code, unknown.warnings.as_slice()), (201, &[warning.to_owned()][..]), "{unknown:?}");
 
-    let warned = create(&lab, &config_map("a", "shop", json!({}))).await;
+    let warned = create(&lab, &config_map("a", "shop", &json!({}))).await;
     let warnings = ["[scoped] label owner is missing", "[warn] label owner is missing"];
     assert_eq!((warned.code, warned.warnings.as_slice()), (201, &warnings.map(str::to_owned)[..]));
-    let clean = create(&lab, &config_map("b", "shop", json!({"owner": "x"}))).await;
+    let clean = create(&lab, &config_map("b", "shop", &json!({"owner": "x"}))).await;
     assert_eq!((clean.code, clean.warnings.len()), (201, 0));
     // Constraints are about this namespace only.
-    assert_eq!(create(&lab, &config_map("a", "default", json!({}))).await.warnings.len(), 0);
+    assert_eq!(create(&lab, &config_map("a", "default", &json!({}))).await.warnings.len(), 0);
 
     load_more(&lab, constraint(KIND, "deny", "deny")).await;
     let mut both = constraint(KIND, "both", "deny");
     both["spec"]["parameters"] = json!({"labels": ["team", "owner"]});
     load_more(&lab, both).await;
-    let denied = create(&lab, &config_map("c", "shop", json!({}))).await;
+    let denied = create(&lab, &config_map("c", "shop", &json!({}))).await;
     let lines = "[both] label owner is missing\n[deny] label owner is missing\n[both] label team is missing";
     assert_eq!((denied.code, denied.message.clone()), (403, format!("{DENIED}{lines}")));
     assert_eq!(denied.reason, "Forbidden");
@@ -178,10 +178,10 @@ async fn exempt_namespaces_are_left_out_and_only_they_may_have_the_label() {
                   the admission.gatekeeper.sh/ignore label";
     assert_eq!((answer.code, answer.message.as_str()), (403, denied));
     assert_eq!(create(&lab, &namespace("infra")).await.code, 201);
-    expect_denied(&lab, &config_map("a", "shop", json!({})), "[owner] label owner is missing").await;
+    expect_denied(&lab, &config_map("a", "shop", &json!({})), "[owner] label owner is missing").await;
     // The API server does not ask for such a namespace once it has seen the label.
     wait_until(IN_TIME, "the label counts", async || {
-        create(&lab, &config_map("a", "infra", json!({}))).await.code == 201
+        create(&lab, &config_map("a", "infra", &json!({}))).await.code == 201
     })
     .await
     .unwrap();
@@ -194,13 +194,13 @@ async fn exempt_namespaces_are_left_out_and_only_they_may_have_the_label() {
     }))
     .await;
     wait_until(IN_TIME, "the Config counts", async || {
-        create(&lab, &config_map("b", "shop", json!({}))).await.code == 201
+        create(&lab, &config_map("b", "shop", &json!({}))).await.code == 201
     })
     .await
     .unwrap();
-    expect_denied(&lab, &config_map("b", "default", json!({})), "[owner] label owner is missing").await;
+    expect_denied(&lab, &config_map("b", "default", &json!({})), "[owner] label owner is missing").await;
     // Our own namespace and Gatekeeper's are never asked about.
-    assert_eq!(create(&lab, &config_map("a", "gatekeeper-system", json!({}))).await.code, 201);
+    assert_eq!(create(&lab, &config_map("a", "gatekeeper-system", &json!({}))).await.code, 201);
 }
 
 #[tokio::test]
@@ -242,7 +242,8 @@ async fn a_hostile_template_fails_alone_while_other_requests_go_on() {
     lab.change_webhook(json!({"timeoutSeconds": 30})).await;
     load(&lab, &[constraint(KIND, "owner", "deny")]).await;
     let grow = |name: &str| -> String {
-        (1..70).map(|number| format!("{name}{number} := [{name}{0}, {name}{0}]\n", number - 1)).collect()
+        let lines = (1..70).map(|number| format!("{name}{number} := [{name}{0}, {name}{0}]\n", number - 1));
+        lines.collect::<Vec<_>>().concat()
     };
     let endless = format!(
         "package hostile\nviolation[{{\"msg\": \"m\"}}] {{\nx0 := [input]\ny0 := [input]\n{}{}x69 == y69\n}}",
@@ -271,9 +272,9 @@ async fn a_hostile_template_fails_alone_while_other_requests_go_on() {
     // While these are under way, others are decided as ever.
     let mut decided = 0;
     while !hostile.is_finished() || decided < 10 {
-        let denied = create(&lab, &config_map(&format!("d{decided}"), "shop", json!({}))).await;
+        let denied = create(&lab, &config_map(&format!("d{decided}"), "shop", &json!({}))).await;
         assert_eq!((denied.code, denied.message), (403, format!("{DENIED}[owner] label owner is missing")));
-        let fine = create(&lab, &config_map(&format!("f{decided}"), "shop", json!({"owner": "x"}))).await;
+        let fine = create(&lab, &config_map(&format!("f{decided}"), "shop", &json!({"owner": "x"}))).await;
         assert_eq!(fine.code, 201, "{fine:?}");
         decided += 1;
     }

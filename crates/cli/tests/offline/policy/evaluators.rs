@@ -77,15 +77,16 @@ const NAMED: &str = r#"violation[{"msg": msg}] { msg := sprintf("no %v", [input.
 /// Two values whose comparison takes longer than the universe will last, in a single step of the engine.
 fn endless() -> String {
     let grow = |name: &str| -> String {
-        (1..70).map(|number| format!("{name}{number} := [{name}{0}, {name}{0}]\n", number - 1)).collect()
+        let lines = (1..70).map(|number| format!("{name}{number} := [{name}{0}, {name}{0}]\n", number - 1));
+        lines.collect::<Vec<_>>().concat()
     };
     format!("violation[{{\"msg\": \"m\"}}] {{\nx0 := [input]\ny0 := [input]\n{}{}x69 == y69\n}}", grow("x"), grow("y"))
 }
 
 /// Texts of 5 MB, none of which is too large alone.
 fn hungry() -> String {
-    let doubling: String =
-        (1..20).map(|number| format!("s{number} := concat(\"\", [s{0}, s{0}])\n", number - 1)).collect();
+    let doubling = (1..20).map(|number| format!("s{number} := concat(\"\", [s{0}, s{0}])\n", number - 1));
+    let doubling = doubling.collect::<Vec<_>>().concat();
     format!(
         "violation[{{\"msg\": \"m\"}}] {{\ns0 := \"0123456789\"\n{doubling}many := [text | numbers.range(1, 400)[_]; \
          text := concat(\"\", [s19, \"x\"])]\ncount(many) > 0\n}}"
@@ -316,8 +317,8 @@ async fn a_request_that_waits_past_its_deadline_is_told_so() {
 async fn a_template_that_cannot_be_compiled_within_its_memory_is_refused() {
     let evaluators = Evaluators::start(EvaluatorSettings { memory: 64 << 20, ..settings() }).await.unwrap();
     load(&evaluators, "Named", NAMED).await;
-    let rules: String =
-        (0..18_000).map(|number| format!("r{number} {{ input.a{number} == \"{number}\" }}\n")).collect();
+    let rules = (0..18_000).map(|number| format!("r{number} {{ input.a{number} == \"{number}\" }}\n"));
+    let rules = rules.collect::<Vec<_>>().concat();
     let loaded = evaluators.apply(template("Huge", &format!("{rules}{NAMED}"))).await.error.unwrap();
     assert!(!loaded.message.is_empty(), "{loaded:?}");
     assert_eq!(messages(&evaluators, "web").await, [("named".to_owned(), "no web".to_owned())]);
