@@ -101,11 +101,11 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     };
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     workers.shutdown_background();
-    let Some(ended) = ended else {
+    if let Some(ended) = ended {
+        ended.context("the work stopped")???;
+    } else {
         tracing::warn!("requests in flight were not answered in time");
-        return Ok(Exit::Yes);
-    };
-    ended.context("the work stopped")???;
+    }
     Ok(Exit::Yes)
 }
 
