@@ -295,10 +295,7 @@ fn evaluating_says_whether_every_risk_has_a_rule_that_is_recognised() {
     assert_eq!(told(json!([{"type": "Phase"}, promql("max(a)")])), "True EvaluatingRisks, True NotExposedToRisks");
     assert_eq!(told(json!([])), "False NoMatchingRules, False Broken");
     assert_eq!(told(json!([{"type": "Phase"}])), "False UnrecognizedRules, Unknown EvaluationFailed");
-    assert_eq!(
-        told(json!([{"type": "Phase"}, {"type": "Policy"}])),
-        "False UnrecognizedRules, Unknown EvaluationFailed"
-    );
+    assert_eq!(told(json!([{"type": "Phase"}, {"type": "Tide"}])), "False UnrecognizedRules, Unknown EvaluationFailed");
     assert_eq!(told(json!([{}])), "False UnrecognizedRules, Unknown EvaluationFailed");
     // Rules that the service could not send as rules.
     assert_eq!(told(json!("Always")), "False UnrecognizedRules, Unknown EvaluationFailed");

@@ -67,7 +67,7 @@ pub(crate) struct PolicyEnforcement {
     /// Memory that templates and the inventory may use in each of these processes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, requires = "policies")]
     pub(crate) evaluator_memory: u64,
-    /// Seconds of CPU that a template may take for one object; the API server waits for three seconds by default
+    /// Seconds that the evaluation of one object may take: of CPU, for one template; the API server waits for 3 seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1, requires = "policies")]
     pub(crate) evaluation_timeout: u64,
     /// Steps that one evaluation of a template in Rego may take

@@ -36,7 +36,8 @@ pub(crate) fn pages(directory: Option<&Path>) -> Result<Exit> {
 }
 
 fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
-    for below in command.get_subcommands() {
+    // What programs run is not for people to read about.
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, directory)?;
     }
     let (name, text) = page(command)?;

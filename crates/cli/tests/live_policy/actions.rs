@@ -3,7 +3,7 @@
 use clearway_testbed::{IN_TIME, wait_until};
 use serde_json::{Value, json};
 
-use super::lab::{CONSTRAINTS, Lab, REQUIRED_LABEL, config_map, constraint};
+use super::lab::{CONSTRAINTS, Lab, REQUIRED_LABEL, config_map, constraint, run_as};
 
 /// The totals of an audit in JSON, by name of the constraint.
 fn totals(out: &str) -> Vec<(String, u64)> {
@@ -154,7 +154,7 @@ violation[{"msg": msg}] {
     }))
     .await;
     let kubeconfig = lab.cluster.kubeconfig_for("auditor", None).unwrap();
-    let (code, out, err) = lab.run_as(&kubeconfig, &["policy", "audit", "-o", "json", "--write-status"]);
+    let (code, out, err) = run_as(&kubeconfig, &["policy", "audit", "-o", "json", "--write-status"]);
     assert_eq!((code, totals(&out)), (1, vec![("services".to_owned(), 0), ("unique".to_owned(), 2)]), "{err}");
     assert!(err.contains("not evaluated: Service: not allowed to list services"), "{err}");
     assert!(err.contains("the status of RequiredLabel/services is not written"), "{err}");
@@ -163,6 +163,6 @@ violation[{"msg": msg}] {
 
     // With nothing that denies, what is not known decides.
     lab.api(CONSTRAINTS, "UniqueOwner", None).delete("unique", &kube::api::DeleteParams::default()).await.unwrap();
-    let (code, out, err) = lab.run_as(&kubeconfig, &["policy", "audit"]);
+    let (code, out, err) = run_as(&kubeconfig, &["policy", "audit"]);
     assert_eq!(code, 2, "{out}{err}");
 }

@@ -33,7 +33,7 @@ async fn lab() -> Option<Lab> {
     for namespace in ["shop", "shop-gone"] {
         lab.create_namespace(namespace).await;
     }
-    let namespace = |number: usize| if number % 2 == 0 { "shop" } else { "shop-gone" };
+    let namespace = |number: usize| if number.is_multiple_of(2) { "shop" } else { "shop-gone" };
     lab.create_all((0..OBJECTS).map(|number| large(namespace(number), number))).await;
     Some(lab)
 }

@@ -120,20 +120,15 @@ impl Lab {
 
     /// Runs a command on the cluster.
     pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        let kubeconfig = self.cluster.kubeconfig().to_path_buf();
-        self.run_as(&kubeconfig, arguments)
-    }
-
-    /// Runs a command as the user of a kubeconfig.
-    pub(crate) fn run_as(&self, kubeconfig: &Path, arguments: &[&str]) -> (i32, String, String) {
-        run(&[arguments, &["--kubeconfig", kubeconfig.to_str().unwrap()]].concat())
+        run_as(self.cluster.kubeconfig(), arguments)
     }
 }
 
-/// Runs a command: its exit code, and what it prints to standard output and error.
-pub(crate) fn run(arguments: &[&str]) -> (i32, String, String) {
+/// Runs a command as the user of a kubeconfig: its exit code, and what it prints to standard output and error.
+pub(crate) fn run_as(kubeconfig: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
-    let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();
+    let command = command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
+    let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }

@@ -221,8 +221,9 @@ fn a_snapshot_without_policies_says_so_and_options_that_contradict_are_refused()
 #[test]
 fn a_template_that_does_not_end_makes_the_result_unknown() {
     let place = place(&[("warns", "warn")]);
-    let doubling: String =
+    let doubling: Vec<String> =
         (1..20).map(|number| format!("s{number} := concat(\"\", [s{}, s{}]); ", number - 1, number - 1)).collect();
+    let doubling = doubling.concat();
     let many = "many := [text | numbers.range(1, 400)[_]; text := concat(\"\", [s19, \"x\"])]; count(many) > 0";
     let front = TEMPLATE.split_once("      violation").unwrap().0;
     let rule = format!("      violation[{{\"msg\": \"m\"}}] {{ s0 := \"0123456789\"; {doubling} {many} }}\n");
@@ -259,5 +260,27 @@ fn a_release_is_previewed_by_policies_in_files() {
     );
     assert_eq!(preview().code, 0, "{:?}", preview());
     let answer = place.run(&["policy", "preview", "--release", "no-such-release", "-f", "policies"]);
+    assert_eq!(answer.code, 3, "{answer:?}");
+}
+
+#[test]
+fn what_the_operator_sends_is_evaluated_and_answered_as_json() {
+    let place = place(&[("denies", "deny")]);
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(place.path().join(name)).unwrap();
+        serde_saphyr::from_str::<Value>(&text).unwrap()
+    };
+    let request = json!({
+        "policies": [read("policies/template.yaml"), read("policies/denies.yaml")],
+        "objects": [object("Pod", Some("shop"), "web", &json!({}))],
+        "namespaces": [object("Namespace", None, "shop", &json!({}))],
+        "inventory": [],
+    });
+    let answer = place.run_with(request.to_string(), &["policy", "evaluate"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    let data = answer.json();
+    assert_eq!(data["constraints"][0]["deniedViolations"], 1, "{data}");
+    assert_eq!(data["constraints"][0]["violations"][0]["name"], "web", "{data}");
+    let answer = place.run_with("{}", &["policy", "evaluate"]);
     assert_eq!(answer.code, 3, "{answer:?}");
 }

@@ -198,8 +198,9 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                         ],
                         "livenessProbe": probe("/livez"),
                         "readinessProbe": probe("/readyz"),
-                        // Each evaluator holds the inventory.
-                        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+                        // Four evaluators of 512 MiB each, so that a template ends its evaluator and not the pod, and the
+                        // process that loads, audits and answers.
+                        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2560Mi"}},
                         "securityContext": {
                             "allowPrivilegeEscalation": false,
                             "readOnlyRootFilesystem": true,

@@ -228,7 +228,8 @@ fn kinds_that_no_constraint_is_about_are_not_listed() {
         kind: kind.to_owned(),
     };
     let on = |kinds: Value| json!({"match": {"kinds": kinds}});
-    let cases: &[(Value, &[(&str, &str, bool)])] = &[
+    type Case = (Value, &'static [(&'static str, &'static str, bool)]);
+    let cases: &[Case] = &[
         (json!({}), &[("", "Pod", true), ("apps", "Deployment", true)]),
         (json!({"match": {}}), &[("", "Pod", true)]),
         (
@@ -380,7 +381,7 @@ proptest! {
             .violations()
             .into_iter()
             .map(|one| {
-                let digit = |text: &str| text.chars().last().unwrap().to_digit(10).unwrap() as u8;
+                let digit = |text: &str| text.bytes().last().unwrap() - b'0';
                 (digit(&one.namespace), digit(&one.name), one.message.clone())
             })
             .collect();

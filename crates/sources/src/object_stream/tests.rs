@@ -78,6 +78,7 @@ fn pod(namespace: &str, name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}})
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a line of a script, beside those that fail")]
 fn page(names: &[&str], next: Option<&str>) -> Result<Page, StoreError> {
     Ok(Page { items: names.iter().map(|name| pod("shop", name)).collect(), next: next.map(str::to_owned) })
 }

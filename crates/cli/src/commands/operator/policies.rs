@@ -101,9 +101,10 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     };
     tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
     workers.shutdown_background();
-    match ended {
-        Some(ended) => ended.context("the work stopped")???,
-        None => tracing::warn!("requests in flight were not answered in time"),
+    if let Some(ended) = ended {
+        ended.context("the work stopped")???;
+    } else {
+        tracing::warn!("requests in flight were not answered in time");
     }
     Ok(Exit::Yes)
 }

@@ -176,12 +176,11 @@ fn missing_kinds(snapshot: &Snapshot, policies: &LoadedPolicies) -> Vec<Problem>
     let named = policies.set.named_kinds(EnforcementPoint::Audit);
     let mut missing = Vec::new();
     for (group, kind) in named.kinds {
-        let why = match &group {
-            Some(group) => snapshot.objects_of(group, &kind).err().map(str::to_owned),
-            None => {
-                let held = snapshot.objects.iter().any(|(one, part)| one.kind == kind && part.collected().is_ok());
-                (!held).then(|| "not in the snapshot".to_owned())
-            }
+        let why = if let Some(group) = &group {
+            snapshot.objects_of(group, &kind).err().map(str::to_owned)
+        } else {
+            let held = snapshot.objects.iter().any(|(one, part)| one.kind == kind && part.collected().is_ok());
+            (!held).then(|| "not in the snapshot".to_owned())
         };
         if let Some(why) = why {
             let kind = ObjectKind { group: group.unwrap_or_default(), version: String::new(), kind };

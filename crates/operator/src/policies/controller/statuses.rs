@@ -58,6 +58,8 @@ impl Controller {
             self.write(due).await;
         }
         self.later.append(&mut self.due);
+        // An entry that is written again is of a pod that is there.
+        self.gone.clear();
         let fails = !self.later.is_empty() || self.templates.values().any(TemplateState::is_definition_due);
         self.retry_at = fails.then(|| self.retry_at.unwrap_or_else(|| Instant::now() + RETRY));
     }

@@ -1,4 +1,4 @@
-//! The results of an audit or a preview as a table, JSON, YAML, SARIF, or PolicyReports.
+//! The results of an audit or a preview as a table, JSON, YAML, SARIF, or policy reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
