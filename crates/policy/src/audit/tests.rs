@@ -225,7 +225,6 @@ type Case = (Value, &'static [(&'static str, &'static str, bool)]);
 
 #[test]
 fn kinds_that_no_constraint_is_about_are_not_listed() {
-    type Case = (Value, &'static [(&'static str, &'static str, bool)]);
     let kind = |group: &str, kind: &str| ObjectKind {
         group: group.to_owned(),
         version: "v1".to_owned(),

@@ -43,12 +43,15 @@ pub fn run() -> Result<(), String> {
     drop(input);
     // If the machine runs out of memory, this process is the one to end. It is fine if the system does not know this.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    limit_memory(limits.memory).map_err(|error| format!("cannot limit the memory of the process: {error}"))?;
     let watchdog = Watchdog::start(Duration::from_millis(limits.milliseconds))
         .map_err(|error| format!("cannot start the watchdog: {error}"))?;
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK_BYTES);
-        let work = thread.spawn_scoped(scope, || serve(&limits, &watchdog));
+        let work = thread.spawn_scoped(scope, || {
+            // Stacks are mapped by now, and do not count.
+            limit_memory(limits.memory).map_err(|error| format!("cannot limit the memory of the process: {error}"))?;
+            serve(&limits, &watchdog)
+        });
         let work = work.map_err(|error| format!("cannot start the thread that evaluates: {error}"))?;
         work.join().map_err(|_| "the evaluation failed unexpectedly".to_owned())?
     })
@@ -60,8 +63,7 @@ fn limit_memory(memory: u64) -> io::Result<()> {
     let used = std::fs::read_to_string("/proc/self/statm").ok();
     let used = used.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     let used = used.map_or(UNKNOWN_USE, |pages| pages.saturating_mul(page));
-    let stack = u64::try_from(STACK_BYTES).unwrap_or(u64::MAX);
-    let bytes = memory.saturating_add(used).saturating_add(stack);
+    let bytes = memory.saturating_add(used);
     let maximum = getrlimit(Resource::As).maximum;
     let current = maximum.map_or(bytes, |most| most.min(bytes));
     Ok(setrlimit(Resource::As, Rlimit { current: Some(current), maximum })?)
