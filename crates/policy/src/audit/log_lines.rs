@@ -72,14 +72,13 @@ impl Audit {
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.remove(LAST_APPLIED);
         }
-        let actions = if result.scoped_actions.is_empty() { Value::Null } else { json!(result.scoped_actions) };
         let ObjectKind { group, version, kind } = ObjectKind::of(object);
         let line = self
             .line("violation_audited", shorten_message(&result.message))
             .with("details", result.details.clone().unwrap_or_default())
             .with_constraint(constraint)
             .with("constraint_action", json!(result.action.as_str()))
-            .with("constraint_enforcement_actions", actions)
+            .with("constraint_enforcement_actions", json!(result.scoped_actions))
             .with("constraint_annotations", annotations)
             .with("resource_group", json!(group))
             .with("resource_api_version", json!(version))

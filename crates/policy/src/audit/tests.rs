@@ -308,7 +308,7 @@ fn log_lines_have_gatekeepers_keys() {
             "details": {"of": "web"},
             "constraint_group": "constraints.gatekeeper.sh", "constraint_api_version": "v1beta1",
             "constraint_kind": "Annotated", "constraint_name": "all", "constraint_namespace": "",
-            "constraint_action": "warn", "constraint_enforcement_actions": null,
+            "constraint_action": "warn", "constraint_enforcement_actions": [],
             "constraint_annotations": {"owner": "ann"},
             "resource_group": "", "resource_api_version": "v1", "resource_kind": "Pod",
             "resource_namespace": "shop", "resource_name": "web", "resource_labels": {"app": "web"},
