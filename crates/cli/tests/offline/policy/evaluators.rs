@@ -67,9 +67,12 @@ async fn review(evaluators: &Evaluators, name: &str) -> Result<Vec<ReviewResult>
 }
 
 /// Constraint and message of each violation.
+/// Names of constraints with their messages, by name.
 async fn messages(evaluators: &Evaluators, name: &str) -> Vec<(String, String)> {
     let results = review(evaluators, name).await.unwrap();
-    results.into_iter().map(|result| (result.name, result.message)).collect()
+    let mut found: Vec<_> = results.into_iter().map(|result| (result.name, result.message)).collect();
+    found.sort();
+    found
 }
 
 const NAMED: &str = r#"violation[{"msg": msg}] { msg := sprintf("no %v", [input.review.object.metadata.name]) }"#;
@@ -210,7 +213,7 @@ async fn a_rule_that_takes_all_memory_ends_its_child_only() {
     let found = messages(&evaluators, "web").await;
     let want = "template hungry could not be evaluated: it needed more than 256 MiB of memory";
     assert_eq!(found, [("hungry".to_owned(), want.to_owned()), ("named".to_owned(), "no web".to_owned())]);
-    // The first end named nobody; the second time each template was named before it was evaluated.
+    // The first end named no template; the second time each template was named before it was evaluated.
     assert_eq!(evaluators.ended(), 2);
     // So it is from then on.
     assert_eq!(messages(&evaluators, "web").await.len(), 2);
