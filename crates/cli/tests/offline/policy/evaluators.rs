@@ -66,8 +66,7 @@ async fn review(evaluators: &Evaluators, name: &str) -> Result<Vec<ReviewResult>
     evaluators.review_request(request(name), None, Instant::now() + IN_TIME).await
 }
 
-/// Constraint and message of each violation.
-/// Names of constraints with their messages, by name.
+/// Constraint and message of each violation, by constraint.
 async fn messages(evaluators: &Evaluators, name: &str) -> Vec<(String, String)> {
     let results = review(evaluators, name).await.unwrap();
     let mut found: Vec<_> = results.into_iter().map(|result| (result.name, result.message)).collect();
