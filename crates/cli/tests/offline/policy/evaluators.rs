@@ -314,14 +314,3 @@ async fn a_request_that_waits_past_its_deadline_is_told_so() {
     assert_eq!(evaluators.apply(Change::RemoveTemplate { name: "endless".to_owned() }).await.error, None);
     assert_eq!(messages(&evaluators, "web").await, []);
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_template_that_cannot_be_compiled_within_its_memory_is_refused() {
-    let evaluators = Evaluators::start(EvaluatorSettings { memory: 64 << 20, ..settings() }).await.unwrap();
-    load(&evaluators, "Named", NAMED).await;
-    let rule = |number: u32| format!("r{number} {{ input.a{number} == \"{number}\" }}\n");
-    let rules = (0..18_000).map(rule).collect::<Vec<String>>().concat();
-    let loaded = evaluators.apply(template("Huge", &format!("{rules}{NAMED}"))).await.error.unwrap();
-    assert!(!loaded.message.is_empty(), "{loaded:?}");
-    assert_eq!(messages(&evaluators, "web").await, [("named".to_owned(), "no web".to_owned())]);
-}
