@@ -11,6 +11,7 @@ pub mod gateway_status;
 mod installed_settings;
 pub mod kustomize;
 mod monitoring;
+mod pod;
 pub mod policies;
 mod release_keys;
 pub mod rights;

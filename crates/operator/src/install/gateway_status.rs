@@ -7,10 +7,9 @@
 //! It is not the account of the operator, which needs no Secret to advise about updates. Secrets and ConfigMaps are read by
 //! name when a listener or a policy refers to them. The watch on them asks for metadata only; RBAC cannot limit it to that.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
+use super::pod::{self, TaskOptions};
 use super::rights::{RBAC, Right, rules};
 use super::workload::{METRICS_PORT, PROBES_PORT};
 use super::{MANAGED_BY, MANAGER, Settings};
@@ -128,7 +127,6 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
 }
 
 fn deployment(settings: &Settings, metadata: &Value) -> Value {
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}, "periodSeconds": 10});
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -143,24 +141,17 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                 },
                 "spec": {
                     "serviceAccountName": NAME,
-                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "topologySpreadConstraints": [{
-                        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": {"matchLabels": selector()},
-                    }],
+                    "securityContext": pod::pod_security(),
+                    "topologySpreadConstraints": pod::spread(&selector()),
                     "containers": [{
                         "name": "operator",
                         "image": settings.image,
                         "args": arguments(settings),
                         "ports": [{"name": "probes", "containerPort": PROBES_PORT}],
-                        "livenessProbe": probe("/livez"),
-                        "readinessProbe": probe("/readyz"),
+                        "livenessProbe": pod::probe("/livez"),
+                        "readinessProbe": pod::probe("/readyz"),
                         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
+                        "securityContext": pod::container_security(),
                     }],
                 },
             },
@@ -177,19 +168,13 @@ pub fn arguments(settings: &Settings) -> Vec<String> {
         format!("--metrics-listen=127.0.0.1:{METRICS_PORT}"),
         "--log-format=json".to_owned(),
     ];
-    for (name, values) in &settings.gateway_status {
-        if values.is_empty() {
-            arguments.push(format!("--{name}"));
-        }
-        arguments.extend(values.iter().map(|value| format!("--{name}={value}")));
-    }
+    arguments.extend(pod::option_arguments(&settings.gateway_status));
     arguments
 }
 
 /// The options that a Deployment was made with, from its command line.
-pub(super) fn read(mut options: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
-    options.retain(|name, _| name == OPTION || OPTIONS.contains(&name.as_str()));
-    if options.contains_key(OPTION) { options } else { BTreeMap::new() }
+pub(super) fn read(options: TaskOptions) -> TaskOptions {
+    pod::task_options(options, OPTION, &OPTIONS)
 }
 
 fn labels() -> Value {
@@ -219,7 +204,7 @@ mod tests {
 
     #[test]
     fn options_survive_the_way_into_a_deployment_and_back() {
-        let given = BTreeMap::from([
+        let given = TaskOptions::from([
             (OPTION.to_owned(), vec!["clearway".to_owned()]),
             ("address".to_owned(), vec!["192.0.2.1".to_owned(), "gw.example.com".to_owned()]),
             ("assume-programmed".to_owned(), vec![]),

@@ -9,10 +9,9 @@
 
 mod crds;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
+use super::pod::{self, TaskOptions};
 use super::rights::{RBAC, Right, rules};
 use super::workload::{METRICS_PORT, PROBES_PORT};
 use super::{MANAGED_BY, MANAGER, Settings};
@@ -164,7 +163,6 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
 }
 
 fn deployment(settings: &Settings, metadata: &Value) -> Value {
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}, "periodSeconds": 10});
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -182,11 +180,8 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                     "serviceAccountName": NAME,
                     "priorityClassName": "system-cluster-critical",
                     "terminationGracePeriodSeconds": 60,
-                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "topologySpreadConstraints": [{
-                        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": {"matchLabels": selector()},
-                    }],
+                    "securityContext": pod::pod_security(),
+                    "topologySpreadConstraints": pod::spread(&selector()),
                     "containers": [{
                         "name": "operator",
                         "image": settings.image,
@@ -196,16 +191,12 @@ fn deployment(settings: &Settings, metadata: &Value) -> Value {
                             {"name": "probes", "containerPort": PROBES_PORT},
                             {"name": "webhook", "containerPort": WEBHOOK_PORT},
                         ],
-                        "livenessProbe": probe("/livez"),
-                        "readinessProbe": probe("/readyz"),
+                        "livenessProbe": pod::probe("/livez"),
+                        "readinessProbe": pod::probe("/readyz"),
                         // Four evaluators of 512 MiB each, so that a template ends its evaluator and not the pod, and the
                         // process that loads, audits and answers.
                         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2560Mi"}},
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
+                        "securityContext": pod::container_security(),
                     }],
                 },
             },
@@ -223,19 +214,13 @@ pub fn arguments(settings: &Settings) -> Vec<String> {
         format!("--webhook-listen=0.0.0.0:{WEBHOOK_PORT}"),
         "--log-format=json".to_owned(),
     ];
-    for (name, values) in &settings.policies {
-        if values.is_empty() {
-            arguments.push(format!("--{name}"));
-        }
-        arguments.extend(values.iter().map(|value| format!("--{name}={value}")));
-    }
+    arguments.extend(pod::option_arguments(&settings.policies));
     arguments
 }
 
 /// The options that a Deployment was made with, from its command line.
-pub(super) fn read(mut options: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
-    options.retain(|name, _| name == OPTION || OPTIONS.contains(&name.as_str()));
-    if options.contains_key(OPTION) { options } else { BTreeMap::new() }
+pub(super) fn read(options: TaskOptions) -> TaskOptions {
+    pod::task_options(options, OPTION, &OPTIONS)
 }
 
 fn labels() -> Value {
@@ -266,7 +251,7 @@ mod tests {
 
     #[test]
     fn options_survive_the_way_into_a_deployment_and_back() {
-        let given = BTreeMap::from([
+        let given = TaskOptions::from([
             (OPTION.to_owned(), vec![]),
             ("audit-interval".to_owned(), vec!["5m".to_owned()]),
             ("exempt-namespace".to_owned(), vec!["kube-system".to_owned(), "infra".to_owned()]),

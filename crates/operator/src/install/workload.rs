@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::rights::{EVIDENCE_READER, UPDATER};
-use super::{MetricsExposure, NAME, Settings, labels, metadata, release_keys, selector};
+use super::{MetricsExposure, NAME, Settings, labels, metadata, pod, release_keys, selector};
 
 /// Where `/livez` and `/readyz` are, for the kubelet.
 pub(super) const PROBES_PORT: u16 = 9080;
@@ -15,7 +15,6 @@ pub(super) fn workload(settings: &Settings) -> Vec<Value> {
 }
 
 fn deployment(settings: &Settings) -> Value {
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}, "periodSeconds": 10});
     let mut annotations = json!({"kubectl.kubernetes.io/default-container": "operator"});
     // Releases are unpacked here.
     let mut volumes = vec![json!({"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}})];
@@ -38,25 +37,17 @@ fn deployment(settings: &Settings) -> Value {
                 "spec": {
                     "serviceAccountName": NAME,
                     "priorityClassName": "system-cluster-critical",
-                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                    // The two replicas are of use only where one node does not take both along.
-                    "topologySpreadConstraints": [{
-                        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": {"matchLabels": selector()},
-                    }],
+                    "securityContext": pod::pod_security(),
+                    "topologySpreadConstraints": pod::spread(&selector()),
                     "containers": [{
                         "name": "operator",
                         "image": settings.image,
                         "args": arguments(settings),
                         "ports": ports(settings),
-                        "livenessProbe": probe("/livez"),
-                        "readinessProbe": probe("/readyz"),
+                        "livenessProbe": pod::probe("/livez"),
+                        "readinessProbe": pod::probe("/readyz"),
                         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
+                        "securityContext": pod::container_security(),
                         "volumeMounts": mounts,
                     }],
                     "volumes": volumes,
