@@ -42,7 +42,7 @@ use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
 use super::quantifier::WhenAbsent;
-use super::rule_result::{MissingSource, remedy};
+use super::rule_result::{ask_objects, remedy};
 use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     BundleAnswer, Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector,
@@ -246,7 +246,7 @@ impl Check for BundleRule {
 
     fn check(&self, case: &Case<'_>) -> RuleResult {
         let mut holds = false;
-        let crds = ask(
+        let crds = ask_objects(
             &self.crds,
             case,
             |answer| self.shown_crds(answer),
@@ -260,7 +260,7 @@ impl Check for BundleRule {
         );
         let Some(question) = self.objects.as_ref().filter(|_| holds) else { return crds };
         let objects =
-            ask(question, case, |answer| self.shown_objects(answer), |answer| self.judge_objects(answer, case));
+            ask_objects(question, case, |answer| self.shown_objects(answer), |answer| self.judge_objects(answer, case));
         both(crds, objects)
     }
 }
@@ -280,22 +280,6 @@ fn has_version(bundle: &BundleAnswer, wanted: &VersionOf, stored: bool) -> Findi
         let message = format!("The CRD {name} does not say in which versions objects are stored.");
         Finding::failed(FailureClass::Absent, message, "CRDs with `status.storedVersions`.")
     })
-}
-
-/// Asks the evidence a question about objects, and judges the answer.
-fn ask(
-    question: &ObjectQuestion,
-    case: &Case<'_>,
-    value: impl FnOnce(&ObjectAnswer) -> String,
-    judge: impl FnOnce(&ObjectAnswer) -> Finding,
-) -> RuleResult {
-    let kind = &question.request().kind;
-    let nothing = MissingSource {
-        message: format!("There is no cluster or snapshot with {kind} objects."),
-        missing: format!("A cluster, or a snapshot with {kind} objects."),
-    };
-    let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
-    RuleResult::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
 }
 
 /// The finding of the objects, with what was seen of the CRDs as well.

@@ -5,7 +5,7 @@ use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
 use super::quantifier::Quantifier;
-use super::rule_result::{MissingSource, remedy};
+use super::rule_result::{ask_objects, remedy};
 use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult, ObjectTest,
@@ -144,18 +144,10 @@ impl Check for ObjectRule {
     }
 
     fn check(&self, case: &Case<'_>) -> RuleResult {
-        let kind = &self.question.request().kind;
-        let nobody = MissingSource {
-            message: format!("There is no cluster or snapshot with {kind} objects."),
-            missing: format!("A cluster, or a snapshot with {kind} objects."),
-        };
-        let ask = || case.evidence.objects(&self.question, case.shares.steps(self.question.text()));
-        let reply = case.memo.objects(&self.question, ask);
         let mut explanation = None;
-        let mut tried = RuleResult::of_reply(
+        let mut tried = ask_objects(
+            &self.question,
             case,
-            reply,
-            &nobody,
             |answer| self.shown(answer),
             |answer| {
                 let finding = self.judge(answer, case);

@@ -17,7 +17,7 @@ use clearway_graph::Rule;
 
 use super::parameters::{Parameters, canonical};
 use super::quantifier::WhenAbsent;
-use super::rule_result::MissingSource;
+use super::rule_result::ask_objects;
 use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector, ViolationAnswer,
@@ -128,13 +128,6 @@ impl Check for PolicyRule {
     }
 
     fn check(&self, case: &Case<'_>) -> RuleResult {
-        let kind = &self.question.request().kind;
-        let nothing = MissingSource {
-            message: format!("There is no cluster or snapshot with {kind} objects."),
-            missing: format!("A cluster, or a snapshot with {kind} objects."),
-        };
-        let ask = || case.evidence.objects(&self.question, case.shares.steps(self.question.text()));
-        let reply = case.memo.objects(&self.question, ask);
-        RuleResult::of_reply(case, reply, &nothing, |answer| self.shown(answer), |answer| self.judge(answer, case))
+        ask_objects(&self.question, case, |answer| self.shown(answer), |answer| self.judge(answer, case))
     }
 }

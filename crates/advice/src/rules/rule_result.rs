@@ -3,7 +3,7 @@
 use clearway_core::{Timestamp, humanize};
 
 use super::Case;
-use crate::evidence::{Failure, FailureClass, ObjectExplanation, Observation, Reply};
+use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectQuestion, Observation, Reply};
 
 /// Match, no match, or why neither.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,10 +131,26 @@ impl RuleResult {
     }
 }
 
-/// What to say where nobody can be asked.
+/// What to say where there is no one to ask.
 pub(crate) struct MissingSource {
     pub(crate) message: String,
     pub(crate) missing: String,
+}
+
+/// Asks the evidence a question about objects, and judges the answer.
+pub(crate) fn ask_objects(
+    question: &ObjectQuestion,
+    case: &Case<'_>,
+    value: impl FnOnce(&ObjectAnswer) -> String,
+    judge: impl FnOnce(&ObjectAnswer) -> Finding,
+) -> RuleResult {
+    let kind = &question.request().kind;
+    let nothing = MissingSource {
+        message: format!("There is no cluster or snapshot with {kind} objects."),
+        missing: format!("A cluster, or a snapshot with {kind} objects."),
+    };
+    let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
+    RuleResult::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
 }
 
 /// Whether an answer is neither too old nor from the future.
