@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use clearway_policy::sort_results;
 use serde_json::Value;
 
 use super::super::log_lines::{self, LineLevel, WEBHOOK};
@@ -83,7 +84,7 @@ impl Handler {
             Ok(results) => results,
             Err(error) => return failed(error.to_string()),
         };
-        messages::sort(&mut results);
+        sort_results(&mut results);
         if self.settings.log_denies {
             for line in results.iter().filter_map(|result| messages::line(request, result)) {
                 log_lines::write(LineLevel::Info, WEBHOOK, &line);

@@ -13,14 +13,6 @@ pub(super) struct Messages {
     pub(super) warnings: Vec<String>,
 }
 
-/// Puts results in Gatekeeper's order: by action, then by message.
-pub(super) fn sort(results: &mut [ReviewResult]) {
-    let key = |result: &ReviewResult| {
-        (result.action.as_str().to_owned(), result.message.clone(), result.name.clone(), result.kind.clone())
-    };
-    results.sort_by_cached_key(key);
-}
-
 /// The actions of a result that are known; others have no effect (P3).
 fn actions(result: &ReviewResult) -> Vec<&str> {
     match &result.action {
@@ -104,7 +96,7 @@ mod tests {
             result("r", "dryrun", &[], "recorded"),
             result("u", "shout", &[], "ignored"),
         ];
-        sort(&mut results);
+        clearway_policy::sort_results(&mut results);
         assert_eq!(
             Messages::of(&results),
             Messages {
