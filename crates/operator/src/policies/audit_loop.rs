@@ -131,12 +131,17 @@ impl<S: Store> Auditor<S> {
     /// Reviews the objects of one page; whether all could be reviewed.
     async fn review(&self, policies: &LoadedPolicies, objects: Vec<StreamedObject>, audit: &mut Audit) -> bool {
         let mut is_complete = true;
-        let objects: Vec<AuditObject> = objects
-            .into_iter()
-            .filter(|one| !policies.excluded.excludes(&one.object))
-            .filter_map(with_namespace)
-            .collect();
-        let batches: Vec<Vec<AuditObject>> = objects.chunks(BATCH).map(<[AuditObject]>::to_vec).collect();
+        let mut known = Vec::new();
+        for object in objects.into_iter().filter(|one| !policies.excluded.excludes(&one.object)) {
+            match with_namespace(object) {
+                Ok(object) => known.extend(object),
+                Err(error) => {
+                    tracing::warn!("{error}");
+                    is_complete = false;
+                }
+            }
+        }
+        let batches: Vec<Vec<AuditObject>> = known.chunks(BATCH).map(<[AuditObject]>::to_vec).collect();
         let review = |batch: Vec<AuditObject>| async move { (self.review_batch(&batch).await, batch) };
         let reviews: Vec<BoxFuture<'_, _>> = batches.into_iter().map(|batch| review(batch).boxed()).collect();
         // In the order of the list, so that log lines of two audits of the same objects are the same.
@@ -213,18 +218,17 @@ fn object_kind(kind: &GroupVersionKind) -> ObjectKind {
     ObjectKind { group: kind.group.clone(), version: kind.version.clone(), kind: kind.kind.clone() }
 }
 
-/// An object with its namespace; nothing if the namespace is gone, or cannot be read.
-fn with_namespace(streamed: StreamedObject) -> Option<AuditObject> {
+/// An object with its namespace; nothing if the namespace is gone, and the object with it.
+fn with_namespace(streamed: StreamedObject) -> Result<Option<AuditObject>, String> {
     let namespace = match streamed.namespace {
         ObjectNamespace::None => None,
         ObjectNamespace::Known(namespace) => Some(namespace),
-        ObjectNamespace::Gone => return None,
+        ObjectNamespace::Gone => return Ok(None),
         ObjectNamespace::Unknown(error) => {
-            tracing::warn!(%error, "{} is not audited: its namespace cannot be read", shown(&streamed.object));
-            return None;
+            return Err(format!("{} is not audited: its namespace cannot be read: {error}", shown(&streamed.object)));
         }
     };
-    Some(AuditObject { object: Arc::new(streamed.object), namespace })
+    Ok(Some(AuditObject { object: Arc::new(streamed.object), namespace }))
 }
 
 fn shown(object: &Value) -> String {
