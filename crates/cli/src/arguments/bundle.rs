@@ -148,7 +148,7 @@ pub(crate) enum BundleCheckFormat {
     Json,
     /// SARIF 2.1.0, for code hosting
     Sarif,
-    /// XML in the form of `JUnit`, for continuous integration
+    /// XML in the form of JUnit, for continuous integration
     Junit,
 }
 

@@ -85,7 +85,7 @@ pub(crate) struct Implementation {
     /// Gateways that fit into the infrastructure of a controller [default: any number]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_gateways: Option<usize>,
-    /// Listeners that a Gateway can serve, those of `ListenerSets` included [default: any number]
+    /// Listeners that a Gateway can serve, those of ListenerSets included [default: any number]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_listeners: Option<usize>,
     /// Address that is assigned to Gateways; repeatable

@@ -74,7 +74,7 @@ pub(crate) struct Install {
     /// Channel of the CRDs [default: standard]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<Channel>,
-    /// Create the `ClusterVersion` for a cluster that runs this version, with a new cluster id
+    /// Create the ClusterVersion for a cluster that runs this version, with a new cluster id
     #[arg(long, value_name = "VERSION")]
     pub(crate) adopt: Option<Version>,
     /// Apply the updates that are requested in spec.desiredUpdate [default: only report recommendations]; adds a service
@@ -136,7 +136,7 @@ pub(crate) struct Uninstall {
     /// Namespace: that of the operator
     #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = dns_label)]
     pub(crate) namespace: String,
-    /// Also delete the CRDs, and with them every `ClusterVersion` and `ComponentVersion`
+    /// Also delete the CRDs, and with them every ClusterVersion and ComponentVersion
     #[arg(long)]
     pub(crate) delete_crds: bool,
     /// Change nothing: list the objects that would be deleted

@@ -209,14 +209,14 @@ pub(crate) enum PolicyReportFormat {
     Yaml,
     /// SARIF 2.1.0, for code hosting
     Sarif,
-    /// `PolicyReport` and `ClusterPolicyReport` objects (wgpolicyk8s.io/v1alpha2)
+    /// PolicyReport and ClusterPolicyReport objects (wgpolicyk8s.io/v1alpha2)
     Policyreport,
 }
 
 /// Arguments of `clearway policy audit`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyAudit {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, SyncSets and ExpansionTemplates; repeatable [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-")]
     pub(crate) files: Vec<PathBuf>,
     /// Snapshot: a directory written by `clearway snapshot collect`, or an archive of one
@@ -244,7 +244,7 @@ pub(crate) struct PolicyPreview {
     pub(crate) arch: Option<Arch>,
     #[command(flatten)]
     pub(crate) registry: RegistryConnection,
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, SyncSets and ExpansionTemplates, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -94,7 +94,7 @@ Exit code 0: there is a recommended path; 1: no path is recommended; 2: unknown;
 /// The object, the store that has it, and the output format.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeAccess {
-    /// Add-on (`ComponentVersion`) to update [default: the cluster (`ClusterVersion`)]
+    /// Add-on (ComponentVersion) to update [default: the cluster (ClusterVersion)]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) component: Option<String>,
     /// State directory: used instead of a cluster

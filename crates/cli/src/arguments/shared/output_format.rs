@@ -47,7 +47,7 @@ pub(crate) enum FindingFormat {
 /// The results of tests in a file.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TestReport {
-    /// Also write the results to this file in `JUnit` format
+    /// Also write the results to this file in JUnit format
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }
