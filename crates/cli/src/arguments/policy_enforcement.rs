@@ -34,6 +34,12 @@ pub(crate) struct PolicyEnforcement {
     /// Write a log line for each violation of an admission request
     #[arg(long, requires = "policies")]
     pub(crate) log_denies: bool,
+    /// Write an Event for each violation of an admission request, in the namespace of the operator
+    #[arg(long, requires = "policies")]
+    pub(crate) emit_admission_events: bool,
+    /// Write an Event for each violation that an audit finds, in the namespace of the operator
+    #[arg(long, requires = "policies")]
+    pub(crate) emit_audit_events: bool,
     /// How long requests are accepted after a stop signal
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, requires = "policies")]
     pub(crate) shutdown_delay: Duration,
