@@ -33,7 +33,7 @@ mod judge;
 mod ledger;
 mod observed_health;
 mod pace;
-mod policies;
+pub(crate) mod policies;
 mod prepare;
 mod prune;
 mod render;

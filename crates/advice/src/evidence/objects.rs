@@ -100,6 +100,9 @@ impl Objects {
             None if narrow.peek().is_none() => return Reply::NotConfigured,
             None => {
                 let Some((_, objects)) = narrow.find(|(read, _)| read.covers(request)) else {
+                    if question.release_constraint().is_some() {
+                        return Reply::NotConfigured;
+                    }
                     let message = format!("Only {kind} objects that a rule names were read.");
                     return Reply::Failed(Failure::new(FailureClass::Absent, message));
                 };

@@ -4,6 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod opened_evidence;
 pub(crate) mod prometheus_evidence;
 mod release_findings;
+pub(crate) mod release_reader;
 pub(crate) mod snapshot_evidence;
 mod update_path;
 
@@ -22,6 +23,7 @@ use crate::output;
 use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
 use release_findings::{OpenedRelease, ReleaseFindings, WithRelease};
+use release_reader::ReleaseReader;
 use update_path::UpdatePaths;
 
 /// The columns of the list.
@@ -53,6 +55,14 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
         given = given.showing_values();
     }
     let release = OpenedRelease::open(options)?;
+    let named = release.as_ref().map(|release| release.payload().clone());
+    let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
+    given = given.with_releases(ReleaseReader::new(
+        registries,
+        ca_file,
+        options.evidence.cluster.arch.arch.clone(),
+        named,
+    )?);
     let evidence = &options.evidence;
     let AssessmentPlan { plan, id, settings, version, view } =
         plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;

@@ -6,16 +6,17 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::Plan;
-use clearway_advice::evidence::ObjectRequest;
+use clearway_advice::evidence::{ObjectRequest, ReleaseConstraint};
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, snapshot_objects};
 use clearway_sources::prometheus::{CollectLimits, Prometheus, windows};
-use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapshot};
+use clearway_sources::snapshot::{self, ClusterFacts, NameSelector, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::commands::assess::cluster::{CLUSTER, ClusterClient};
+use crate::commands::assess::release_reader::ReleaseReader;
 use crate::commands::assess::{AssessmentPlan, plan_assessment};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
@@ -66,6 +67,11 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     if let Some(connected) = &connected {
         taken.sources.push(CLUSTER.to_owned());
         take_objects(&mut taken, plan, &options.bundle, connected);
+        if let Some(plan) = plan {
+            let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
+            let releases = ReleaseReader::new(registries, ca_file, taken.cluster.arch.clone(), None)?;
+            take_release_violations(&mut taken, plan, &releases, connected);
+        }
     }
     if let (Some(prometheus), Some(AssessmentPlan { plan, id, .. })) = (&prometheus, &planned) {
         let store_id = id.as_deref().filter(|_| access.shared_store);
@@ -115,6 +121,29 @@ fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], c
         }
     }
     taken.crds = runtime.block_on(snapshot::crds(&connected.store(), &ObjectLimits::default()));
+}
+
+/// What the objects of releases would violate, where rules ask: results only, so that who reads the snapshot needs neither
+/// the releases nor the policies.
+fn take_release_violations(taken: &mut Snapshot, plan: &Plan, releases: &ReleaseReader, connected: &ClusterClient) {
+    let questions = plan.release_questions();
+    let asked: Vec<&ReleaseConstraint> =
+        questions.iter().filter_map(|(question, _)| question.release_constraint()).collect();
+    if asked.is_empty() {
+        return;
+    }
+    let found = connected.runtime.block_on(releases.evaluator().objects(&connected.store(), &asked));
+    for (constraint, object) in asked.iter().zip(&found) {
+        if let Some(why) = object.pointer("/status/notEvaluated").and_then(serde_json::Value::as_str) {
+            let ReleaseConstraint { kind, name, release } = constraint;
+            let what = format!("violations of {kind} {name} by the objects of {}", release.version);
+            taken.left_out.push(snapshot::Omission { what, why: why.to_owned() });
+        }
+    }
+    let only = asked.iter().map(|one| NameSelector { namespace: None, name: one.object_name() }).collect();
+    let selection = snapshot::Selection { only, ..snapshot::Selection::default() };
+    let objects = snapshot::Objects { selection, items: found, not_served: false };
+    taken.objects.insert(ReleaseConstraint::group_kind(), Part::Collected(objects));
 }
 
 /// The samples that the queries of rules look at. `store_id` is the cluster's id in a store of many clusters.
