@@ -131,7 +131,7 @@ struct Described {
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     bundle: Value,
 
-    /// policy represents a cluster condition based on violations of a constraint: kind, name, objects, whenAbsent.
+    /// policy represents a cluster condition based on the results of a policy audit.
     #[schemars(skip_serializing_if = "Value::is_null", schema_with = "schema::parameters", extend("x-clearway-channel" = "experimental"))]
     policy: Value,
 
