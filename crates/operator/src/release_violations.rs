@@ -42,13 +42,14 @@ pub struct ReleaseEvaluator<'e> {
 }
 
 impl ReleaseEvaluator<'_> {
-    /// The objects that answer questions about releases. Constraints are read with the rights of the store.
+    /// The objects that answer questions about releases, in the order of the questions. Constraints are read with the rights
+    /// of the store.
     pub async fn objects<S: Store>(&self, store: &S, asked: &[&ReleaseConstraint]) -> Vec<Value> {
         let mut by_release: BTreeMap<&str, Vec<&ReleaseConstraint>> = BTreeMap::new();
         for constraint in asked {
             by_release.entry(&constraint.release.payload).or_default().push(constraint);
         }
-        let mut found = Vec::new();
+        let mut found = BTreeMap::new();
         for (number, (_, constraints)) in by_release.into_iter().enumerate() {
             let evaluated = if number < MAX_RELEASES {
                 let evaluated = tokio::time::timeout(TIME_LIMIT, self.evaluate_release(store, &constraints)).await;
@@ -62,10 +63,10 @@ impl ReleaseEvaluator<'_> {
                     Err(reason) => Some(ReleaseEvaluation::Unknown(*reason)),
                 };
                 let unknown = ReleaseEvaluation::Unknown(UnevaluatedReason::NotEvaluated);
-                found.push(constraint.to_object(&evaluation.unwrap_or(unknown)));
+                found.insert(constraint.object_name(), constraint.to_object(&evaluation.unwrap_or(unknown)));
             }
         }
-        found
+        asked.iter().filter_map(|constraint| found.get(&constraint.object_name()).cloned()).collect()
     }
 
     /// What the objects of releases say to questions, by the text of the question.

@@ -36,14 +36,14 @@ pub struct PolicyProgram {
     pub program: PathBuf,
     /// How long all evaluations together may take.
     pub timeout: Duration,
-    /// The memory that it may take, in MiB of address space.
+    /// The memory that it may take besides the program and its stack, in MiB.
     pub memory_mib: u64,
 }
 
 impl PolicyProgram {
-    /// A program with the usual limits: five minutes, and half a GiB of address space, of which half is its stack.
+    /// A program with the usual limits: five minutes, and the half of what the operator's container may take.
     pub fn new(program: PathBuf) -> Self {
-        PolicyProgram { program, timeout: Duration::from_mins(5), memory_mib: 512 }
+        PolicyProgram { program, timeout: Duration::from_mins(5), memory_mib: 128 }
     }
 }
 
@@ -204,10 +204,7 @@ pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -
         .await
         .map_err(|_| format!("it took longer than {} seconds", program.timeout.as_secs()))??;
     if output.status.code().is_none() {
-        return Err(format!(
-            "it needs more than {} MiB of address space, or crashed ({})",
-            program.memory_mib, output.status
-        ));
+        return Err(format!("it needs more than {} MiB of memory, or crashed ({})", program.memory_mib, output.status));
     }
     serde_json::from_slice(&output.stdout).map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);

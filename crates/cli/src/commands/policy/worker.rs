@@ -15,8 +15,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow};
 use clearway_operator::apply_update::POLICY_WORKER;
+use clearway_operator::policies::evaluation::limit_memory;
 use clearway_policy::rego::{Budget, STACK_BYTES};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::PolicyLimits;
 use crate::exit::Exit;
@@ -42,8 +42,7 @@ thread_local! {
 }
 
 /// Runs a command in a child, or, in the child, on a thread with a large stack. `threads` is how many such threads it
-/// may have; the stacks of all but the first come on top of the limit of memory. `ended` is what it means that the child was
-/// ended.
+/// may have; their stacks come on top of the limit of memory. `ended` is what it means that the child was ended.
 pub(super) fn run(
     limits: &PolicyLimits,
     threads: usize,
@@ -53,14 +52,18 @@ pub(super) fn run(
     if env::var_os(POLICY_WORKER).is_none() {
         return supervise(limits, ended);
     }
+    // If the machine runs out of memory, this process is the one to end. It is fine if the system does not know this.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    watch(Duration::from_secs(limits.evaluation_timeout), ended);
     let stacks = threads.saturating_sub(1).saturating_mul(STACK_BYTES);
     let bytes = limits.memory_limit.saturating_mul(1 << 20).saturating_add(stacks as u64);
-    let maximum = getrlimit(Resource::As).maximum;
-    setrlimit(Resource::As, Rlimit { current: Some(maximum.map_or(bytes, |most| most.min(bytes))), maximum })
-        .context("cannot limit the memory of the process")?;
-    watch(Duration::from_secs(limits.evaluation_timeout), ended);
     thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, command);
+        let work = || {
+            // The stack of this thread is mapped by now, and does not count.
+            limit_memory(bytes).context("cannot limit the memory of the process")?;
+            command()
+        };
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
         let thread = thread.context("cannot start a thread; raise --memory-limit")?;
         thread.join().map_err(|_| anyhow!("the evaluation of policies failed unexpectedly"))?
     })
