@@ -17,6 +17,7 @@ Examples:
   clearway operator --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus:9090
   clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
+  clearway operator --console-listen 127.0.0.1:9081   also show the updates and their proofs in a browser
   clearway operator --gateway-class clearway       write the status of Gateway API objects, and do nothing else
   clearway operator --policies                     enforce Gatekeeper's policies, and do nothing else
 
@@ -39,7 +40,7 @@ Exit code 0: stopped by a signal; 3: could not start.";
 #[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
 // Gateway API status and policies are tasks of their own, which need other rights.
 #[command(group = ArgGroup::new("updates")
-    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render"])
+    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render", "console_listen"])
     .multiple(true)
     .conflicts_with_all(["gateway_class", "policies"]))]
 #[command(group = ArgGroup::new("task").args(["gateway_class", "policies"]))]
@@ -104,6 +105,9 @@ pub(crate) struct Operator {
     /// Require a bearer token for /metrics, of a user that is allowed to `get` the URL /metrics
     #[arg(long, conflicts_with = "state")]
     pub(crate) metrics_authentication: bool,
+    /// Address of the web console, a read-only view of this cluster's updates for people; without it there is no console
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) console_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) gateway: GatewayStatusOptions,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use super::{GraphName, Logging, Registries, ServiceTrust, parse_duration};
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   clearway serve --graph graph-data
+  clearway serve --graph graph-data --console-listen 127.0.0.1:8081
   clearway serve --graph oci://registry.example.com/graph-data --registry registry.example.com/releases
   clearway serve --upstream https://updates.example.com/api/upgrades_info --mirror stable-1.5 --cache /var/cache/clearway
 
@@ -45,6 +46,9 @@ pub(crate) struct Serve {
     /// Address of /livez, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     pub(crate) status_listen: SocketAddr,
+    /// Address of the web console, a read-only view of the graph for people; without it there is no console
+    #[arg(long, value_name = "ADDRESS", requires = "graph")]
+    pub(crate) console_listen: Option<SocketAddr>,
     /// Path before /graph
     #[arg(long, value_name = "PATH", default_value = "/api/upgrades_info")]
     pub(crate) prefix: String,

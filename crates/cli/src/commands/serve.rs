@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::GraphLimits;
+use clearway_server::console::{Console, RunningConsole};
 use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, RunningService, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::http::HttpOptions;
@@ -31,10 +32,19 @@ async fn serve(options: &Serve) -> Result<Exit> {
     let (mut hang_up, stop) = (signal(SignalKind::hangup())?, signals::stop_signal()?);
     let mut stop = std::pin::pin!(stop);
     let (socket, status_socket) = (bind(options.listen)?, bind(options.status_listen)?);
+    let console_socket = options.console_listen.map(bind).transpose()?;
     let running = RunningService::start(config(options)?, socket, Some(status_socket))?;
+    let console = console_socket.map(|socket| {
+        let console = Console::new(env!("CARGO_PKG_VERSION"), clock::now).with_service(running.service().clone());
+        RunningConsole::start(console, socket)
+    });
+    let console = console.transpose().context("cannot start the console")?;
     tracing::info!("serving on http://{}{}/graph", running.address(), running.service().prefix());
     if let Some(address) = running.status_address() {
         tracing::info!("probes and metrics on http://{address}/readyz and /metrics");
+    }
+    if let Some(console) = &console {
+        tracing::info!("console on {}", console.link());
     }
     loop {
         tokio::select! {
@@ -46,6 +56,8 @@ async fn serve(options: &Serve) -> Result<Exit> {
         }
     }
     tracing::info!("stopping; current requests have {:?} to complete", options.drain);
+    // Nobody depends on a page that is not loaded to its end.
+    tokio::task::spawn_blocking(|| console.map(|console| console.drain(std::time::Duration::ZERO))).await?;
     if !running.drain(options.drain).await {
         tracing::warn!("stopped before all requests completed");
     }
@@ -83,7 +95,12 @@ fn config(options: &Serve) -> Result<Config> {
         mirror,
         cache: options.cache.clone(),
         interval: options.refresh,
-        service: ServiceOptions { prefix: options.prefix.clone(), max_age: options.max_age, has_feed: true },
+        service: ServiceOptions {
+            prefix: options.prefix.clone(),
+            max_age: options.max_age,
+            has_feed: true,
+            console: options.console_listen.is_some(),
+        },
         listen: ListenOptions {
             connections: options.connections,
             read_timeout: options.read_timeout,
