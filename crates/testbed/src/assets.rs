@@ -15,6 +15,9 @@ const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/instal
 /// Directories with servers, which are not on everybody's PATH.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/usr/sbin", "/sbin"];
 
+/// The script of the accessibility checks, beside the programs.
+const AXE: &str = "axe.min.js";
+
 /// A part of the test bed: a program, unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -49,6 +52,12 @@ pub enum Component {
     Umoci,
     /// Starts containers. Only root can start one as any user, so for others it counts as missing.
     Runc,
+    /// A web browser.
+    Chromium,
+    /// Drives the browser.
+    Chromedriver,
+    /// Checks of accessibility: a script, not a program.
+    AxeCore,
 }
 
 impl Component {
@@ -70,6 +79,9 @@ impl Component {
             Self::Buildah => "buildah",
             Self::Umoci => "umoci",
             Self::Runc => "runc",
+            Self::Chromium => "chromium",
+            Self::Chromedriver => "chromedriver",
+            Self::AxeCore => "axe-core",
         }
     }
 
@@ -77,7 +89,16 @@ impl Component {
     /// `testbed/go.mod` or `testbed/requirements.txt` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an
     /// old Prometheus on the PATH would give other answers.
     fn is_from_the_system(self) -> bool {
-        matches!(self, Self::DockerRegistry | Self::Nginx | Self::Buildah | Self::Umoci | Self::Runc)
+        matches!(
+            self,
+            Self::DockerRegistry
+                | Self::Nginx
+                | Self::Buildah
+                | Self::Umoci
+                | Self::Runc
+                | Self::Chromium
+                | Self::Chromedriver
+        )
     }
 
     /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
@@ -91,6 +112,10 @@ impl Component {
         if self == Self::CelSpec {
             let directory = bin.as_deref().and_then(Path::parent).map(|parent| parent.join(self.name()));
             return directory.filter(|path| path.is_dir()).ok_or_else(|| self.why_missing(bin.as_deref()));
+        }
+        if self == Self::AxeCore {
+            let file = bin.as_deref().map(|bin| bin.join(AXE));
+            return file.filter(|path| path.is_file()).ok_or_else(|| self.why_missing(bin.as_deref()));
         }
         let mut directories: Vec<PathBuf> = Vec::new();
         directories.extend(directory_from_env("KUBEBUILDER_ASSETS"));
