@@ -75,6 +75,8 @@
   addEventListener("pointerup", () => {
     drag = null;
     canvas.classList.remove("panning");
+    // The click of this drag comes before the timer.
+    setTimeout(() => (dragged = false));
   });
   canvas.addEventListener("dragstart", (event) => event.preventDefault());
 

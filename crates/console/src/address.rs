@@ -117,7 +117,7 @@ impl ChannelView {
         ChannelView {
             channel: channel.into(),
             arch,
-            show: RenderDetail::Essential,
+            show: RenderDetail::Risks,
             blocked: false,
             from: None,
             zoom: 100,
@@ -167,8 +167,8 @@ impl<'q> Parameters<'q> {
 
     fn channel_view(&self) -> Result<ChannelView, BadAddress> {
         let show = match self.get("show") {
-            None | Some("essential") => RenderDetail::Essential,
-            Some("risks") => RenderDetail::Risks,
+            Some("essential") => RenderDetail::Essential,
+            None | Some("risks") => RenderDetail::Risks,
             Some("all") => RenderDetail::All,
             Some(other) => {
                 let help = "use essential, risks or all";
@@ -242,8 +242,8 @@ impl Route {
                 let (from, zoom) = (view.from.as_ref().map(Version::to_string), view.zoom.to_string());
                 let mut pairs = vec![("channel", view.channel.as_str()), ("arch", view.arch.as_str())];
                 match view.show {
-                    RenderDetail::Essential => {}
-                    RenderDetail::Risks => pairs.push(("show", "risks")),
+                    RenderDetail::Risks => {}
+                    RenderDetail::Essential => pairs.push(("show", "essential")),
                     RenderDetail::All => pairs.push(("show", "all")),
                 }
                 if view.blocked {

@@ -31,7 +31,7 @@ use crate::listen::{ListenOptions, Listener, RequestHandler};
 use crate::metrics::Metrics;
 use crate::request::respond::Answer;
 use crate::service::Service;
-use graph_console::ShownRevision;
+use graph_console::{GraphConsole, ShownRevision};
 
 /// The longest address that is looked at.
 const MAX_ADDRESS: usize = 4096;
@@ -196,7 +196,7 @@ impl Console {
         let graph = self.service.as_ref().and_then(|service| service.console());
         match route {
             Route::Overview => {
-                let shown = graph.and_then(|graph| graph.shown());
+                let shown = graph.and_then(GraphConsole::shown);
                 let confirmed = self.service.as_ref().filter(|_| shown.is_some()).map(|service| service.confirmed());
                 let state =
                     graph.map(|_| GraphState { summary: shown.as_ref().map(|shown| &shown.summary), confirmed });
@@ -218,7 +218,9 @@ impl Console {
     fn shown(&self) -> Result<Arc<ShownRevision>, PageError> {
         let graph = self.service.as_ref().and_then(|service| service.console());
         let graph = graph.ok_or_else(|| PageError::NotFound("This console does not show a graph.".to_owned()))?;
-        graph.shown().ok_or_else(|| PageError::NotReady("There is no graph yet. The page Health says why.".to_owned()))
+        graph
+            .shown()
+            .ok_or_else(|| PageError::NotReady("No graph could be read yet. The page Health says why.".to_owned()))
     }
 
     fn health(&self, now: Timestamp) -> Vec<PartHealth> {

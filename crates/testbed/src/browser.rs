@@ -1,4 +1,4 @@
-//! Chromium without a window, driven over WebDriver: for tests of pages.
+//! Chromium without a window, driven over `WebDriver`: for tests of pages.
 //!
 //! Only what the tests need: one window of one session. Waiting is left to the caller ([`wait_until`](crate::wait_until)).
 
@@ -21,6 +21,8 @@ use crate::wait::{IN_TIME, wait_until};
 const ATTEMPTS: usize = 3;
 /// How long one command may take, on a busy machine.
 const COMMAND: Duration = Duration::from_mins(2);
+/// The same for scripts and pages, in milliseconds: the browser gives up before the client does.
+const PATIENCE: u64 = 110_000;
 /// What the standard calls the member that names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -59,10 +61,12 @@ impl Browser {
             program,
             args: vec![format!("--port={port}").into()],
             dir: dir.path().to_owned(),
-            probe: Probe::Http { port, path: "/status" },
+            probe: Probe::Port(port),
         };
         let process = Process::spawn(launch)?;
         process.wait_ready().await?;
+        // The client wants a provider even where nothing is encrypted; another test may have installed it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let failed =
             |error: reqwest::Error| Error::Answer { request: "a client".to_owned(), answer: error.to_string() };
         let client = Client::builder().no_proxy().timeout(COMMAND).build().map_err(failed)?;
@@ -86,6 +90,7 @@ impl Browser {
         }
         let options = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
+            "timeouts": {"script": PATIENCE, "pageLoad": PATIENCE},
             "goog:chromeOptions": {"binary": chromium, "args": args},
             "goog:loggingPrefs": {"browser": "ALL"},
         }}});
@@ -153,7 +158,7 @@ impl Browser {
         self.command(Method::POST, &format!("/element/{id}/value"), &json!({"text": text})).await.map(drop)
     }
 
-    /// Presses a key on whatever has the focus; special ones are named by the code points of WebDriver, such as `\u{e004}`
+    /// Presses a key on whatever has the focus; special ones are named by the code points of `WebDriver`, such as `\u{e004}`
     /// for Tab.
     pub async fn press(&self, key: &str) -> Result<()> {
         let keys = json!([{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]);
@@ -218,11 +223,16 @@ impl Browser {
 
     /// What axe-core finds wrong with the page, one line for each element: the rule, the element, and what to do.
     pub async fn accessibility_violations(&self) -> Result<Vec<String>> {
+        self.violations_within("html").await
+    }
+
+    /// The same for the first element that a CSS selector matches: a page with hundreds of links takes long.
+    pub async fn violations_within(&self, selector: &str) -> Result<Vec<String>> {
         let path = Component::AxeCore.find()?;
         let library = fs::read_to_string(&path).map_err(Error::io(format!("reading {}", path.display())))?;
         // Scripts of the driver are not bound by the policy of the page.
         let script = format!(
-            "{library}\nreturn axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
+            "{library}\nreturn axe.run({selector:?}).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
              rule.id + ': ' + node.html.slice(0, 200) + ': ' + node.failureSummary)))"
         );
         let found = self.run(&script).await?;

@@ -30,17 +30,17 @@ async fn constraint(lab: &Lab) {
         "metadata": {"name": "k8srequiredlabels.constraints.gatekeeper.sh"},
         "spec": {
             "group": "constraints.gatekeeper.sh", "scope": "Cluster",
-            "names": {"kind": "K8sRequiredLabels", "plural": "k8srequiredlabels"},
+            "names": {"kind": "K8sRequiredLabel", "plural": "k8srequiredlabels"},
             "versions": [{"name": "v1beta1", "served": true, "storage": true, "schema": {"openAPIV3Schema": open}}],
         },
     }))
     .await;
-    let api = lab.api("constraints.gatekeeper.sh/v1beta1", "K8sRequiredLabels");
+    let api = lab.api("constraints.gatekeeper.sh/v1beta1", "K8sRequiredLabel");
     wait_until(SOON, "the kind is served", async || api.list(&kube::api::ListParams::default()).await.is_ok())
         .await
         .unwrap();
     lab.create(&json!({
-        "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "K8sRequiredLabels",
+        "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "K8sRequiredLabel",
         "metadata": {"name": "must-have-owner"},
         "spec": {"enforcementAction": "deny"},
         "status": {

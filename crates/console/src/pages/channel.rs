@@ -114,8 +114,8 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         None
     };
     let details = [
-        (RenderDetail::Essential, "Where a cluster can go"),
-        (RenderDetail::Risks, "More conditional updates"),
+        (RenderDetail::Risks, "Newest updates"),
+        (RenderDetail::Essential, "Without risks that can be avoided"),
         (RenderDetail::All, "All updates"),
     ];
     let details = details.map(|(show, text)| Choice {
@@ -132,8 +132,8 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         .collect();
     let mut hidden = vec![("channel", view.channel.clone()), ("arch", view.arch.to_string())];
     match view.show {
-        RenderDetail::Essential => {}
-        RenderDetail::Risks => hidden.push(("show", "risks".to_owned())),
+        RenderDetail::Risks => {}
+        RenderDetail::Essential => hidden.push(("show", "essential".to_owned())),
         RenderDetail::All => hidden.push(("show", "all".to_owned())),
     }
     if view.blocked {
@@ -243,7 +243,7 @@ pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> 
     Err(PageError::NotFound(if exists {
         format!("The channel {name} has no releases for {arch}.")
     } else {
-        format!("There is no channel {name}.")
+        format!("The channel {name} does not exist.")
     }))
 }
 

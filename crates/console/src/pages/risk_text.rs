@@ -54,7 +54,7 @@ impl RuleText {
             Rule::BUNDLE => "The risk applies to a cluster with these CRDs.",
             Rule::POLICY => "The risk applies to a cluster whose objects violate this policy.",
             Rule::UNREADABLE => "The rules of this risk cannot be read, so no cluster is recommended the update.",
-            "Rollout" => "The risk applies to a cluster whose turn has not come yet.",
+            "Rollout" => "The risk applies to a cluster that a staged rollout has not reached yet.",
             _ => "This version of Clearway does not evaluate rules of this type.",
         };
         RuleText { kind: foreign_text::line(&rule.kind), meaning, parameters: foreign_text::lines(&parameters) }

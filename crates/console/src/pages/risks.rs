@@ -162,8 +162,8 @@ pub fn render(revision: &Revision, tests: &RiskTests, name: &str, parts: Parts) 
     let target = |(to, (sources, arches)): (&&Version, &(BTreeSet<&Version>, BTreeSet<&str>))| TargetRow {
         to: to.to_string(),
         arches: arches.iter().copied().collect::<Vec<_>>().join(", "),
-        first: sources.first().map_or(String::new(), |version| version.to_string()),
-        last: sources.last().map_or(String::new(), |version| version.to_string()),
+        first: sources.first().map_or(String::new(), ToString::to_string),
+        last: sources.last().map_or(String::new(), ToString::to_string),
         sources: sources.len(),
     };
     let block_files = revision.blocks().iter().filter(|block| match &block.effect {
@@ -179,7 +179,8 @@ pub fn render(revision: &Revision, tests: &RiskTests, name: &str, parts: Parts) 
             fixed_in: block.fixed_in.as_ref().map_or(String::new(), Version::to_string),
         });
         if row.to.len() < 200 {
-            row.to += &format!("{}{}", if row.to.is_empty() { "" } else { ", " }, block.to);
+            row.to.push_str(if row.to.is_empty() { "" } else { ", " });
+            row.to.push_str(&block.to.to_string());
         }
     }
     let holds_target = |channel: &&clearway_graph::Channel| {

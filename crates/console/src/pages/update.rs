@@ -60,17 +60,17 @@ pub fn render(
         return Err(super::channel::missing_version(version, channel));
     }
     let Some(explanation) = revision.explain(from, to, arch) else {
-        return Err(PageError::NotFound(format!("There is no release {from} or {to} for {arch}.")));
+        return Err(PageError::NotFound(format!("The release {from} or {to} does not exist for {arch}.")));
     };
     let (state, word, sentence) = match explanation.verdict {
         Verdict::Recommended => ("good", "Unconditional", "This update is offered to every cluster.".to_owned()),
         Verdict::Conditional(risks) => (
             "warning",
             "Conditional",
-            format!(
-                "This update is offered to clusters to which {} does not apply.",
-                if risks.len() == 1 { "its risk".to_owned() } else { format!("any of its {} risks", risks.len()) }
-            ),
+            match risks.len() {
+                1 => "This update is offered to clusters to which its risk does not apply.".to_owned(),
+                count => format!("This update is offered to clusters to which none of its {count} risks applies."),
+            },
         ),
         Verdict::Removed => ("bad", "Blocked", "This update is not offered to any cluster.".to_owned()),
         Verdict::NotListed => ("unknown", "Not an update", "No release lists this as one update.".to_owned()),
@@ -139,16 +139,13 @@ pub fn render(
 fn note(path: &Path, exact: bool) -> String {
     let (updates, conditional, risks) = (path.hops.len(), path.conditional_hops(), path.risk_names().len());
     let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let mut note = count(updates, "update");
-    if conditional > 0 {
-        note += &format!(", {conditional} conditional, with {}", count(risks, "risk"));
+    let conditions = if conditional > 0 {
+        format!("{conditional} conditional, with {}", count(risks, "risk"))
     } else {
-        note += ", all unconditional";
-    }
-    if !exact {
-        note += " (the search stopped early, a path with fewer risks may exist)";
-    }
-    note
+        "all unconditional".to_owned()
+    };
+    let bound = if exact { "" } else { " (the search stopped early, a path with fewer risks may exist)" };
+    format!("{}, {conditions}{bound}", count(updates, "update"))
 }
 
 fn link(channel: &str, arch: &Arch, from: &Version, to: &Version) -> String {

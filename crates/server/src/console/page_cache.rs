@@ -10,10 +10,10 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Pages by their addresses. What was added first goes first.
 #[derive(Debug, Default)]
-pub(super) struct PageCache(Mutex<Pages>);
+pub(super) struct PageCache(Mutex<Entries>);
 
 #[derive(Debug, Default)]
-struct Pages {
+struct Entries {
     pages: HashMap<String, Arc<Body>>,
     order: VecDeque<String>,
     bytes: usize,
@@ -29,7 +29,7 @@ impl PageCache {
     }
 }
 
-impl Pages {
+impl Entries {
     fn insert(&mut self, key: String, page: Arc<Body>, most: usize) {
         let size = page.size() + 2 * key.len();
         if size > most || self.pages.contains_key(&key) {
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_oldest_pages_go_when_there_is_no_room() {
         let page = |bytes: usize| Arc::new(Body::plain(Bytes::from(vec![0; bytes])));
-        let mut pages = Pages::default();
+        let mut pages = Entries::default();
         for (key, bytes) in [("a", 400), ("b", 400), ("a", 400)] {
             pages.insert(key.to_owned(), page(bytes), 1_000);
         }

@@ -24,6 +24,9 @@ const MOST_THREADS: usize = 8;
 /// Bytes of an answer from which on only one of them is made at a time.
 const LARGE: usize = 1 << 20;
 
+/// The digests of an answer before and after a change; nothing where there is no answer.
+type BodyChange = (Option<String>, Option<String>);
+
 /// All answers of one revision. It never changes.
 #[derive(Debug)]
 pub struct Publication {
@@ -204,14 +207,14 @@ impl Publication {
         let (new, old) = (self.digests(), previous.digests());
         let channels: BTreeSet<&String> = self.answers.keys().chain(previous.answers.keys()).collect();
         let arches: BTreeSet<&String> = self.arches.keys().chain(previous.arches.keys()).collect();
-        let mut changed: BTreeMap<(Option<String>, Option<String>), Vec<(String, Arch)>> = BTreeMap::new();
+        let mut changed: BTreeMap<BodyChange, Vec<(String, Arch)>> = BTreeMap::new();
         for channel in channels {
             for name in &arches {
                 let number = |publication: &Publication| {
                     publication.answers.get(channel)?.get(*publication.arches.get(*name)?).copied()
                 };
                 let digest = |publication: &Publication, digests: &HashMap<u32, &Digest>| {
-                    number(publication).and_then(|number| digests.get(&number)).map(|digest| digest.to_string())
+                    number(publication).and_then(|number| digests.get(&number)).map(ToString::to_string)
                 };
                 let change = (digest(previous, &old), digest(self, &new));
                 if let (true, Ok(arch)) = (change.0 != change.1, name.parse()) {
