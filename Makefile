@@ -55,6 +55,14 @@ gatekeeper: ## Compare the verdicts and messages of policies with Gatekeeper's o
 image: ## Build the container image: a static binary and the Containerfile, into target/image
 	@tools/image
 
+.PHONY: dist
+dist: ## Build the release archive, the Helm chart and their checksums into target/dist
+	@cargo xtask dist
+
+.PHONY: dist-check
+dist-check: ## Build the release archive in two directories and compare their bytes
+	@tools/dist-check
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)
 	@tools/fuzz

@@ -19,6 +19,7 @@ mod shared;
 mod snapshot;
 mod status;
 mod upgrade;
+mod version;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,7 @@ pub(crate) use shared::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
 pub(crate) use upgrade::*;
+pub(crate) use version::*;
 
 /// Update advice for Kubernetes clusters: is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -86,8 +88,8 @@ pub(crate) enum Command {
     /// Build, lint, show and compare update graphs
     #[command(subcommand)]
     Graph(Graph),
-    /// Install the operator, its CRDs and RBAC
-    #[command(after_help = INSTALL_EXAMPLES)]
+    /// Install the operator, its CRDs and RBAC; or the update service
+    #[command(after_help = INSTALL_EXAMPLES, args_conflicts_with_subcommands = true)]
     Install(Box<Install>),
     /// Run the operator: report recommended updates, and apply requested ones
     #[command(after_help = OPERATOR_EXAMPLES)]
@@ -111,7 +113,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Status(Status),
     /// Uninstall the operator; CRDs and their objects are kept by default
-    #[command(after_help = UNINSTALL_EXAMPLES)]
+    #[command(after_help = UNINSTALL_EXAMPLES, args_conflicts_with_subcommands = true)]
     Uninstall(Uninstall),
     /// List, request and watch updates of a cluster or an add-on
     #[command(after_help = UPGRADE_EXAMPLES)]
@@ -119,6 +121,9 @@ pub(crate) enum Command {
     /// Evaluate policies for `clearway operator --policies`, which starts it
     #[command(hide = true)]
     PolicyEvaluator,
+    /// Show the versions of this program and of the installed operator
+    #[command(after_help = VERSION_EXAMPLES, disable_version_flag = true)]
+    Version(ShowVersion),
     /// Print a shell completion script
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

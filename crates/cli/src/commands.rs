@@ -18,3 +18,4 @@ pub(crate) mod serve;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 pub(crate) mod upgrade;
+pub(crate) mod version;

@@ -7,19 +7,22 @@
 
 mod arguments;
 mod commands;
+mod completion_request;
 mod exit;
 mod findings;
 mod junit;
 mod log;
 mod output;
+mod program_name;
 mod runtime;
 mod signals;
 
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use exit::Exit;
+use program_name::ProgramName;
 
 /// Building a revision takes several times the memory of what is left of it, and the service runs for months: the
 /// system's allocator would keep the difference, this one gives it back (how soon stands in `.cargo/config.toml`).
@@ -27,7 +30,14 @@ use exit::Exit;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let name = ProgramName::of(std::env::args_os().next().as_deref());
+    if name == ProgramName::KubectlCompletion {
+        return exit::code(commands::manual::kubectl_completions(name));
+    }
+    let mut command = name.command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed.map_err(|error| error.format(&mut command)) {
         Ok(arguments) => arguments,
         Err(answer) => {
             // Help and version are answers; everything else is a wrong command line.
@@ -54,8 +64,9 @@ fn main() -> ExitCode {
         Command::Status(command) => commands::status::run(&command),
         Command::Uninstall(options) => commands::install::uninstall(&options),
         Command::Upgrade(options) => commands::upgrade::run(&options),
+        Command::Version(options) => commands::version::run(&options),
         Command::PolicyEvaluator => commands::policy::evaluate_for_operator(),
-        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Completions { shell } => commands::manual::completions(shell, name),
         Command::Man { output_dir } => commands::manual::pages(output_dir.as_deref()),
     };
     exit::code(outcome)

@@ -43,6 +43,10 @@ pub enum Component {
     Nginx,
     /// Tries a service against its `OpenAPI` description.
     Schemathesis,
+    /// Renders the Helm chart.
+    Helm,
+    /// Renders the kustomize directories.
+    Kustomize,
     /// Builds container images.
     Buildah,
     /// Unpacks container images.
@@ -67,6 +71,8 @@ impl Component {
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",
+            Self::Helm => "helm",
+            Self::Kustomize => "kustomize",
             Self::Buildah => "buildah",
             Self::Umoci => "umoci",
             Self::Runc => "runc",

@@ -26,7 +26,8 @@ Exit code 0: stopped by a signal; 3: could not start.";
 /// Arguments of `clearway serve`.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Graph: a graph-data directory, or an image or artifact with graph-data (`oci://HOST/PATH:TAG`)
+    /// Graph: a graph-data directory, an archive of one (tar, tar.gz), or an image or artifact with graph-data
+    /// (`oci://HOST/PATH:TAG`)
     #[arg(long, alias = "graph-data", value_name = "GRAPH", required_unless_present = "upstream")]
     pub(crate) graph: Option<GraphName>,
     #[command(flatten)]

@@ -15,6 +15,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
     ),
     ("bundle build", "channel", "the channel of the CRDs, as for `install`"),
     ("serve", "max-age", "the `max-age` of HTTP's Cache-Control"),
+    ("install update-service", "max-age", "as for `serve`"),
     ("graph lint", "explain", "explains a code, as `rustc --explain` does"),
     ("release verify", "digest", "the expected digest; `release show --digest` prints it"),
     ("release pack", "component", "a component of a release, which is the term of its manifests"),

@@ -1,6 +1,7 @@
 //! The command line itself: help, mistakes, completions, manual pages.
 
 mod hostile_text;
+mod names;
 mod streams;
 mod user_agent;
 
@@ -11,7 +12,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 79] = [
+const COMMANDS: [(&str, bool); 82] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -31,7 +32,10 @@ const COMMANDS: [(&str, bool); 79] = [
     ("graph render", true),
     ("graph convert", true),
     ("install", true),
+    ("install update-service", true),
     ("uninstall", true),
+    ("uninstall update-service", true),
+    ("version", true),
     ("operator", true),
     ("bundle", false),
     ("bundle build", true),

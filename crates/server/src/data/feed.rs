@@ -1,5 +1,5 @@
-//! Where a service's own graph-data comes from: a directory or an artifact in a registry, and releases from the images
-//! of repositories beside it.
+//! Where a service's own graph-data comes from: a directory, an archive of one, or an artifact in a registry, and releases
+//! from the images of repositories beside it.
 //!
 //! Whatever the combination, it comes together as the files of one revision.
 
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use clearway_core::{CapExceeded, Limits};
 use clearway_graph::Inputs;
-use clearway_sources::graph_data::{self, GraphDataError};
+use clearway_sources::graph_data::{self, Content, GraphDataError};
 use clearway_sources::oci::{
     self, Cache, Image, OciError, Progress, Registry, Repository, ScrapedReleases, SkipReason, SkippedTag,
 };
@@ -30,7 +30,7 @@ pub struct Feed {
 /// Where the files are.
 #[derive(Debug, Clone)]
 pub enum GraphData {
-    /// In a directory, which is watched.
+    /// In a directory or in an archive of one, which is watched.
     Directory(PathBuf),
     /// In an image or artifact of a registry.
     Image(Box<Image>),
@@ -45,6 +45,13 @@ pub enum FeedError {
     /// The registry.
     #[error(transparent)]
     Registry(#[from] OciError),
+    /// A file with an answer of another service.
+    #[error(
+        "{} is an answer of an update service; serve graph-data (a directory or an archive), or mirror the service with \
+         --upstream",
+        .0.display()
+    )]
+    Answer(PathBuf),
     /// A repository that holds no release. It may have held some, and whoever runs them would be left without a way.
     #[error("{0} has no release; it is not served, because an empty repository would strand every cluster")]
     NoReleases(String),
@@ -142,5 +149,14 @@ impl Feed {
 
 async fn directory(path: PathBuf, limits: Limits) -> Result<Inputs, FeedError> {
     // A directory that changes meanwhile is read again, which may take a moment.
-    Ok(tokio::task::spawn_blocking(move || graph_data::directory(&path, &limits)).await??)
+    let read = move || {
+        if !path.is_file() {
+            return Ok(graph_data::directory(&path, &limits)?);
+        }
+        match graph_data::file(&path, &limits)? {
+            Content::Files(files) => Ok(files),
+            Content::Answer(_) => Err(FeedError::Answer(path)),
+        }
+    };
+    tokio::task::spawn_blocking(read).await?
 }
