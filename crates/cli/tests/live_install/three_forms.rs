@@ -49,6 +49,9 @@ fn plain(value: &mut Value) {
             fields.remove("app.kubernetes.io/managed-by");
             fields.remove("helm.sh/resource-policy");
             fields.values_mut().for_each(plain);
+            if fields.get("annotations") == Some(&json!({})) {
+                fields.remove("annotations");
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(plain),
         Value::String(text) => {

@@ -84,9 +84,6 @@ const FINGERPRINT: &str = "{{- if and .Values.applyUpdates .Values.releaseKeys }
                            clearway.dev/release-keys: {{ .Values.releaseKeys | toJson | sha256sum }}\n\
                            {{- end }}";
 
-/// What YAML may put around a string.
-const QUOTES: [char; 2] = ['\'', '"'];
-
 /// The expressions that templates must have, so that no rule is out of use.
 #[cfg(test)]
 pub(super) fn expressions() -> impl Iterator<Item = &'static str> {
@@ -107,11 +104,10 @@ fn line(line: &str) -> String {
     let indentation = line.get(..line.len() - text.len()).unwrap_or_default();
     // An element of a list that is a mapping begins with its first key.
     let (dash, text) = match text.strip_prefix("- ") {
-        Some(rest) if !rest.starts_with('-') && !rest.trim_start_matches(QUOTES).starts_with(MARK) => ("- ", rest),
+        Some(rest) if !rest.starts_with('-') && !rest.starts_with(MARK) => ("- ", rest),
         _ => ("", text),
     };
-    let condition = text.strip_prefix("- ").map(|text| text.trim_matches(QUOTES).replace("\\\"", "\""));
-    let condition = condition.as_deref().and_then(|text| text.strip_prefix(MARK));
+    let condition = text.strip_prefix("- ").and_then(|text| text.strip_prefix(MARK));
     let is_fingerprint = text.starts_with(release_keys::FINGERPRINT);
     let filled = if is_fingerprint {
         FINGERPRINT.to_owned()
