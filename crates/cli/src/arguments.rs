@@ -19,6 +19,7 @@ mod shared;
 mod snapshot;
 mod status;
 mod upgrade;
+mod usage_hint;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,7 @@ pub(crate) use shared::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
 pub(crate) use upgrade::*;
+pub(crate) use usage_hint::*;
 
 /// Update advice for Kubernetes clusters: is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -58,6 +60,8 @@ Start with `clearway demo`, which needs no cluster.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }
 
 #[derive(Debug, Subcommand)]

@@ -34,7 +34,7 @@ pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
         // The reader of a pipe closed it (`| head`): the output is incomplete, and there is no one to report to.
         Err(error) if is_broken_pipe(&error) => Exit::Unknown.into(),
         Err(error) => {
-            crate::output::print_note!("error: {error:#}");
+            crate::output::print_problem!("error: {error:#}");
             Exit::CouldNotRun.into()
         }
     }

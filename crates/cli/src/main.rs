@@ -11,6 +11,7 @@ mod exit;
 mod findings;
 mod junit;
 mod log;
+mod name_hints;
 mod output;
 mod runtime;
 mod signals;
@@ -32,9 +33,21 @@ fn main() -> ExitCode {
         Err(answer) => {
             // Help and version are answers; everything else is a wrong command line.
             let _ = answer.print();
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            if let Some(hint) = arguments::usage_hint(&answer, &words) {
+                output::print_problem!("\ntip: {hint}");
+            }
             return if answer.use_stderr() { Exit::CouldNotRun.into() } else { Exit::Yes.into() };
         }
     };
+    let mut terminal = arguments.terminal;
+    // The demo prints what several commands print, and stops for its reader by itself.
+    terminal.no_pager |= matches!(arguments.command, Command::Demo(_));
+    output::start(terminal);
+    // The others run services, which log in their own way.
+    if !matches!(arguments.command, Command::Serve(_) | Command::Operator(_) | Command::Demo(_)) {
+        log::start_for_command(terminal.quiet, terminal.verbose);
+    }
     let outcome = match arguments.command {
         Command::Assess(options) => commands::assess::run(&options),
         Command::Bundle(command) => commands::bundle::run(&command),

@@ -30,6 +30,7 @@ pub use watch::WatchEvent;
 pub use write::{Apply, Part};
 
 use crate::http::{USER_AGENT, innermost, install_tls};
+use crate::waiting;
 
 /// Objects asked for in one page of a list.
 const PAGE: u32 = 500;
@@ -299,6 +300,7 @@ impl Cluster {
             server: self.server.clone(),
             why: format!("no answer within {} seconds", limit.as_secs()),
         };
+        let answer = waiting::for_answer(format!("the API server at {}", self.server), limit, answer);
         tokio::time::timeout(limit, answer).await.map_err(|_| silent())?.map_err(failed)
     }
 

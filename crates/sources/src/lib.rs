@@ -25,3 +25,4 @@ pub mod rounds;
 pub mod service;
 pub mod snapshot;
 pub mod store;
+pub mod waiting;

@@ -30,6 +30,7 @@ pub(crate) use window::QueryWindow;
 pub use window::{LOOKBACK, QueryWindows, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
+use crate::waiting;
 
 /// What may follow the base in an address that somebody copied, the longest first.
 const ENDPOINTS: [&str; 3] = ["/api/v1/query", "/api/v1", "/graph"];
@@ -239,7 +240,9 @@ impl Prometheus {
         } else if let Some((user, password)) = &self.user {
             request = request.basic_auth(user, password.as_deref());
         }
-        request.send().await.map_err(|error| self.lost(&error))
+        tracing::debug!("querying {}", self.shown());
+        let limit = self.options.timeout;
+        waiting::for_answer(self.shown(), limit, request.send()).await.map_err(|error| self.lost(&error))
     }
 
     /// The token as a header, read now.

@@ -142,10 +142,14 @@ pub(crate) enum BundleLevel {
 /// Output format of `clearway bundle check`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BundleCheckFormat {
-    /// For a person
+    /// Text; on a terminal, cells are cut (…) so that tables fit its width
     Table,
+    /// Text with every cell complete
+    Wide,
     /// JSON
     Json,
+    /// YAML
+    Yaml,
     /// SARIF 2.1.0, for code hosting
     Sarif,
     /// XML in the form of `JUnit`, for continuous integration
@@ -303,8 +307,10 @@ pub(crate) enum BundleConvertFormat {
     Yaml,
     /// The converted objects and what is lost as JSON
     Json,
-    /// What is lost, for a person
+    /// What is lost, as text
     Table,
+    /// What is lost, as text with every cell complete
+    Wide,
 }
 
 /// Options of `clearway bundle convert`.

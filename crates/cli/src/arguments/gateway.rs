@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_gateway::settings::BundleVersion;
 
-use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, parse_bytes};
+use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, TextOutput, parse_bytes};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Gateway {
@@ -170,7 +170,7 @@ pub(crate) struct GatewayDiff {
     #[command(flatten)]
     pub(crate) implementation: Implementation,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway gateway explain`.

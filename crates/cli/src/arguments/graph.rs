@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::Version;
 
-use super::{ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, QueryLimits, Registries, ServiceTrust};
+use super::{
+    ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, LintOptions, QueryLimits, Registries, ServiceTrust,
+    TextOutput, suppressions_help,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -33,15 +36,19 @@ Examples:
 Exit code 0: offered to every cluster; 1: not offered to any cluster; 2: it depends on the cluster; 3: could not run.")]
     Explain(GraphExplain),
     /// Lint graph-data: version expressions, queries, risks and channels
-    #[command(after_help = "\
+    #[command(after_help = concat!("\
 Examples:
   clearway graph lint --graph graph-data
   clearway graph lint --new-since origin/master       only new findings
+  clearway graph lint --select GD1 --ignore GD131     some codes
+  clearway graph lint --severity info -o wide         everything, with source lines
   clearway graph lint --graph graph-data.tar.gz
   clearway graph lint -o sarif > findings.sarif
   clearway graph lint --explain GD102                 what a code means
 
-Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: the graph-data is refused or unreadable.")]
+", suppressions_help!(), "
+
+Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: the graph-data is refused or unreadable."))]
     Lint(GraphLint),
     /// Compare two graphs by channel, with the files that cause each difference
     #[command(after_help = "\
@@ -129,7 +136,7 @@ pub(crate) struct GraphExplain {
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph lint`.
@@ -145,6 +152,8 @@ pub(crate) struct GraphLint {
     pub(crate) explain: Option<String>,
     #[command(flatten)]
     pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) lint: LintOptions,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }
@@ -170,7 +179,7 @@ pub(crate) struct GraphDiff {
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph paths`.
@@ -188,7 +197,7 @@ pub(crate) struct GraphPaths {
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph stranded`.

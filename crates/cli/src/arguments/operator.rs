@@ -9,7 +9,7 @@ use clearway_core::Arch;
 
 use super::{
     CaFile, ClusterConnection, Logging, PolicyEnforcement, PrometheusAccess, QueryLimits, RegistryAccess,
-    WebhookAddressOptions, parse_duration,
+    WebhookAddressOptions, parse_duration, parse_listen,
 };
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
@@ -61,7 +61,7 @@ pub(crate) struct Operator {
     #[command(flatten)]
     pub(crate) ca: CaFile,
     /// Architecture [default: that of this machine]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
     /// Apply the updates that are requested in spec.desiredUpdate [default: only report recommendations]
     #[arg(long)]
@@ -96,10 +96,10 @@ pub(crate) struct Operator {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) lease_renewal: Option<Duration>,
     /// Address of /livez, /readyz and /metrics (see --metrics-listen)
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080", value_parser = parse_listen)]
     pub(crate) status_listen: SocketAddr,
     /// Address of /metrics, if it differs from --status-listen
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_listen)]
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Require a bearer token for /metrics, of a user that is allowed to `get` the URL /metrics
     #[arg(long, conflicts_with = "state")]

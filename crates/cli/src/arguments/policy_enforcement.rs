@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use clearway_policy::audit::VIOLATIONS_LIMIT;
 
-use super::parse_duration;
+use super::{parse_duration, parse_listen};
 
 /// Where the admission webhook is; in an installation it is behind its Service.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Policies")]
 pub(crate) struct WebhookAddressOptions {
     /// Address of the admission webhook (HTTPS), such as 0.0.0.0:8443 [default: no webhook]
-    #[arg(long, value_name = "ADDRESS", requires = "policies")]
+    #[arg(long, value_name = "ADDRESS", requires = "policies", value_parser = parse_listen)]
     pub(crate) webhook_listen: Option<SocketAddr>,
     /// URL under which the API server reaches the webhook [default: the Service clearway-policies in --namespace]
     #[arg(long, value_name = "URL", requires = "webhook_listen")]

@@ -62,7 +62,7 @@ pub(crate) struct ReleaseSource {
     #[arg(value_name = "DIR|oci://IMAGE")]
     pub(crate) release: String,
     /// Architecture: that of a multi-architecture image to read [default: amd64, or the only one]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
     /// Cache directory: for images
     #[arg(long, value_name = "DIR")]
@@ -112,7 +112,7 @@ pub(crate) struct ReleasePack {
     #[arg(long, value_name = "oci://IMAGE")]
     pub(crate) push: Option<String>,
     /// Architecture: that of the pushed image; `multi` for all
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT, requires = "push")]
+    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT, requires = "push", value_parser = Arch::from_person)]
     pub(crate) arch: Arch,
     /// Sign with this private key (PEM, unencrypted: ECDSA P-256, Ed25519 or RSA)
     #[arg(long, value_name = "FILE")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DataOutput, EvidenceSource, GraphSource, QueryLimits, TestReport};
+use super::{EvidenceSource, GraphSource, QueryLimits, TestReport, TextOutput};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Risk {
@@ -66,7 +66,7 @@ pub(crate) struct RiskExplain {
     #[command(flatten)]
     pub(crate) evidence: EvidenceSource,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway risk test`.
@@ -84,7 +84,7 @@ pub(crate) struct RiskTest {
     #[command(flatten)]
     pub(crate) report: TestReport,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }

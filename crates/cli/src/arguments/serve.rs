@@ -8,7 +8,7 @@ use clap::Args;
 use clearway_core::Address;
 use clearway_server::Scope;
 
-use super::{GraphName, Logging, Registries, ServiceTrust, parse_duration};
+use super::{GraphName, Logging, Registries, ServiceTrust, parse_duration, parse_listen};
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -40,10 +40,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "CHANNEL[/ARCH]", requires = "upstream")]
     pub(crate) mirror: Vec<Scope>,
     /// Address for clients
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub(crate) listen: SocketAddr,
     /// Address of /livez, /readyz and /metrics
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080", value_parser = parse_listen)]
     pub(crate) status_listen: SocketAddr,
     /// Path before /graph
     #[arg(long, value_name = "PATH", default_value = "/api/upgrades_info")]

@@ -16,9 +16,10 @@ use clearway_graph::paths;
 use serde::Serialize;
 
 use crate::arguments::{Assess, ClusterAccess, DataFormat, GraphSource};
+use crate::commands::graph;
 use crate::commands::graph::source::{self, View};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
 use release_findings::{OpenedRelease, ReleaseFindings, WithRelease};
@@ -59,7 +60,7 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build).or_else(|| Some(release.as_ref()?.version()));
     let release = release.map(|release| release.check(&given)).transpose()?;
-    let answer = Answer { format, release: release.as_ref() };
+    let answer = Answer { format, release: release.as_ref(), target: to.as_ref().map(ToString::to_string) };
     if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
         let found = match update_path::find_paths(&view, &version, to, &answer)? {
             Ok(found) => found,
@@ -86,15 +87,18 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
 struct Answer<'a> {
     format: DataFormat,
     release: Option<&'a ReleaseFindings>,
+    /// The version that is asked about.
+    target: Option<String>,
 }
 
 impl Answer<'_> {
     fn print<T: Serialize>(&self, answer: &T, exit: Exit, text: impl FnOnce() -> String) -> Result<Exit> {
+        let document = |text: String| Document::from(text).named(self.target.clone());
         let Some(release) = self.release else {
-            output::print_data(self.format, answer, text)?;
+            output::print_data(self.format, answer, || document(text()))?;
             return Ok(exit);
         };
-        output::print_data(self.format, &WithRelease { answer, release }, || text() + &release.text())?;
+        output::print_data(self.format, &WithRelease { answer, release }, || document(text() + &release.text()))?;
         Ok(release.combine(exit))
     }
 }
@@ -111,8 +115,10 @@ pub(crate) fn plan_assessment(
     let channel = access.channel.clone().or(about.channel);
     let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
     let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
-    let mut plan =
-        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
+    let mut plan = Plan::new(&view.graph, &version, &settings).map_err(|error| {
+        let hint = graph::version_hint(&view.graph, &version);
+        anyhow!("{} cannot be assessed: {error}{hint}", view.name)
+    })?;
     plan = plan.with_diagnostics(std::mem::take(&mut view.diagnostics));
     if let Some(revision) = &view.revision {
         plan = plan.with_revision(revision.id().to_string());
@@ -127,7 +133,8 @@ pub(crate) fn plan_assessment(
 /// Shows every update. `is_incomplete`: a source of evidence that is needed could not be reached.
 fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result<Exit> {
     output::print_data(options.output.format, assessment, || {
-        if options.why { render::assessment(assessment) } else { table(assessment) }
+        let targets = assessment.updates.iter().map(|update| update.version.to_string());
+        if options.why { Document::from(render::assessment(assessment)).named(targets) } else { table(assessment) }
     })?;
     let any = |status| assessment.with_status(status).next().is_some();
     Ok(if is_incomplete {
@@ -142,11 +149,12 @@ fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result
 }
 
 /// One line per update.
-pub(crate) fn table(assessment: &Assessment) -> String {
+pub(crate) fn table(assessment: &Assessment) -> Document {
     if assessment.updates.is_empty() {
-        return format!("there is no update from {}\n", assessment.cluster.version);
+        let none = format!("there is no update from {}\n", assessment.cluster.version);
+        return Document::from(none).named([]);
     }
-    output::table(&HEAD, assessment.updates.iter().map(row))
+    output::table(&HEAD, assessment.updates.iter().map(row)).into()
 }
 
 fn row(update: &Update) -> Vec<String> {

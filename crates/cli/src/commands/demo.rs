@@ -97,7 +97,7 @@ fn list() -> String {
         let help = scenario.get_help().map(ToString::to_string).unwrap_or_default();
         vec![scenario.get_name().to_owned(), help]
     });
-    output::table(&["SCENARIO", "DESCRIPTION"], rows)
+    output::table(&["SCENARIO", "DESCRIPTION"], rows).to_string()
 }
 
 /// Writes files by their names below a directory.

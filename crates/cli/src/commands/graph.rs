@@ -12,8 +12,9 @@ pub(crate) mod source;
 mod stranded;
 
 use anyhow::{Result, bail};
-use clearway_core::{Arch, Diagnostic, Limits, Severity};
-use clearway_graph::{Inputs, Revision, load};
+use clearway_core::suggestion::did_you_mean;
+use clearway_core::{Arch, Diagnostic, Limits, Severity, Version};
+use clearway_graph::{Graph as UpdateGraph, Inputs, Revision, load};
 
 use crate::arguments::Graph;
 use crate::exit::Exit;
@@ -65,13 +66,21 @@ fn print_diagnostics(whose: &str, diagnostics: &[Diagnostic]) {
 pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
     if !channels.contains(&channel) {
-        bail!("channel `{channel}` not found; the channels are {}", listing(&channels));
+        let hint = did_you_mean(channel, channels.iter().copied());
+        bail!("channel `{channel}` not found{hint}; the channels are {}", listing(&channels));
     }
     if !revision.arches().contains(arch) {
         let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
-        bail!("no releases for `{arch}`, only for {}", listing(&arches));
+        bail!("no releases for `--arch {arch}`, only for {}", listing(&arches));
     }
     Ok(())
+}
+
+/// The version of a graph that somebody may have meant by one that it does not have; empty if it has it.
+pub(crate) fn version_hint(graph: &UpdateGraph, version: &Version) -> String {
+    let known: Vec<String> = graph.nodes().iter().map(|node| node.version().without_build().to_string()).collect();
+    let written = version.without_build().to_string();
+    if known.contains(&written) { String::new() } else { did_you_mean(&written, known.iter().map(String::as_str)) }
 }
 
 pub(crate) fn listing(names: &[&str]) -> String {

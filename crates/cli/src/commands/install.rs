@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use self::settings::{keys_from_files, needs_current_keys, reused_settings, settings};
 use crate::arguments::{ClusterConnection, DataFormat, Install, Uninstall};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 use crate::runtime;
 
 /// Carries out `clearway install`.
@@ -76,7 +76,7 @@ fn dry_run(options: &Install, keys: ReleaseKeys) -> Result<Exit> {
 
 fn print_notes(options: &Install, settings: &Settings) {
     for warning in settings.warnings() {
-        output::print_note!("warning: {warning}");
+        output::print_problem!("warning: {warning}");
     }
     if options.apply_updates {
         output::print_note!("{}", apply_updates_note(settings));
@@ -103,7 +103,14 @@ fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
             let items: Vec<&Value> = manifests.all().collect();
             serde_json::to_string_pretty(&json!({"apiVersion": "v1", "kind": "List", "items": items}))? + "\n"
         }
-        DataFormat::Table | DataFormat::Yaml => {
+        DataFormat::Name => {
+            let name = |object: &Value| {
+                let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+                format!("{}/{}\n", text(&object["kind"]), text(&object["metadata"]["name"]))
+            };
+            manifests.all().map(name).collect()
+        }
+        DataFormat::Table | DataFormat::Wide | DataFormat::Yaml => {
             manifests.all().map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
         }
     };
@@ -151,14 +158,16 @@ fn report(log: &[ObjectAction], changes: &[Change], about: &Value, dry_run: bool
             vec![done.kind.clone(), name, done.action.as_str().to_owned(), done.why.clone()]
         });
         let objects = output::table(&["KIND", "NAME", if dry_run { "WOULD BE" } else { "DONE" }, "WHY"], rows);
+        let names: Vec<String> = log.iter().map(|done| format!("{}/{}", done.kind, done.name)).collect();
         if changes.is_empty() {
-            return objects;
+            return Document::from(objects).named(names);
         }
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "(not set)".to_owned());
         let rows = changes
             .iter()
             .map(|change| vec![format!("--{}", change.setting), value(&change.before), value(&change.after)]);
-        format!("{objects}\n{}", output::table(&["SETTING", "BEFORE", if dry_run { "WOULD BE" } else { "NOW" }], rows))
+        let settings = output::table(&["SETTING", "BEFORE", if dry_run { "WOULD BE" } else { "NOW" }], rows);
+        Document::join([objects.into(), settings.into()]).named(names)
     })
 }
 
@@ -172,7 +181,7 @@ fn exit_code(outcome: Result<()>) -> Result<Exit> {
                 Some(InstallError::WouldLose { .. } | InstallError::ForeignCrd { .. })
             ) =>
         {
-            output::print_note!("error: {error:#}");
+            output::print_problem!("error: {error:#}");
             Ok(Exit::No)
         }
         Err(error) => Err(error),

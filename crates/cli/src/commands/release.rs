@@ -7,7 +7,7 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clearway_core::{Arch, Digest};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
@@ -16,7 +16,7 @@ use clearway_sources::release::{self, FetchedRelease, Reference, Registries, Rel
 use crate::arguments::{RegistryAccess, RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
 use crate::exit::Exit;
-use crate::runtime;
+use crate::{name_hints, runtime};
 
 /// Runs a command.
 pub(crate) fn run(command: &Release) -> Result<Exit> {
@@ -57,6 +57,9 @@ impl NamedRelease {
         // A directory that is there is meant, even if its name could be one of an image.
         let reference = match Path::new(name) {
             path if path.is_dir() => Reference::Directory(path.to_owned()),
+            path if !path.exists() && !name_hints::image(name).is_empty() && !name.contains([':', '@']) => {
+                bail!("{name} not found: there is no release directory of this name{}", name_hints::image(name))
+            }
             path if !name.contains(':') && !name.contains('@') => Reference::Directory(path.to_owned()),
             _ => name.parse()?,
         };

@@ -18,7 +18,7 @@ use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::commands::assess::cluster::{CLUSTER, ClusterClient};
 use crate::commands::assess::{AssessmentPlan, plan_assessment};
 use crate::exit::Exit;
-use crate::output::{self, LiveLine};
+use crate::output::{self, LiveLine, Table};
 use crate::runtime;
 
 /// Carries out a command.
@@ -78,7 +78,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     }
     snapshot::write(&taken, &options.output_dir)?;
     for omission in &taken.left_out {
-        output::print_note!(
+        output::print_problem!(
             "not collected: {}: {}",
             output::printable(&omission.what),
             output::printable(&omission.why)
@@ -165,7 +165,7 @@ fn show(options: &SnapshotShow) -> Result<Exit> {
     Ok(if loaded.diagnostics.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-fn table(data: &serde_json::Value, taken_at: Timestamp) -> String {
+fn table(data: &serde_json::Value, taken_at: Timestamp) -> Table {
     let row = |name: &str, value: &serde_json::Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         vec![name.to_owned(), text]

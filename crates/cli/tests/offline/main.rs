@@ -8,6 +8,7 @@ mod documents;
 mod fleet;
 mod gateway;
 mod graph;
+mod lint_options;
 mod policy;
 mod policy_audit;
 mod promql;
@@ -15,6 +16,7 @@ mod release;
 mod risk;
 mod serve;
 mod status;
+mod unreachable;
 mod upgrade;
 mod usage;
 

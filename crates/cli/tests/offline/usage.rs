@@ -2,6 +2,7 @@
 
 mod hostile_text;
 mod streams;
+mod terminal;
 mod user_agent;
 
 use std::collections::BTreeSet;

@@ -45,6 +45,6 @@ pub(crate) struct ServiceTrust {
 #[derive(Debug, Args)]
 pub(crate) struct ArchOption {
     /// Architecture [default: amd64, or the one in the URL]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
 }

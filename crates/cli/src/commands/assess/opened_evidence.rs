@@ -58,7 +58,7 @@ impl<'o> OpenedEvidence<'o> {
                 // Without the cluster only its objects are not known, if its version was named.
                 Err(error) if access.version.is_some() && is_unreachable(&error) => {
                     let sentence = format!("{error}.");
-                    output::print_note!("{}", output::printable(&sentence));
+                    output::print_problem!("{}", output::printable(&sentence));
                     given.unreachable_cluster = Some(sentence);
                 }
                 Err(error) => return Err(error),
@@ -182,7 +182,7 @@ impl<'o> OpenedEvidence<'o> {
         }
         // That of the cluster was said when it was connected to.
         for sentence in sentences.into_iter().filter(|said| Some(*said) != self.unreachable_cluster.as_deref()) {
-            output::print_note!("{}", output::printable(sentence));
+            output::print_problem!("{}", output::printable(sentence));
         }
         is_needed
     }

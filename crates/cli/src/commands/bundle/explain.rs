@@ -26,7 +26,7 @@ pub(super) fn run(options: &BundleExplain) -> Result<Exit> {
     let Some(rule) = Rule::find(name) else {
         let (first, last) = (RULES.first(), RULES.last());
         let range = first.zip(last).map(|(first, last)| format!("{} to {}", first.id, last.id)).unwrap_or_default();
-        output::print_note!("there is no rule `{}`; the rules are {range}", output::printable(name));
+        output::print_problem!("there is no rule `{}`; the rules are {range}", output::printable(name));
         return Ok(Exit::No);
     };
     output::print_data(options.output.format, &data(rule), || text(rule))?;

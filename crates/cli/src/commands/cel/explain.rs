@@ -27,7 +27,7 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
     let Some(help) = environment.explain_function(name) else {
         let near: Vec<&str> = environment.function_names().into_iter().filter(|known| is_near(known, name)).collect();
         let hint = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
-        output::print_note!("function `{}` not found in this environment{hint}", output::printable(name));
+        output::print_problem!("function `{}` not found in this environment{hint}", output::printable(name));
         return Ok(Exit::No);
     };
     output::print_data(options.output.format, &data(&help), || {

@@ -16,6 +16,7 @@ use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service, ServiceError};
 
 use crate::arguments::{GraphSource, Registries, ServiceTrust};
+use crate::name_hints;
 use crate::runtime::block_on;
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
@@ -201,6 +202,10 @@ pub(super) fn read_input(source: &GraphSource) -> Result<GraphInput> {
 pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<GraphInput> {
     let limits = Limits::for_graph_data();
     let shown = path.display().to_string();
+    if shown != "-" && !path.exists() {
+        let hint = name_hints::remote(&shown, "an update service", "graph-data in a registry");
+        bail!("{shown} not found: there is no graph-data directory or file of this name{hint}");
+    }
     let content = match rev {
         Some(rev) if path.is_file() || shown == "-" => {
             bail!("`--rev {rev}` needs a git repository; {shown} is not one")

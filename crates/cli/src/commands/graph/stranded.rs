@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     let data: Vec<Value> =
         found.iter().map(|(channel, version)| json!({"channel": channel, "stranded": version})).collect();
     output::print_data(options.output.format, &data, || {
-        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "PATHS WITH RISKS"], found.iter().map(row))
+        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "PATHS WITH RISKS"], found.iter().map(row)).named_by(1)
     })?;
     output::print_note!("{} stranded", found.len());
     Ok(if found.is_empty() { Exit::Yes } else { Exit::No })

@@ -212,15 +212,19 @@ async fn write_statuses(store: &ClusterStore, outcome: &Outcome, policies: &Load
             Concerned::Policies => false,
         });
         if let Some(problem) = incomplete {
-            output::print_note!("the status of {name} is not written, because its results are incomplete: {problem}");
+            output::print_problem!(
+                "the status of {name} is not written, because its results are incomplete: {problem}"
+            );
             unwritten += 1;
             continue;
         }
         match constraint_status::write(store, audited).await {
             Ok(true) => {}
-            Ok(false) => output::print_note!("the status of {name} is not written, because the constraint was deleted"),
+            Ok(false) => {
+                output::print_problem!("the status of {name} is not written, because the constraint was deleted")
+            }
             Err(error) => {
-                output::print_note!("cannot write the status of {name}: {error}");
+                output::print_problem!("cannot write the status of {name}: {error}");
                 unwritten += 1;
             }
         }

@@ -55,7 +55,7 @@ fn supervise(limits: &PolicyLimits, ended: Exit) -> Result<Exit> {
         Some(2) => Exit::Unknown,
         Some(_) => Exit::CouldNotRun,
         None => {
-            output::print_note!(
+            output::print_problem!(
                 "error: evaluating policies needs more than {} MiB of memory, or crashed ({status}); \
                  raise --memory-limit, or find the template with `clearway policy lint` and `--run`",
                 limits.memory_limit
@@ -80,7 +80,7 @@ fn watch(timeout: Duration, ended: Exit) {
             let since = SINCE.load(Ordering::Acquire);
             if since != 0 && now().saturating_sub(since) > limit {
                 let subject = SUBJECT.lock().map(|subject| subject.clone()).unwrap_or_default();
-                output::print_note!(
+                output::print_problem!(
                     "error: the evaluation of {subject} takes longer than {} s; it was ended",
                     timeout.as_secs()
                 );

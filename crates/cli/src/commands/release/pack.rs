@@ -30,7 +30,7 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
             for problem in &problems {
                 output::print_diagnostic(problem);
             }
-            output::print_note!("nothing was packed: {} errors", problems.len());
+            output::print_problem!("nothing was packed: {} errors", problems.len());
             return Ok(Exit::No);
         }
     };

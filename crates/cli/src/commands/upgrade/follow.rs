@@ -141,12 +141,15 @@ impl Watch<'_> {
             && now.since(since) >= self.options.patience
         {
             self.line.clear();
-            output::print_note!("failing for {} (--patience)", humanize(now.since(since)));
+            output::print_problem!("failing for {} (--patience)", humanize(now.since(since)));
             return self.end(Exit::No).map(Some);
         }
         if now.since(self.started) >= self.options.timeout {
             self.line.clear();
-            output::print_note!("timed out after {} (--timeout); the update continues", humanize(self.options.timeout));
+            output::print_problem!(
+                "timed out after {} (--timeout); the update continues",
+                humanize(self.options.timeout)
+            );
             return self.end(if self.seen.is_some() { Exit::Unknown } else { Exit::CouldNotRun }).map(Some);
         }
         self.show(now)?;
@@ -165,7 +168,7 @@ impl Watch<'_> {
             (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
             (None, None) => format!("waiting for {}", self.subject.key()),
         };
-        if self.format == DataFormat::Table && self.line.is_live() {
+        if self.format.is_text() && self.line.is_live() {
             self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
         }
         let news = self.shown.as_ref().is_none_or(|(shown, _)| *shown != text);
@@ -177,7 +180,7 @@ impl Watch<'_> {
         match (self.format, &self.seen) {
             (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
             (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
-            (DataFormat::Table | DataFormat::Yaml, _) => output::print_note!("{text}"),
+            (_, _) => output::print_note!("{text}"),
         }
         self.shown = Some((text, now));
         Ok(())
@@ -189,7 +192,9 @@ impl Watch<'_> {
         let Some(standing) = &self.seen else { return Ok(exit) };
         match self.format {
             DataFormat::Json => emit("end", &as_json(standing))?,
-            format => output::print_data(format, &as_json(standing), || format!("{}.", standing.headline))?,
+            format => output::print_data(format, &as_json(standing), || {
+                self.subject.document(format!("{}.", standing.headline))
+            })?,
         }
         Ok(exit)
     }

@@ -68,6 +68,6 @@ fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
 fn print_ignored(repository: &Repository, left: &SkippedTag) {
     // Meant to be there, but not to be releases.
     if !matches!(left.why, SkipReason::Companion | SkipReason::NoRelease | SkipReason::Shard { .. }) {
-        crate::output::print_note!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
+        crate::output::print_problem!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }
