@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::diagnostic::sarif::Rule;
 use clearway_core::diagnostic::suppressions::{self, Suppressions};
@@ -109,7 +109,11 @@ impl Findings {
         let mut rules = input.rules;
         rules.extend(suppressions::RULES);
         let known: Vec<&str> = rules.iter().map(|rule| rule.code).collect();
-        let selection = Selection::new(&options.select, &options.ignore, &known)?;
+        let selection = Selection::new(&options.select, &options.ignore, &known).map_err(|error| {
+            let family = |code: &&str| code.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned();
+            let families: BTreeSet<String> = known.iter().map(family).collect();
+            anyhow!("{error}; codes begin with {}", families.into_iter().collect::<Vec<_>>().join(" or "))
+        })?;
         let suppressions = suppression_file::load(options.suppressions.as_deref(), &input.directories, &known)?;
         let usual = if format.is_text() { Severity::Warning } else { Severity::Info };
         let mut findings = Findings::new(format, noun);

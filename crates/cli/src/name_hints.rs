@@ -20,10 +20,15 @@ fn looks_remote(name: &str) -> bool {
         return false;
     }
     let (host, path) = name.split_once('/').unwrap_or((name, ""));
-    let (host, port) = host.split_once(':').unwrap_or((host, ""));
+    let (host, port) = match host.split_once(':') {
+        // A path in a git revision, such as `v1.2.0:config/crd`.
+        Some((_, port)) if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) => return false,
+        Some((host, port)) => (host, port),
+        None => (host, ""),
+    };
     let is_host =
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-');
-    let has_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = !port.is_empty();
     // A lone `data.yaml` is a file, and so is `releases/1.5.0`.
     is_host && (has_port || host == "localhost" || (host.contains('.') && !path.is_empty()))
 }
@@ -53,6 +58,7 @@ mod tests {
             "a b.c/d",
             "",
             "https://x.y/z",
+            "v1.2.0:config/crd",
         ] {
             assert!(!looks_remote(name), "{name}");
         }

@@ -14,6 +14,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clearway_core::suggestion::did_you_mean;
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
@@ -210,9 +211,16 @@ impl Cluster {
         let mut config = match &connection.kubeconfig {
             Some(path) => {
                 let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unread(path, &error))?;
+                check_context(&kubeconfig, connection.context.as_deref())?;
                 kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| why(&error))?
             }
+            None if !connection.is_configured() => {
+                let why = "KUBECONFIG is not set, and ~/.kube/config does not exist".to_owned();
+                return Err(ClusterError::Config { why });
+            }
             None if connection.context.is_some() => {
+                let kubeconfig = Kubeconfig::read().map_err(|error| why(&error))?;
+                check_context(&kubeconfig, connection.context.as_deref())?;
                 kube::Config::from_kubeconfig(&options).await.map_err(|error| why(&error))?
             }
             None => kube::Config::infer().await.map_err(|error| why(&error))?,
@@ -348,6 +356,18 @@ impl Cluster {
             error => ClusterError::Unreachable { server: self.server.clone(), why: innermost(&error) },
         }
     }
+}
+
+/// Refuses a context that the kubeconfig does not have, with those that it has.
+fn check_context(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(), ClusterError> {
+    let Some(context) = context else { return Ok(()) };
+    let known: Vec<&str> = kubeconfig.contexts.iter().map(|known| known.name.as_str()).collect();
+    if known.contains(&context) {
+        return Ok(());
+    }
+    let hint = did_you_mean(context, known.iter().copied());
+    let names = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    Err(ClusterError::Config { why: format!("the kubeconfig has no context `{context}`{hint}; {names}") })
 }
 
 /// One page of a list.

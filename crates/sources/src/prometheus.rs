@@ -129,7 +129,7 @@ impl Prometheus {
         let failed = |why: &str| PrometheusError::Address { url: without_credentials(url), why: why.to_owned() };
         let mut parsed = Url::parse(url.trim()).map_err(|error| failed(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(failed("it does not begin with https:// or http://"));
+            return Err(failed(&format!("it does not begin with https:// or http://{}", scheme_hint(url))));
         }
         parsed.set_fragment(None);
         let user = (!parsed.username().is_empty() || parsed.password().is_some())
@@ -338,6 +338,15 @@ fn shown(url: &Url) -> String {
 }
 
 /// What can be shown of a text that is no address: all but what stands before an `@`, and a query.
+/// What to write for an address without a scheme, of which the host is read as one; nothing where a password may be in it.
+fn scheme_hint(url: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:-/_".contains(&byte);
+    if url.contains("://") || !url.bytes().all(is_plain) {
+        return String::new();
+    }
+    format!("; write http://{url} or https://{url}")
+}
+
 fn without_credentials(text: &str) -> String {
     let text = text.trim().split(['?', '#']).next().unwrap_or_default();
     shortened(text.rsplit_once('@').map_or(text, |(_, host)| host))

@@ -142,9 +142,9 @@ pub(crate) enum BundleLevel {
 /// Output format of `clearway bundle check`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BundleCheckFormat {
-    /// Text; on a terminal, cells are cut (…) so that tables fit its width
+    /// Text for people
     Table,
-    /// Text with every cell complete
+    /// Text with everything, however long
     Wide,
     /// JSON
     Json,
@@ -290,7 +290,7 @@ pub(crate) struct BundleMigrate {
     /// CRDs to migrate; without any, all that have more than one stored version
     #[arg(value_name = "CRD")]
     pub(crate) crds: Vec<String>,
-    /// Change nothing; only count the objects that would be rewritten
+    /// Change nothing: only count the objects that would be rewritten
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Objects to rewrite in a second, at most

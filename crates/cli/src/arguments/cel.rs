@@ -108,7 +108,7 @@ pub(crate) struct CelEval {
     /// Parameters, for `params`
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
-    /// Show the value of every part (and its cost)
+    /// Show the value of every part: with its cost
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]

@@ -153,7 +153,7 @@ pub(crate) struct GatewayAudit {
 /// Arguments of `clearway gateway diff`.
 #[derive(Debug, Args)]
 pub(crate) struct GatewayDiff {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): those that are new or different
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: those that are new or different
     #[arg(short = 'f', long = "file", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Objects as they are: a file or a directory; repeatable [default: the cluster]

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::Version;
 
 use super::{
-    ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, LintOptions, QueryLimits, Registries, ServiceTrust,
-    TextOutput, suppressions_help,
+    ArchOption, ChannelArgument, DataOutput, FindingOutput, GraphName, GraphSource, LintOptions, QueryLimits,
+    Registries, ServiceTrust, TextOutput, suppressions_help,
 };
 
 #[derive(Debug, Subcommand)]
@@ -111,8 +111,8 @@ pub(crate) struct GraphBuild {
 /// Arguments of `clearway graph show`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphShow {
-    /// Channel; optional for an answer in a file, or a URL with a channel
-    pub(crate) channel: Option<String>,
+    #[command(flatten)]
+    pub(crate) channel: ChannelArgument,
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
@@ -173,7 +173,7 @@ pub(crate) struct GraphDiff {
     pub(crate) trust: ServiceTrust,
     #[command(flatten)]
     pub(crate) registries: Registries,
-    /// Channel; repeatable [default: all channels]
+    /// Channel: compare only this one; repeatable [default: all channels]
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub(crate) struct GraphPaths {
     pub(crate) from: Version,
     /// Target version
     pub(crate) to: Version,
-    /// Channel; optional for an answer in a file, or a URL with a channel
+    /// Channel: optional for an answer in a file, or a URL with a channel
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
@@ -204,8 +204,11 @@ pub(crate) struct GraphPaths {
 #[derive(Debug, Args)]
 pub(crate) struct GraphStranded {
     /// Channels [default: all channels]
-    #[arg(value_name = "CHANNEL")]
-    pub(crate) channels: Vec<String>,
+    #[arg(value_name = "CHANNEL", conflicts_with = "channel_option")]
+    channels: Vec<String>,
+    /// Channel: the same as CHANNEL; repeatable
+    #[arg(id = "channel_option", long = "channel", value_name = "CHANNEL")]
+    channel_option: Vec<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
@@ -221,6 +224,13 @@ pub(crate) struct GraphStranded {
     pub(crate) newest_patches: bool,
     #[command(flatten)]
     pub(crate) output: DataOutput,
+}
+
+impl GraphStranded {
+    /// The channels that are named.
+    pub(crate) fn channels(&self) -> &[String] {
+        if self.channels.is_empty() { &self.channel_option } else { &self.channels }
+    }
 }
 
 /// Arguments of `clearway graph render`.

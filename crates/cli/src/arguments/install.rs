@@ -115,7 +115,7 @@ pub(crate) struct Install {
     /// Change nothing: print the manifests as YAML, or with -o json as a List; needs no cluster
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change nothing; show the differences to the objects in the cluster
+    /// Change nothing: show the differences to the objects in the cluster
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) diff: bool,
     #[command(flatten)]

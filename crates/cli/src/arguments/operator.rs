@@ -95,7 +95,7 @@ pub(crate) struct Operator {
     /// Interval between lease renewals of the leader [default: a third of --lease-duration]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) lease_renewal: Option<Duration>,
-    /// Address of /livez, /readyz and /metrics (see --metrics-listen)
+    /// Address of /livez, /readyz and /metrics: see also --metrics-listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080", value_parser = parse_listen)]
     pub(crate) status_listen: SocketAddr,
     /// Address of /metrics, if it differs from --status-listen

@@ -127,7 +127,7 @@ pub(crate) struct PolicyVerify {
 /// Arguments of `clearway policy test`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyTest {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: also templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Show violations of constraints that deny only
@@ -145,7 +145,7 @@ pub(crate) struct PolicyTest {
 /// Arguments of `clearway policy lint`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyLint {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates and constraints; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -162,7 +162,7 @@ pub(crate) struct PolicyExplain {
     /// Object or admission review: a file, or standard input (-)
     #[arg(value_name = "OBJECT|-")]
     pub(crate) object: PathBuf,
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates and constraints; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// File or directory of objects for data.inventory; repeatable
@@ -177,7 +177,7 @@ pub(crate) struct PolicyExplain {
 /// Arguments of `clearway policy bench`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyBench {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: also templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Evaluations of each object
@@ -206,15 +206,15 @@ pub(crate) struct PolicyReportOutput {
 /// A format for violations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyReportFormat {
-    /// Text; on a terminal, cells are cut (…) so that tables fit its width
+    /// Text for people
     Table,
-    /// Text with every cell complete
+    /// Text with everything, however long
     Wide,
     /// JSON
     Json,
     /// YAML
     Yaml,
-    /// Only the names of constraints, one a line
+    /// Only names, one a line
     Name,
     /// SARIF 2.1.0, for code hosting
     Sarif,
@@ -225,7 +225,7 @@ pub(crate) enum PolicyReportFormat {
 /// Arguments of `clearway policy audit`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyAudit {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates, constraints, Config, `SyncSets` and `ExpansionTemplates` [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-")]
     pub(crate) files: Vec<PathBuf>,
     /// Snapshot: a directory written by `clearway snapshot collect`, or an archive of one
@@ -253,7 +253,7 @@ pub(crate) struct PolicyPreview {
     pub(crate) arch: Option<Arch>,
     #[command(flatten)]
     pub(crate) registry: RegistryConnection,
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates, constraints, Config, `SyncSets` and `ExpansionTemplates`, and objects for namespaces and the inventory [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

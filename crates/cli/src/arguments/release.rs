@@ -105,7 +105,7 @@ pub(crate) struct ReleasePack {
     /// Component of objects without the annotation clearway.dev/component
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub(crate) component: String,
-    /// Output directory; it must not exist yet
+    /// Output directory: it must not exist yet
     #[arg(long, value_name = "DIR", conflicts_with = "push", required_unless_present = "push")]
     pub(crate) output_dir: Option<PathBuf>,
     /// Push the release as an image

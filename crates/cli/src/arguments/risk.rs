@@ -44,8 +44,8 @@ Example of a file below risk-tests/ in the directory:
     expect: unknown
 
 Examples:
-  clearway risk test graph-data
-  clearway risk test graph-data --junit results.xml
+  clearway risk test --graph graph-data
+  clearway risk test --graph graph-data --junit results.xml
 
 In addition, every risk is tested with broken evidence, for which `does not apply` is a failure: for queries an unreachable
 metrics store, missing metrics, duplicate series, and the value 2; for rules about objects an unreachable API server,
@@ -72,9 +72,6 @@ pub(crate) struct RiskExplain {
 /// Arguments of `clearway risk test`.
 #[derive(Debug, Args)]
 pub(crate) struct RiskTest {
-    /// Graph-data directory [default: that of --graph]
-    #[arg(value_name = "DIR", conflicts_with = "graph")]
-    pub(crate) directory: Option<PathBuf>,
     /// Graph: a graph-data directory
     #[arg(long, value_name = "GRAPH", default_value = ".")]
     pub(crate) graph: PathBuf,

@@ -41,7 +41,7 @@ pub(crate) struct SnapshotCollect {
     pub(crate) source: GraphSource,
     #[command(flatten)]
     pub(crate) cluster: ClusterAccess,
-    /// Output directory; it must not exist yet
+    /// Output directory: it must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: PathBuf,
     /// Target version: also collect evidence for the paths to it, if it is several updates away

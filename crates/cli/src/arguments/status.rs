@@ -138,7 +138,7 @@ pub(crate) struct Wait {
     /// How long an object must stay current before it counts as current
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     pub(crate) settle: Duration,
-    /// How long a recoverable failure must last before it counts as a failure (such as a crash loop) [default: 2m]
+    /// How long a recoverable failure must last before it counts as a failure [default: 2m]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) patience: Option<Duration>,
     /// Exit at the first failure

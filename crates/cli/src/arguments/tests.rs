@@ -23,11 +23,8 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
 ];
 
 /// Flags whose values mean something of their own in this command, and why that is accepted.
-const OTHER_VALUES: &[(&str, &str, &str)] = &[
-    ("bundle convert", "output", "prints objects, and only as tables what is lost"),
-    ("policy audit", "output", "lists constraints"),
-    ("policy preview", "output", "lists constraints"),
-];
+const OTHER_VALUES: &[(&str, &str, &str)] =
+    &[("bundle convert", "output", "prints objects, and only as tables what is lost")];
 
 /// Every command that has arguments of its own, by its name.
 fn commands() -> Vec<(String, Command)> {

@@ -151,7 +151,7 @@ pub(crate) struct WatchOptions {
     /// Watch the update and show its progress until it completes or fails
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Time limit; the update continues
+    /// Time limit: the update continues after it
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration, requires = "watch")]
     pub(crate) timeout: Duration,
     /// How long a recoverable failure must last before it counts as a failure

@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory as _};
 
 use super::Arguments;
 
-/// What to write instead, if that can be told. `words` is the command line without the name of the program.
+/// What to write instead, if that is known. `words` is the command line without the name of the program.
 pub(crate) fn usage_hint(error: &clap::Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
     if error.kind() != ErrorKind::UnknownArgument || argument.starts_with('-') {

@@ -67,7 +67,7 @@ pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> 
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
     if !channels.contains(&channel) {
         let hint = did_you_mean(channel, channels.iter().copied());
-        bail!("channel `{channel}` not found{hint}; the channels are {}", listing(&channels));
+        bail!("channel `{channel}` not found; the channels are {}{hint}", listing(&channels));
     }
     if !revision.arches().contains(arch) {
         let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();

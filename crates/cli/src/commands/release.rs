@@ -57,8 +57,12 @@ impl NamedRelease {
         // A directory that is there is meant, even if its name could be one of an image.
         let reference = match Path::new(name) {
             path if path.is_dir() => Reference::Directory(path.to_owned()),
-            path if !path.exists() && !name_hints::image(name).is_empty() && !name.contains([':', '@']) => {
-                bail!("{name} not found: there is no release directory of this name{}", name_hints::image(name))
+            path if !name.contains([':', '@']) && !path.exists() => bail!(
+                "{name} not found: name a directory with release-manifests, or an image as oci://HOST/PATH:TAG{}",
+                name_hints::image(name)
+            ),
+            path if path.is_file() => {
+                bail!("{name} is a file: name a directory with release-manifests, or an image as oci://HOST/PATH:TAG")
             }
             path if !name.contains(':') && !name.contains('@') => Reference::Directory(path.to_owned()),
             _ => name.parse()?,

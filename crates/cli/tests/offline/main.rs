@@ -19,6 +19,7 @@ mod status;
 mod unreachable;
 mod upgrade;
 mod usage;
+mod wrong_usage;
 
 use std::fs;
 use std::io::Write as _;

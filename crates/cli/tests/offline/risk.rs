@@ -8,8 +8,7 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-
 
 #[test]
 fn the_tests_of_the_sample_product_pass() {
-    let answer = Place::new().run(&["risk", "test", SAMPLE]);
-    assert_eq!(answer, Place::new().run(&["risk", "test", "--graph", SAMPLE]));
+    let answer = Place::new().run(&["risk", "test", "--graph", SAMPLE]);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{answer:?}");
     assert!(
         answer.out.contains("ok   ProxyTimeouts: a cluster behind a proxy: match  (risk-tests/ProxyTimeouts.yaml)")

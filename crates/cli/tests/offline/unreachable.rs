@@ -43,14 +43,13 @@ fn a_server_that_accepts_and_is_silent_is_named_while_it_is_waited_for() {
         format!("assess --graph {graph} --channel stable-1.5 --version 1.4.2 --prometheus http://{address}"),
         "status show deploy --kubeconfig kube.yaml".to_owned(),
     ];
+    let (place, address) = (&place, address.to_string());
+    let address = address.as_str();
     std::thread::scope(|scope| {
         for line in &lines {
-            scope.spawn(|| {
-                let told = waits(&place, line);
-                assert!(
-                    told.starts_with("waiting: no answer from ") && told.contains(&address.to_string()),
-                    "{line}: {told}"
-                );
+            scope.spawn(move || {
+                let told = waits(place, line);
+                assert!(told.starts_with("waiting: no answer from ") && told.contains(address), "{line}: {told}");
                 assert!(told.contains(" seconds; waiting for up to "), "{line}: {told}");
             });
         }

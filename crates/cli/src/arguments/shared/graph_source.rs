@@ -41,6 +41,24 @@ pub(crate) struct ServiceTrust {
     pub(crate) allow_redirects_to: Vec<String>,
 }
 
+/// The channel that a command is about: as an argument, or with the option that other commands have.
+#[derive(Debug, Args)]
+pub(crate) struct ChannelArgument {
+    /// Channel; optional for an answer in a file, or a URL with a channel
+    #[arg(value_name = "CHANNEL", conflicts_with = "channel_option")]
+    name: Option<String>,
+    /// Channel: the same as CHANNEL
+    #[arg(id = "channel_option", long = "channel", value_name = "CHANNEL")]
+    option: Option<String>,
+}
+
+impl ChannelArgument {
+    /// The channel, if one is named.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref().or(self.option.as_deref())
+    }
+}
+
 /// The architecture of releases.
 #[derive(Debug, Args)]
 pub(crate) struct ArchOption {

@@ -28,8 +28,9 @@ pub(crate) struct LintOptions {
 macro_rules! suppressions_help {
     () => {
         "\
-A file .clearway-lint.yaml in a linted directory, or of --suppressions, lists accepted findings, each with a reason and an
-expiry date; file, object and path are optional, and * stands for any text. Expired and unused ones are findings:
+A file .clearway-lint.yaml in a linted directory (or --suppressions FILE) lists accepted findings,
+each with a reason and an end. file, object and path are optional; * matches any text.
+Expired and unused ones are findings themselves:
   suppressions:
   - {code: GD102, file: blocked-edges/4.1*.yaml, reason: ticket 7, expires: 2027-06-30}"
     };

@@ -38,20 +38,20 @@ pub(crate) struct FindingOutput {
 /// A format for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataFormat {
-    /// Text; on a terminal, cells are cut (…) so that tables fit its width
+    /// Text for people
     Table,
-    /// Text with every cell complete
+    /// Text with everything, however long
     Wide,
     /// JSON
     Json,
     /// YAML
     Yaml,
-    /// Only the names of what is listed, one a line
+    /// Only names, one a line
     Name,
 }
 
 impl DataFormat {
-    /// Whether it is text for a person, who is told about the run, too.
+    /// Whether it is text for a person; notes about the run are printed beside it.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, DataFormat::Table | DataFormat::Wide)
     }
@@ -60,11 +60,11 @@ impl DataFormat {
 /// A format for findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingFormat {
-    /// Text: a few findings with their source lines, more of them in a line each
+    /// Text for people
     Table,
-    /// Text: every finding with its source line
+    /// Text with everything, however long
     Wide,
-    /// A JSON array
+    /// JSON
     Json,
     /// YAML
     Yaml,

@@ -4,7 +4,6 @@ use clap::{ArgAction, Args, ValueEnum};
 
 /// Colours, the pager, and how much is printed on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct TerminalOptions {
     /// Use colours [default: auto: on a terminal, unless `NO_COLOR` is set]
@@ -13,7 +12,7 @@ pub(crate) struct TerminalOptions {
     /// Print tables without the line of column names
     #[arg(long, global = true)]
     pub(crate) no_headers: bool,
-    /// Do not show long output in a pager ($`CLEARWAY_PAGER`, $`PAGER`, or less), which is done on a terminal only
+    /// Do not show long output in a pager: `$CLEARWAY_PAGER`, `$PAGER` or less; none is used outside of a terminal
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
     /// Print only the result, warnings and errors, without notes and progress

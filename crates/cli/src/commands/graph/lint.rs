@@ -5,6 +5,7 @@ mod rule_texts;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use clearway_core::suggestion::did_you_mean;
 use clearway_core::{Diagnostic, Limits, Severity};
 use clearway_graph::{Inputs, codes, load};
 use clearway_promql::Fence;
@@ -114,7 +115,9 @@ fn identity(finding: &Diagnostic) -> (&str, Option<&str>, &str) {
 fn explain(code: &str, format: FindingFormat) -> Result<Exit> {
     let Some(entry) = codes::code(&code.to_ascii_uppercase()) else {
         let known: Vec<&str> = codes::CODES.iter().map(|entry| entry.code).collect();
-        bail!("code `{code}` not found; the codes are {}", known.join(", "));
+        let range = known.first().zip(known.last()).map(|(first, last)| format!("{first} to {last}"));
+        let hint = did_you_mean(code, known);
+        bail!("code `{code}` not found; the codes are {}{hint}", range.unwrap_or_default());
     };
     let format = match format {
         FindingFormat::Table | FindingFormat::Wide => DataFormat::Table,

@@ -21,7 +21,7 @@ struct ReleaseUpdates<'g> {
 
 /// Runs the command.
 pub(super) fn run(options: &GraphShow) -> Result<Exit> {
-    let graph = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?.graph;
+    let graph = source::view(&options.source, options.channel.name(), options.arch.arch.as_ref())?.graph;
     output::print_data(options.output.format, &data(&graph), || table(&graph))?;
     Ok(Exit::Yes)
 }

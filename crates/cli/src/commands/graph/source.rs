@@ -204,7 +204,7 @@ pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<GraphInput> {
     let shown = path.display().to_string();
     if shown != "-" && !path.exists() {
         let hint = name_hints::remote(&shown, "an update service", "graph-data in a registry");
-        bail!("{shown} not found: there is no graph-data directory or file of this name{hint}");
+        bail!("{shown} not found: name a graph-data directory, an archive of one, or an answer in a file{hint}");
     }
     let content = match rev {
         Some(rev) if path.is_file() || shown == "-" => {

@@ -1,6 +1,6 @@
 //! `clearway policy lint`: what is wrong or unwise in templates and constraints.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clearway_policy::lint::{LintedObject, lint, rules};
 use clearway_sources::clock;
 
@@ -12,6 +12,9 @@ use crate::findings::{Findings, LintInput};
 /// Runs the command.
 pub(super) fn run(options: &PolicyLint) -> Result<Exit> {
     let objects = files::read_objects(&options.files)?;
+    if objects.is_empty() {
+        bail!("no objects found: name files or directories (.yaml, .yml, .json) with templates and constraints");
+    }
     let linted: Vec<LintedObject<'_>> = objects.iter().map(|(file, object)| LintedObject { file, object }).collect();
     let input = LintInput {
         rules: rules(),

@@ -106,7 +106,7 @@ fn found(options: &RiskExplain) -> Result<Vec<RiskMatch>> {
     if found.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let hint = did_you_mean(name, names.iter().copied());
-        bail!("risk `{name}` not found{hint}; the risks are {}", graph::listing(&names));
+        bail!("risk `{name}` not found; the risks are {}{hint}", graph::listing(&names));
     }
     found.sort_by(|one, other| one.risk.order(&other.risk));
     Ok(found)

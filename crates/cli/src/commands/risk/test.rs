@@ -49,7 +49,11 @@ struct TestResults {
 
 /// Runs the command.
 pub(super) fn run(options: &RiskTest) -> Result<Exit> {
-    let graph = options.directory.as_ref().unwrap_or(&options.graph);
+    let graph = &options.graph;
+    if !graph.is_dir() {
+        let what = if graph.exists() { "is not a directory" } else { "not found" };
+        bail!("{} {what}: `risk test` needs a graph-data directory, with its tests in {DIRECTORY}/", graph.display());
+    }
     let inputs = graph_data::directory(graph, &Limits::for_graph_data())?;
     let Some(revision) = load(&inputs, &Limits::default()).revision else {
         bail!("the graph-data is refused; run `clearway graph lint`");
