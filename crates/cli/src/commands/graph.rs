@@ -71,7 +71,7 @@ pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> 
     }
     if !revision.arches().contains(arch) {
         let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
-        bail!("no releases for `--arch {arch}`, only for {}", listing(&arches));
+        bail!("no releases for `{arch}`, only for {}", listing(&arches));
     }
     Ok(())
 }
