@@ -2,6 +2,7 @@
 
 mod assess;
 mod bundle;
+mod catalog;
 mod cel;
 mod demo;
 mod fleet;
@@ -26,6 +27,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use assess::*;
 pub(crate) use bundle::*;
+pub(crate) use catalog::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;
 pub(crate) use fleet::*;
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     /// Compare bundles of CRDs: which change may ship at which version
     #[command(subcommand)]
     Bundle(Box<Bundle>),
+    /// List, show and publish the catalogue: products that clusters run, with their known risks
+    #[command(subcommand)]
+    Catalog(Catalog),
     /// Check, evaluate and test CEL expressions as Kubernetes does
     #[command(subcommand)]
     Cel(Cel),

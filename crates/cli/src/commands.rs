@@ -2,6 +2,7 @@
 
 pub(crate) mod assess;
 pub(crate) mod bundle;
+pub(crate) mod catalog;
 pub(crate) mod cel;
 pub(crate) mod demo;
 pub(crate) mod fleet;

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Assess(options) => commands::assess::run(&options),
         Command::Bundle(command) => commands::bundle::run(&command),
+        Command::Catalog(command) => commands::catalog::run(&command),
         Command::Demo(options) => commands::demo::run(&options),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Gateway(command) => commands::gateway::run(&command),

@@ -256,6 +256,12 @@ impl Cluster {
         Ok(Catalog::new(core.items.into_iter().chain(groups.items)))
     }
 
+    /// The version that the API server reports, such as `v1.33.4`.
+    pub async fn api_server_version(&self) -> Result<String, ClusterError> {
+        let failed = |error| self.error("get", "the version of the API server", "", error);
+        Ok(self.within(ANSWER, self.client.apiserver_version(), failed).await?.git_version)
+    }
+
     /// One object.
     pub async fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Value, ClusterError> {
         let shown = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::Version;
 
-use super::{ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, QueryLimits, Registries, ServiceTrust};
+use super::{
+    ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, QueryLimits, Registries, RegistryConnection,
+    ServiceTrust,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -84,6 +87,17 @@ Examples:
 
 Files are written only if every answer stays the same, byte for byte.")]
     Convert(GraphConvert),
+    /// Publish graph-data to a registry, as a signed artifact
+    #[command(after_help = "\
+Examples:
+  clearway graph publish oci://registry.example.com/graph-data --graph graph-data --sign-key key.pem
+  clearway graph publish oci://registry.example.com/graph-data:v7 --graph graph-data --rev HEAD --sign-key key.pem
+  clearway serve --graph oci://registry.example.com/graph-data --graph-key key.pub
+
+The digest is printed on standard output; the same files have the same digest. The signature is where `cosign verify --key`
+looks for it. Without a tag it is `latest`. Graph-data that is refused is not published.
+Exit code 0: published; 3: could not run.")]
+    Publish(GraphPublish),
 }
 
 /// Arguments of `clearway graph build`.
@@ -276,6 +290,32 @@ pub(crate) struct GraphConvert {
     /// Keep the files in risks/ beside the blocked-edges files, for services that read them
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+/// Arguments of `clearway graph publish`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphPublish {
+    /// Artifact to push
+    #[arg(value_name = "oci://HOST/PATH:TAG")]
+    pub(crate) target: String,
+    /// Graph: a graph-data directory, or an archive of one
+    #[arg(long, value_name = "GRAPH", default_value = ".")]
+    pub(crate) graph: PathBuf,
+    /// Read the graph-data directory at this git revision
+    #[arg(long, value_name = "REV")]
+    pub(crate) rev: Option<String>,
+    #[command(flatten)]
+    pub(crate) push: ArtifactPush,
+}
+
+/// How an artifact is pushed and signed.
+#[derive(Debug, Args)]
+pub(crate) struct ArtifactPush {
+    /// Sign with this private key (PEM, unencrypted: ECDSA P-256, Ed25519 or RSA)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) registry: RegistryConnection,
 }
 
 /// How graph-data declares risks.

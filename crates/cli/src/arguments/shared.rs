@@ -7,6 +7,7 @@ mod graph_source;
 mod logging;
 mod operator_settings;
 mod output_format;
+mod product_selection;
 mod query_limits;
 mod units;
 
@@ -17,5 +18,6 @@ pub(crate) use graph_source::*;
 pub(crate) use logging::*;
 pub(crate) use operator_settings::*;
 pub(crate) use output_format::*;
+pub(crate) use product_selection::*;
 pub(crate) use query_limits::*;
 pub(crate) use units::*;

@@ -2,6 +2,7 @@
 
 pub(crate) mod cluster;
 pub(crate) mod opened_evidence;
+pub(crate) mod products;
 pub(crate) mod prometheus_evidence;
 mod release_findings;
 pub(crate) mod snapshot_evidence;
@@ -48,20 +49,43 @@ impl AssessmentPlan {
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
+    if options.products.is_any() {
+        return products::run(options);
+    }
+    if options.products.catalog.catalog.is_some() {
+        bail!("--catalog needs --product or --all-products");
+    }
     let mut given = OpenedEvidence::open(&options.evidence, &options.source.trust)?;
     if options.why || options.to.is_some() || options.release.is_some() {
         given = given.showing_values();
     }
     let release = OpenedRelease::open(options)?;
     let evidence = &options.evidence;
-    let AssessmentPlan { plan, id, settings, version, view } =
-        plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
+    let planned = plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build).or_else(|| Some(release.as_ref()?.version()));
     let release = release.map(|release| release.check(&given)).transpose()?;
     let answer = Answer { format, release: release.as_ref() };
-    if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
-        let found = match update_path::find_paths(&view, &version, to, &answer)? {
+    if let Some(to) = to {
+        return answer_target(&given, planned, &to, &answer);
+    }
+    let AssessmentPlan { plan, id, .. } = planned;
+    let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
+    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
+    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
+    all(options, &assessment, is_incomplete)
+}
+
+/// Shows one update, or the paths to a version that is several updates away.
+fn answer_target(
+    given: &OpenedEvidence<'_>,
+    planned: AssessmentPlan,
+    to: &Version,
+    answer: &Answer<'_>,
+) -> Result<Exit> {
+    let AssessmentPlan { plan, id, settings, version, view } = planned;
+    if plan.targets().all(|target| target != to) {
+        let found = match update_path::find_paths(&view, &version, to, answer)? {
             Ok(found) => found,
             Err(exit) => return Ok(exit),
         };
@@ -70,16 +94,12 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
             .evaluate(&plan, id.as_deref(), |evidence, now| UpdatePaths::assess(&found, evidence, now, &settings))?;
         let ways = ways.context("the path has no updates")?;
         given.report_unreachable(ways.risks());
-        return ways.print(&answer);
+        return ways.print(answer);
     }
     let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
-    if let Some(update) = to.and_then(|to| assessment.update(&to)) {
-        given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
-        return answer.print(update, exit(update.recommended.status), || render::update(update));
-    }
-    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
-    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
-    all(options, &assessment, is_incomplete)
+    let update = assessment.update(to).with_context(|| format!("there is no update to {to}"))?;
+    given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
+    answer.print(update, status_exit(update.recommended.status), || render::update(update))
 }
 
 /// How an answer is printed, and what a release adds to it.
@@ -109,7 +129,19 @@ pub(crate) fn plan_assessment(
     let version = access.version.clone().or(about.version);
     let version = version.context("the version of the cluster is unknown; pass --version")?.without_build();
     let channel = access.channel.clone().or(about.channel);
-    let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
+    let view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
+    plan_view(view, &version, access, access.cluster_id.clone().or(about.id), max_age)
+}
+
+/// What there is to find out about a version of a channel.
+pub(crate) fn plan_view(
+    mut view: View,
+    version: &Version,
+    access: &ClusterAccess,
+    id: Option<String>,
+    max_age: Duration,
+) -> Result<AssessmentPlan> {
+    let version = version.clone();
     let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
     let mut plan =
         Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
@@ -117,7 +149,6 @@ pub(crate) fn plan_assessment(
     if let Some(revision) = &view.revision {
         plan = plan.with_revision(revision.id().to_string());
     }
-    let id = access.cluster_id.clone().or(about.id);
     if access.shared_store && id.is_none() {
         bail!("--shared-store needs the cluster id; pass --cluster-id");
     }
@@ -157,7 +188,7 @@ fn row(update: &Update) -> Vec<String> {
     vec![version, status, recommended.reason.clone(), age, risks.join(", ")]
 }
 
-fn exit(status: Status) -> Exit {
+fn status_exit(status: Status) -> Exit {
     match status {
         Status::True => Exit::Yes,
         Status::False => Exit::No,

@@ -6,6 +6,7 @@ mod diff;
 pub(crate) mod explain;
 pub(crate) mod lint;
 mod paths;
+pub(crate) mod publish;
 mod render;
 pub(crate) mod show;
 pub(crate) mod source;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
         Graph::Stranded(options) => stranded::run(options),
         Graph::Render(options) => render::run(options),
         Graph::Convert(options) => convert::run(options),
+        Graph::Publish(options) => publish::run(options),
     }
 }
 

@@ -7,11 +7,11 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clearway_core::{Arch, Digest};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::release::{self, FetchedRelease, Reference, Registries, ReleaseError};
+use clearway_sources::release::{self, FetchedRelease, Reference, Registries, ReleaseError, SigningKey};
 
 use crate::arguments::{RegistryAccess, RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
@@ -78,7 +78,13 @@ impl NamedRelease {
     }
 }
 
-fn registry(options: &RegistryConnection) -> Result<Registry> {
+/// The private key of a file, to sign with.
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey> {
+    let pem = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(SigningKey::read(&path.display().to_string(), &pem)?)
+}
+
+pub(crate) fn registry(options: &RegistryConnection) -> Result<Registry> {
     let access = registries::options(options.ca.file.clone(), &options.access);
     Ok(Registry::new(access)?)
 }

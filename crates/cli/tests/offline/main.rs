@@ -2,6 +2,7 @@
 
 mod assess;
 mod bundle;
+mod catalog;
 mod cel;
 mod demo;
 mod documents;

@@ -12,6 +12,7 @@ use clearway_sources::graph_data::{self, GraphDataError};
 use clearway_sources::oci::{
     self, Cache, Image, OciError, Progress, Registry, Repository, ScrapedReleases, SkipReason, SkippedTag,
 };
+use clearway_sources::release::Key;
 
 /// How many images pass between two lines of the log.
 const PROGRESS: usize = 250;
@@ -23,6 +24,8 @@ pub struct Feed {
     registry: Option<Registry>,
     repositories: Vec<Repository>,
     cache: Cache,
+    /// Keys of which one must have signed an image of graph-data; signatures are not checked without any.
+    keys: Vec<Key>,
     /// What was left out of the repositories the last time, so that it is told once.
     told: Mutex<Vec<SkippedTag>>,
 }
@@ -67,7 +70,13 @@ impl Feed {
 
     /// Graph-data with releases from repositories. What was read of a registry is kept in the cache by its digest.
     pub fn new(graph_data: GraphData, registry: Option<Registry>, repositories: Vec<Repository>, cache: Cache) -> Self {
-        Feed { graph_data, registry, repositories, cache, told: Mutex::default() }
+        Feed { graph_data, registry, repositories, cache, keys: Vec::new(), told: Mutex::default() }
+    }
+
+    /// The same feed, of which an image of graph-data is used only if one of these keys signed it.
+    #[must_use]
+    pub fn signed_by(self, keys: Vec<Key>) -> Self {
+        Feed { keys, ..self }
     }
 
     /// Whether all of it is on this machine.
@@ -87,7 +96,9 @@ impl Feed {
     pub(crate) async fn read(&self, limits: &Limits) -> Result<Inputs, FeedError> {
         let mut inputs = match &self.graph_data {
             GraphData::Directory(path) => directory(path.clone(), limits.clone()).await?,
-            GraphData::Image(image) => oci::graph_data(self.registry()?, image, &self.cache, limits).await?.0,
+            GraphData::Image(image) => {
+                oci::graph_data(self.registry()?, image, &self.cache, limits, &self.keys).await?.0
+            }
         };
         let mut left_out = Vec::new();
         for repository in &self.repositories {

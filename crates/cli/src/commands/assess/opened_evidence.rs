@@ -8,6 +8,7 @@ use clearway_advice::evidence::{
     Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Question, Record, RecordedEvidence, Reply, Snapshot,
 };
 use clearway_advice::{Plan, RiskProof, Verdict};
+use clearway_catalog::{Detection, Product};
 use clearway_core::{Timestamp, humanize};
 use clearway_promql::Series;
 use clearway_promql::eval::Value;
@@ -42,6 +43,23 @@ impl<'o> OpenedEvidence<'o> {
     /// Opens what the options name, and nothing else.
     pub(crate) fn named(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
         OpenedEvidence::connected(options, trust, options.cluster.connection.is_named())
+    }
+
+    /// Opens what the options name, and finds the cluster as `kubectl` does unless a snapshot takes its place: the versions of
+    /// products are found in its objects, also where metrics are read from a file.
+    pub(crate) fn for_products(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
+        OpenedEvidence::connected(options, trust, options.snapshot.is_none())
+    }
+
+    /// Which versions of products the cluster runs.
+    pub(crate) fn installed(&self, products: &[&Product]) -> Result<Vec<Detection>> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.installed(products));
+        }
+        match self.cluster() {
+            Ok(connected) => Ok(connected.installed(products)),
+            Err(reason) => bail!("the versions of products are found in a cluster or a snapshot: {reason}"),
+        }
     }
 
     fn connected(options: &'o EvidenceSource, trust: &'o ServiceTrust, needs_cluster: bool) -> Result<Self> {

@@ -105,6 +105,7 @@ pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
         bail!("`--rev` needs a git repository; an update service is not one");
     }
     refuse_registries(&source.registries)?;
+    registry::refuse_keys(&source.registries.keys, &source.graph.to_string())?;
     connect(&address, &source.trust).map(Some)
 }
 
@@ -185,7 +186,10 @@ pub(super) fn read_input(source: &GraphSource) -> Result<GraphInput> {
     let mut given = match (graph.image(), rev) {
         (Some(_), Some(_)) => bail!("`--rev` needs a git repository; an image is not one"),
         (Some(name), None) => GraphInput::Files(registry::graph_data(name, registries, trust)?),
-        (None, rev) => local(graph.as_path(), rev.as_deref())?,
+        (None, rev) => {
+            registry::refuse_keys(&registries.keys, &graph.to_string())?;
+            local(graph.as_path(), rev.as_deref())?
+        }
     };
     match &mut given {
         GraphInput::Files(inputs) => registry::add_releases(inputs, registries, trust)?,
@@ -285,7 +289,7 @@ fn of_service(service: &Service, channel: &str, arch: Option<&Arch>) -> Result<V
 }
 
 /// One channel of graph-data.
-pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
     let (revision, diagnostics) = super::revision_and_findings(inputs)?;
     let Some(channel) = channel else {
         let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
