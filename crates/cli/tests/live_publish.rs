@@ -113,7 +113,7 @@ async fn a_service_serves_only_what_the_key_signed() {
     let publish = format!("graph publish {repository} --graph {GRAPH} --sign-key");
     assert_eq!(run(place, &format!("{publish} yours.key")).0, 0);
     let line = format!(
-        "serve --graph {repository} --graph-key mine.pub --listen 127.0.0.1:0 --status-listen 127.0.0.1:0 --refresh 200ms \
+        "serve --graph {repository} --graph-key mine.pub --listen 127.0.0.1:0 --status-listen 127.0.0.1:0 --refresh 1s \
          --cache kept --log-format json"
     );
     let log = place.join("log");

@@ -197,11 +197,8 @@ fn a_product_file_of_a_stranger_can_only_make_its_own_answer_unknown() {
         ("cert-manager", product.clone()),
         ("broken", "{{{\u{1b}[2J".to_owned()),
         ("misnamed", product.clone()),
-        (
-            "laughs",
-            format!("a: &a [x,x,x]\nb: &b [*a,*a,*a]\n{}", product.replace("name: cert-manager", "name: laughs")),
-        ),
-        ("huge", format!("{}\n# {}", product.replace("name: cert-manager", "name: huge"), "x".repeat(1 << 17))),
+        ("laughs", format!("a: &a [x,x,x]\nb: &b [*a,*a,*a]\n{}", product.replacen("cert-manager", "laughs", 1))),
+        ("huge", format!("{}\n# {}", product.replacen("cert-manager", "huge", 1), "x".repeat(1 << 17))),
         (
             "secrets",
             "name: secrets\ntitle: S\nurl: https://example.com\nsummary: S.\nchannel: stable\ndetect:\n- objects: \
@@ -217,7 +214,7 @@ fn a_product_file_of_a_stranger_can_only_make_its_own_answer_unknown() {
     let listed = place.run(&["catalog", "list", "--catalog", "catalog"]);
     assert_eq!(listed.code, 2, "{listed:?}");
     assert!(!listed.out.contains('\u{1b}'), "{listed:?}");
-    place.write("catalog/no-graph-data/product.yaml", product.replace("name: cert-manager", "name: no-graph-data"));
+    place.write("catalog/no-graph-data/product.yaml", product.replacen("cert-manager", "no-graph-data", 1));
     let all = assess(&place, &["--all-products", "--catalog", "catalog", "-o", "json"]);
     assert_eq!(all.code, 2, "{all:?}");
     for product in all.json()["products"].as_array().unwrap() {
@@ -244,7 +241,10 @@ fn wrong_use_says_what_to_do() {
         ("assess --product istio --graph-key k.pub", "but got the built-in catalogue"),
         ("graph show c --graph . --graph-key k.pub", "--graph-key checks the signature of an image or artifact"),
         ("graph diff a b --graph-key k.pub", "but got two others"),
-        ("serve --graph . --graph-key k.pub", "--graph-key checks the signature of an image or artifact"),
+        (
+            "serve --graph . --graph-key k.pub --listen 127.0.0.1:0 --status-listen 127.0.0.1:0",
+            "--graph-key checks the signature of an image or artifact",
+        ),
         ("graph publish example.com/graph", "write oci://HOST/PATH:TAG"),
         ("snapshot collect --product istio --output-dir x", "nothing to collect: no cluster is configured"),
     ] {

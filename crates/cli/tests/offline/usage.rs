@@ -11,7 +11,7 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 79] = [
+const COMMANDS: [(&str, bool); 84] = [
     ("", false),
     ("assess", true),
     ("demo", true),
@@ -27,6 +27,7 @@ const COMMANDS: [(&str, bool); 79] = [
     ("graph lint", true),
     ("graph diff", true),
     ("graph paths", true),
+    ("graph publish", true),
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
@@ -45,6 +46,10 @@ const COMMANDS: [(&str, bool); 79] = [
     ("bundle migrate", true),
     ("bundle preflight", true),
     ("bundle show", true),
+    ("catalog", false),
+    ("catalog list", true),
+    ("catalog show", true),
+    ("catalog publish", true),
     ("gateway", false),
     ("gateway status", true),
     ("gateway audit", true),

@@ -16,6 +16,7 @@ const TAG: &str = "latest";
 
 /// Runs the command.
 pub(super) fn run(options: &GraphPublish) -> Result<Exit> {
+    parse_target(&options.target)?;
     let inputs = match source::local(&options.graph, options.rev.as_deref())? {
         GraphInput::Files(inputs) => inputs,
         GraphInput::Answer(answer) => bail!("{} is a single answer; publish graph-data", answer.name),
