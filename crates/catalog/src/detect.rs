@@ -88,7 +88,7 @@ impl<'p> Detector<'p> {
     /// Records the version that the API server reports, such as `v1.33.4`.
     pub fn set_api_server(&mut self, reported: &str) {
         if self.needs_api_server() {
-            self.record("the API server".to_owned(), &[("its version", reported.to_owned())]);
+            self.record("the API server", &[("its version", reported.to_owned())]);
         }
     }
 
@@ -111,12 +111,12 @@ impl<'p> Detector<'p> {
             }
         }
         if is_selected {
-            self.record(object_name(&kind, object), &texts);
+            self.record(&object_name(&kind, object), &texts);
         }
     }
 
     /// Records the texts in which something names its version.
-    fn record(&mut self, name: String, texts: &[(&str, String)]) {
+    fn record(&mut self, name: &str, texts: &[(&str, String)]) {
         let mut found = texts.iter().filter_map(|(_, text)| installed_version(text)).peekable();
         if found.peek().is_none() {
             let why = match texts.first() {
@@ -131,7 +131,7 @@ impl<'p> Detector<'p> {
                 continue;
             }
             if self.versions.len() < VERSIONS || self.versions.contains_key(&version) {
-                self.versions.entry(version.clone()).or_default().add(name.clone());
+                self.versions.entry(version.clone()).or_default().add(name.to_owned());
             } else {
                 self.more_versions = true;
             }

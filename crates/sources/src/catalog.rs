@@ -93,7 +93,9 @@ pub fn kinds(products: &[&Product]) -> BTreeSet<GroupKind> {
 pub async fn installed<S: Store>(store: &S, products: &[&Product], api_server: Result<&str, &str>) -> Vec<Detection> {
     let mut detectors = detectors(products);
     let unread = visit_kinds(store, kinds(products), &ObjectLimits::default(), |object| {
-        detectors.iter_mut().for_each(|detector| detector.add(object));
+        for detector in &mut detectors {
+            detector.add(object);
+        }
     })
     .await;
     let unread = unread.into_iter().map(|(kind, reason)| (kind.clone(), reason.failure(&kind).message)).collect();

@@ -133,7 +133,9 @@ pub async fn visit_kinds<S: Store>(
 
 async fn visit_pages<S: Store>(mut pages: Pages<'_, S>, see: &mut impl FnMut(&Value)) -> Result<(), UnreadReason> {
     while let Some(page) = pages.next_page().await? {
-        page.iter().for_each(|admitted| see(&admitted.object));
+        for admitted in &page {
+            see(&admitted.object);
+        }
     }
     Ok(())
 }
