@@ -133,9 +133,9 @@ async fn installed_products_are_found_and_their_risks_are_evaluated() {
     let replayed = run(&["assess", "--all-products", "--snapshot", &snapshot, "--as-of", "snapshot"]);
     assert_eq!((replayed.status.code(), rows(&replayed)), (Some(1), found), "{replayed:?}");
     let redacted = place.path().join("redacted").display().to_string();
-    let line =
+    let collect =
         ["snapshot", "collect", "--all-products", "--redact", "--kubeconfig", &kubeconfig, "--output-dir", &redacted];
-    assert_eq!(run(&line).status.code(), Some(0));
+    assert_eq!(run(&collect).status.code(), Some(0));
     let replayed = run(&["assess", "--product", "istio", "--snapshot", &redacted, "--as-of", "snapshot"]);
     assert_eq!(replayed.status.code(), Some(2), "names were replaced: {replayed:?}");
 
