@@ -32,7 +32,7 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 	@cargo run --quiet --locked --package clearway-testbed --bin cluster
 
 .PHONY: crds
-crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Rust types have them
+crds: ## Write crds/, deploy/ and docs/codes.md, which are generated from the sources
 	@CLEARWAY_WRITE_GENERATED=1 cargo test --quiet --locked --workspace --test generated
 
 .PHONY: released-crds

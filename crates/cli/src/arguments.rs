@@ -4,6 +4,7 @@ mod assess;
 mod bundle;
 mod cel;
 mod demo;
+mod explain;
 mod fleet;
 mod gateway;
 mod graph;
@@ -29,6 +30,7 @@ pub(crate) use assess::*;
 pub(crate) use bundle::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;
+pub(crate) use explain::*;
 pub(crate) use fleet::*;
 pub(crate) use gateway::*;
 pub(crate) use graph::*;
@@ -81,6 +83,9 @@ pub(crate) enum Command {
     /// Test, check and explain policies of Gatekeeper: templates and constraints
     #[command(subcommand)]
     Policy(Policy),
+    /// Explain a code of a finding, a reason of a condition or an exit code
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),

@@ -4,6 +4,7 @@ pub(crate) mod assess;
 pub(crate) mod bundle;
 pub(crate) mod cel;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod gateway;
 pub(crate) mod graph;

@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod code_pages;
 mod commands;
 mod exit;
 mod findings;
@@ -15,6 +16,7 @@ mod name_hints;
 mod output;
 mod runtime;
 mod signals;
+mod text_wrap;
 
 use std::process::ExitCode;
 
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Assess(options) => commands::assess::run(&options),
         Command::Bundle(command) => commands::bundle::run(&command),
         Command::Demo(options) => commands::demo::run(&options),
+        Command::Explain(options) => commands::explain::run(&options),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Gateway(command) => commands::gateway::run(&command),
         Command::Graph(command) => commands::graph::run(&command),

@@ -17,7 +17,7 @@ mod volatile;
 mod tests;
 
 pub use conventions::profile::{Profile, ProfileError};
-pub use docs::{RULES, RuleDoc, Scope, rule, sarif_rules};
+pub use docs::{RULES, RuleDoc, Scope, pages as code_pages, rule, sarif_rules};
 pub use history::History;
 pub use policy::{Flapping, Policy};
 

@@ -6,6 +6,7 @@
 //! a [`FindingList`] counts all of them. [`Selection`] and [`suppressions`] say which of them are wanted.
 
 mod finding_list;
+mod page;
 pub mod report;
 pub mod sarif;
 mod selection;
@@ -18,6 +19,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 pub use finding_list::FindingList;
+pub use page::CodePage;
 pub use selection::{Selection, UnknownCode};
 
 /// How much a finding matters.

@@ -2,8 +2,12 @@
 //!
 //! The reader of this crate uses `GD0nn`, and [`mod@crate::lint`] `GD1nn`. Start at [`CODES`].
 
+mod pages;
+
 use clearway_core::diagnostic::sarif;
 use clearway_core::{Diagnostic, Severity};
+
+pub use pages::pages;
 
 /// What there is to say about a code, whatever was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,6 +29,7 @@ mod apply;
 mod apply_object;
 mod concurrency;
 mod external_apply;
+pub mod failure_pages;
 mod judge;
 mod ledger;
 mod observed_health;

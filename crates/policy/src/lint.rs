@@ -1,5 +1,7 @@
 //! What is wrong or unwise in templates and constraints, file by file: what loading refuses, and what it does not see.
 
+mod pages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_core::diagnostic::sarif::Rule;
@@ -25,6 +27,8 @@ pub mod codes {
     pub const UNKNOWN_ACTION: &str = "PO005";
     /// A parameter of the schema is not used by the template.
     pub const UNUSED_PARAMETER: &str = "PO006";
+
+    pub use super::pages::pages;
 }
 
 /// What each code means.

@@ -10,6 +10,7 @@
 
 pub mod bundle_files;
 pub mod clock;
+pub mod code_pages;
 pub mod collector;
 pub mod files;
 pub mod graph_data;

@@ -5,6 +5,7 @@ mod bundle;
 mod cel;
 mod demo;
 mod documents;
+mod explain;
 mod fleet;
 mod gateway;
 mod graph;
