@@ -19,6 +19,20 @@ Examples:
   clearway graph build --graph graph-data --output-dir answers
   clearway graph build --graph https://example.com/api/upgrades_info --channel stable-4.16 > stable.json")]
     Build(GraphBuild),
+    /// Create a graph-data directory to start from: releases, a channel, and a risk with a unit test
+    #[command(after_help = "\
+Example:
+  clearway graph init graph-data
+
+Exit code 0: created; 3: the directory is not empty, or cannot be written.")]
+    Init(GraphInit),
+    /// List the channels of a graph, with the number of their releases and updates
+    #[command(after_help = "\
+Examples:
+  clearway graph list --graph graph-data
+  clearway graph list --graph graph-data --arch arm64
+  clearway graph list --graph https://example.com/api/upgrades_info -o json")]
+    List(GraphList),
     /// List the releases of a channel and their updates
     #[command(after_help = "\
 Examples:
@@ -79,7 +93,8 @@ Exit code 0: none; 1: some; 3: could not run.")]
     /// Draw the graph of a channel
     #[command(after_help = "\
 Examples:
-  clearway graph render stable-4.16 --graph graph-data > stable.svg
+  clearway graph render stable-4.16 --graph graph-data --output stable.svg
+  clearway graph render stable-4.16 --show all --blocked --output stable.dot
   clearway graph render stable-4.16 --from 4.15.9 -o mermaid")]
     Render(GraphRender),
     /// Convert graph-data: each risk declared once, or one blocked-edges file per update
@@ -106,6 +121,25 @@ pub(crate) struct GraphBuild {
     /// Output directory: write a file `CHANNEL_ARCH.json` for every channel and architecture
     #[arg(long, value_name = "DIR", conflicts_with = "channel")]
     pub(crate) output_dir: Option<PathBuf>,
+}
+
+/// Arguments of `clearway graph init`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphInit {
+    /// Directory to create; it must be empty or not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+/// Arguments of `clearway graph list`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphList {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) arch: ArchOption,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Arguments of `clearway graph show`.
@@ -232,11 +266,11 @@ pub(crate) struct GraphRender {
     pub(crate) source: GraphSource,
     #[command(flatten)]
     pub(crate) arch: ArchOption,
-    /// Output format
-    #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "svg")]
-    pub(crate) format: DrawingFormat,
+    /// Output format (svg, dot, mermaid), or a file to write, whose name ends in .svg, .dot, .gv, .mmd or .mermaid
+    #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "svg", value_parser = parse_drawing)]
+    pub(crate) output: DrawingOutput,
     /// Updates to draw
-    #[arg(long, value_name = "UPDATES", default_value = "essential")]
+    #[arg(long, value_name = "UPDATES", default_value = "risks")]
     pub(crate) show: DrawnUpdates,
     /// Draw every update from this version
     #[arg(long, value_name = "VERSION")]
@@ -247,6 +281,34 @@ pub(crate) struct GraphRender {
     /// Draw blocked updates too
     #[arg(long)]
     pub(crate) blocked: bool,
+}
+
+/// The format of a drawing, and the file that it is written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DrawingOutput {
+    pub(crate) format: DrawingFormat,
+    /// Standard output if there is none.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Reads a format, or the name of a file with the extension of one.
+fn parse_drawing(text: &str) -> Result<DrawingOutput, String> {
+    if let Ok(format) = DrawingFormat::from_str(text, true) {
+        return Ok(DrawingOutput { format, file: None });
+    }
+    let file = PathBuf::from(text);
+    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    let format = match extension.as_deref() {
+        Some("svg") => DrawingFormat::Svg,
+        Some("dot" | "gv") => DrawingFormat::Dot,
+        Some("mmd" | "mermaid") => DrawingFormat::Mermaid,
+        _ => {
+            return Err(format!(
+                "`{text}` is neither svg, dot or mermaid, nor a file that ends in .svg, .dot, .gv, .mmd or .mermaid"
+            ));
+        }
+    };
+    Ok(DrawingOutput { format, file: Some(file) })
 }
 
 /// The format of a drawing.
@@ -263,9 +325,9 @@ pub(crate) enum DrawingFormat {
 /// The updates of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DrawnUpdates {
-    /// The newest target in each minor, and risks that cannot be avoided
+    /// The newest target in each minor, and conditional updates only where no other path leads as far
     Essential,
-    /// Avoidable risks as well
+    /// The newest target in each minor, and the newest conditional update
     Risks,
     /// All updates
     All,

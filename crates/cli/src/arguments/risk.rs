@@ -4,10 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{EvidenceSource, GraphSource, QueryLimits, TestReport, TextOutput};
+use super::{ArchOption, DataOutput, EvidenceSource, GraphSource, QueryLimits, TestReport, TextOutput};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Risk {
+    /// List the risks of a graph: updates, channels, rule types, and whether they have a unit test
+    #[command(after_help = "\
+Examples:
+  clearway risk list --graph graph-data
+  clearway risk list --graph graph-data --channel stable-1.5 -o json
+  clearway risk list --graph https://updates.example.com/api/upgrades_info --channel stable-1.5")]
+    List(RiskList),
     /// Explain a risk: its files, updates and rules, and with evidence whether it applies
     #[command(
         disable_version_flag = true,
@@ -54,6 +61,20 @@ without annotations; for staged rollouts a time before their start, and an unkno
 
 Exit code 0: all passed; 1: at least one failed; 3: could not run.")]
     Test(Box<RiskTest>),
+}
+
+/// Arguments of `clearway risk list`.
+#[derive(Debug, Args)]
+pub(crate) struct RiskList {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// Channel [default: all channels]
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    #[command(flatten)]
+    pub(crate) arch: ArchOption,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Arguments of `clearway risk explain`.

@@ -4,7 +4,9 @@ mod build;
 mod convert;
 mod diff;
 pub(crate) mod explain;
+mod init;
 pub(crate) mod lint;
+mod list;
 mod paths;
 mod render;
 pub(crate) mod show;
@@ -24,6 +26,8 @@ use crate::output;
 pub(crate) fn run(command: &Graph) -> Result<Exit> {
     match command {
         Graph::Build(options) => build::run(options),
+        Graph::Init(options) => init::run(options),
+        Graph::List(options) => list::run(options),
         Graph::Show(options) => show::run(options),
         Graph::Explain(options) => explain::run(options),
         Graph::Lint(options) => lint::run(options),

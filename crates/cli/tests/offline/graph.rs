@@ -1,6 +1,8 @@
 //! `clearway graph` on a graph-data directory: built, shown, explained, converted.
 
+mod init;
 mod lint;
+mod list;
 mod odd_files;
 mod sources;
 
@@ -189,6 +191,19 @@ fn a_channel_is_drawn_in_three_languages() {
         assert_eq!((drawn.code, drawn.err.as_str()), (0, ""), "{format}");
         assert!(drawn.out.contains(opening) && drawn.out.contains("SlowDisks"), "{format}: {}", drawn.out);
     }
+    let drawn = run(&place, "graph render stable --graph data -o dot").out;
+    let caption = "3 releases, 0 unconditional updates, 2 conditional updates, 0 of 1 blocked updates";
+    assert!(
+        drawn.contains("stable (amd64)") && drawn.contains(caption) && drawn.contains("; revision sha256:"),
+        "{drawn}"
+    );
+    for (file, opening) in [("a.svg", "<svg "), ("b.dot", "digraph "), ("c.gv", "digraph "), ("d.mmd", "flowchart ")] {
+        let written = run(&place, &format!("graph render stable --graph data --output {file}"));
+        assert_eq!((written.code, written.out.as_str()), (0, ""), "{file}");
+        assert!(fs::read_to_string(place.path().join(file)).unwrap().contains(opening), "{file}");
+    }
+    let other = run(&place, "graph render stable --graph data --output stable.png");
+    assert!(other.code == 3 && other.err.contains("nor a file that ends in .svg, .dot, .gv, .mmd"), "{other:?}");
     let unknown = run(&place, "graph render stable --graph data --from 7.0.0");
     assert!(unknown.code == 3 && unknown.err.contains("7.0.0 is not in this channel"), "{unknown:?}");
 }

@@ -42,6 +42,10 @@ pub struct Options {
     pub removed: Vec<(Version, Version)>,
     /// What the drawing is of, such as the name of a channel.
     pub title: String,
+    /// How many updates are blocked for every cluster, drawn or not; nothing if that is unknown.
+    pub blocked: Option<usize>,
+    /// The revision of the graph-data; nothing for an answer of a service.
+    pub revision: Option<String>,
 }
 
 /// The language of a drawing.
