@@ -12,10 +12,11 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 79] = [
+const COMMANDS: [(&str, bool); 84] = [
     ("", false),
     ("assess", true),
     ("demo", true),
+    ("explain", true),
     ("completions", true),
     ("man", true),
     ("fleet", false),
@@ -23,6 +24,8 @@ const COMMANDS: [(&str, bool); 79] = [
     ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
+    ("graph init", true),
+    ("graph list", true),
     ("graph show", true),
     ("graph explain", true),
     ("graph lint", true),
@@ -75,6 +78,7 @@ const COMMANDS: [(&str, bool); 79] = [
     ("release verify", true),
     ("release render", true),
     ("risk", false),
+    ("risk list", true),
     ("risk explain", true),
     ("risk test", true),
     ("serve", true),
@@ -89,6 +93,7 @@ const COMMANDS: [(&str, bool); 79] = [
     ("upgrade", true),
     ("upgrade channel", true),
     ("upgrade accept", true),
+    ("upgrade recommend", true),
     ("upgrade status", true),
     ("upgrade history", true),
     ("upgrade plan", true),
