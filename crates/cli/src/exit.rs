@@ -16,14 +16,22 @@ pub(crate) enum Exit {
     CouldNotRun,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The number that a shell sees.
+    pub(crate) fn number(self) -> i32 {
+        match self {
             Exit::Yes => 0,
             Exit::No => 1,
             Exit::Unknown => 2,
             Exit::CouldNotRun => 3,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        // All of them are small; a number that is not would be a failure.
+        u8::try_from(exit.number()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 }
 

@@ -45,8 +45,9 @@ fn a_server_that_accepts_and_is_silent_is_named_while_it_is_waited_for() {
     ];
     std::thread::scope(|scope| {
         for line in &lines {
-            scope.spawn(|| {
-                let told = waits(&place, line);
+            let (place, address) = (&place, &address);
+            scope.spawn(move || {
+                let told = waits(place, line);
                 assert!(
                     told.starts_with("waiting: no answer from ") && told.contains(&address.to_string()),
                     "{line}: {told}"
