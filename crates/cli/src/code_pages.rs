@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use clearway_core::Severity;
-use clearway_core::diagnostic::CodePage;
+use clearway_core::diagnostic::{CodePage, suppressions};
 
 /// Codes of one subject.
 pub(crate) struct CodeFamily {
@@ -36,6 +36,7 @@ pub(crate) fn families() -> Vec<CodeFamily> {
         family("Releases", "clearway release verify", clearway_release::codes::pages()),
         family("Policies", "clearway policy lint", clearway_policy::lint::codes::pages()),
         family("Input files and streams", "every command that reads objects", input_pages()),
+        family("Suppressions of findings", "clearway graph lint, status lint and policy lint", suppression_pages()),
         family("Snapshots", "commands with --snapshot", clearway_sources::code_pages::snapshot_pages()),
         family("State directories", "commands with --state", clearway_sources::code_pages::state_pages()),
         family(
@@ -108,6 +109,34 @@ fn recommendation_pages() -> Vec<CodePage> {
         ),
     ]);
     pages
+}
+
+/// The codes of what is wrong with a suppression of findings.
+fn suppression_pages() -> Vec<CodePage> {
+    let page = |code, severity, title, meaning, action| CodePage::new(code, Some(severity), title, meaning, action);
+    vec![
+        page(
+            suppressions::EXPIRED,
+            Severity::Warning,
+            "A suppression whose end has passed",
+            "It is not applied, so its findings are shown again.",
+            "Correct what it was written for, or renew it with a reason.",
+        ),
+        page(
+            suppressions::UNUSED,
+            Severity::Warning,
+            "A suppression that covers nothing",
+            "What it was written for is gone, or its code or path is wrong.",
+            "Remove it, or correct it.",
+        ),
+        page(
+            suppressions::INVALID,
+            Severity::Error,
+            "A suppression that cannot be read",
+            "It is not applied.",
+            "Give it a code, a reason and an end.",
+        ),
+    ]
 }
 
 /// What each exit code means.

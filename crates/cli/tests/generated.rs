@@ -77,6 +77,7 @@ fn every_code_and_reason_in_the_sources_has_a_page() {
             let words = line.split('"').skip(1).step_by(2);
             for (word, before) in words.zip(line.split('"').step_by(2)) {
                 let is_reason = reports
+                    && !word.contains(' ')
                     && [" reason: ", "{ reason: ", "reason!(", "EventType::Normal, ", "EventType::Warning, "]
                         .iter()
                         .any(|mark| before.ends_with(mark));

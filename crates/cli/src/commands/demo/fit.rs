@@ -36,10 +36,12 @@ pub(super) fn table(text: &str) -> String {
     let column = head.rfind("  ").map_or(0, |at| at + 2);
     let mut fitted = format!("{}\n", cut(head));
     for line in lines {
-        let has_room = WIDTH.saturating_sub(column) >= LAST_COLUMN;
+        let room = WIDTH.saturating_sub(column);
         let split = line.char_indices().nth(column).map(|(at, _)| line.split_at(at));
         match split.filter(|_| line.chars().count() > WIDTH) {
-            Some((first, last)) if has_room => fitted += &wrap(first, &" ".repeat(column), WIDTH, last),
+            Some((first, last)) if room >= LAST_COLUMN && longest_word(last) <= room => {
+                fitted += &wrap(first, &" ".repeat(column), WIDTH, last)
+            }
             Some((first, last)) => {
                 let margin = " ".repeat(CONTINUED);
                 fitted += &format!("{}\n{}", cut(first.trim_end()), wrap(&margin, &margin, WIDTH, last));
@@ -48,6 +50,10 @@ pub(super) fn table(text: &str) -> String {
         }
     }
     fitted
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or_default()
 }
 
 /// A command behind a prompt, on several lines that a shell reads as one.

@@ -119,7 +119,7 @@ fn alerts_that_fire_are_a_concern() {
     assert!(!answer.out.contains("Watchdog") && !answer.out.contains("Pending "), "{answer:?}");
     assert_eq!(state.run(&["recommend", "--accept", "etcdMembersDown"]).code, 0);
     let quiet = with_metrics("ALERTS{alertname=\"Watchdog\",alertstate=\"firing\"} 1\n").run(&["recommend"]);
-    assert!(quiet.code == 0 && quiet.out.contains("No alert that speaks against an update is firing."), "{quiet:?}");
+    assert!(quiet.code == 0 && quiet.out.contains("No alert that speaks against an update"), "{quiet:?}");
     let dead = State::cluster(STORY).run(&["recommend", "--prometheus", "http://127.0.0.1:1"]);
     assert!(dead.code == 2 && dead.out.contains("FailedToCompletePrecheck"), "{dead:?}");
 }
