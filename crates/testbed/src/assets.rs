@@ -27,6 +27,8 @@ pub enum Component {
     KubeControllerManager,
     /// The scheduler.
     KubeScheduler,
+    /// The client, for commands that the documentation shows.
+    Kubectl,
     /// Simulated nodes and pods.
     Kwok,
     /// Prometheus 3.
@@ -59,6 +61,7 @@ impl Component {
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
+            Self::Kubectl => "kubectl",
             Self::Kwok => "kwok",
             Self::Prometheus => "prometheus",
             Self::Promtool => "promtool",
