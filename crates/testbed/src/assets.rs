@@ -80,7 +80,7 @@ impl Component {
     /// `testbed/go.mod` or `testbed/requirements.txt` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an
     /// old Prometheus on the PATH would give other answers.
     fn is_from_the_system(self) -> bool {
-        matches!(self, Self::DockerRegistry | Self::Nginx | Self::Buildah | Self::Umoci | Self::Runc)
+        matches!(self, Self::DockerRegistry | Self::Nginx | Self::Buildah | Self::Umoci | Self::Runc | Self::Kubectl)
     }
 
     /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
