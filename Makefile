@@ -32,7 +32,7 @@ cluster: ## Start the tests' control plane for a person; stops with Ctrl-C
 	@cargo run --quiet --locked --package clearway-testbed --bin cluster
 
 .PHONY: crds
-crds: ## Write crds/ and deploy/: CRDs and manifests of both channels, as the Rust types have them
+crds: ## Write crds/, deploy/ and docs/codes.md, which are generated from the sources
 	@CLEARWAY_WRITE_GENERATED=1 cargo test --quiet --locked --workspace --test generated
 
 .PHONY: released-crds
@@ -54,6 +54,14 @@ gatekeeper: ## Compare the verdicts and messages of policies with Gatekeeper's o
 .PHONY: image
 image: ## Build the container image: a static binary and the Containerfile, into target/image
 	@tools/image
+
+.PHONY: dist
+dist: ## Build the release archive, the Helm chart and their checksums into target/dist
+	@cargo xtask dist
+
+.PHONY: dist-check
+dist-check: ## Build the release archive in two directories and compare their bytes
+	@tools/dist-check
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a minute (needs a nightly toolchain and cargo-fuzz)

@@ -1,19 +1,31 @@
-//! The project's own checks, run as `cargo xtask <check>`.
+//! The project's own checks and the release archive, run as `cargo xtask <task>`.
 
+mod dist;
 mod purity;
 mod text;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
-/// The project's own checks.
+/// The project's own checks, and the release archive.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    check: Check,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Check {
+enum Task {
+    /// Build the release archive: static binary, manual pages, completions, licences, SBOM; and the Helm chart.
+    Dist {
+        /// Where the archives and SHA256SUMS go.
+        #[arg(long, value_name = "DIR", default_value = "target/dist")]
+        output: PathBuf,
+        /// Build although there are changes that no commit has.
+        #[arg(long)]
+        allow_dirty: bool,
+    },
     /// No pure crate reaches an effect, and no crate uses another that the crate map does not allow.
     Purity,
     /// Strings, help and pages use plain words, and every cited requirement is defined.
@@ -25,9 +37,10 @@ enum Check {
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().check {
-        Check::Purity => purity::check(),
-        Check::Text { sample } => text::check(sample),
+    match Arguments::parse().task {
+        Task::Dist { output, allow_dirty } => dist::run(&output, allow_dirty),
+        Task::Purity => purity::check(),
+        Task::Text { sample } => text::check(sample),
     }
 }
 

@@ -52,9 +52,18 @@ pub(crate) fn check(sample: Option<usize>) -> Result<()> {
     )
 }
 
-/// The files that are checked: the source of the product, and its pages.
+/// The files that are checked: the source of the product, and its pages, those of the console included.
 fn files() -> Result<Vec<PathBuf>> {
-    let output = Command::new("git").args(["ls-files", "--", "crates/*/src/*.rs", "*.md"]).output()?;
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "--",
+            "crates/*/src/*.rs",
+            "*.md",
+            "crates/console/templates/*.html",
+            "crates/console/assets/*.js",
+        ])
+        .output()?;
     if !output.status.success() {
         bail!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }

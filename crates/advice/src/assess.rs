@@ -17,12 +17,12 @@ use clearway_graph::{Graph, Node, Path, Risk};
 use serde::Serialize;
 
 use crate::budget::Shares;
-use crate::evidence::{Evidence, ObjectQuestion, ObjectRequest, Question};
+use crate::evidence::{Evidence, ObjectQuestion, ObjectRequest, Question, TargetRelease};
 use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
 use crate::settings::Settings;
-use walk::Candidate;
+use walk::{Candidate, RiskKey};
 
 /// What is recommended to a cluster, and why. The form of its JSON is documented at the head of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -114,8 +114,7 @@ pub struct Plan {
 /// An update and the places of its risks.
 #[derive(Debug)]
 struct Target {
-    version: Version,
-    payload: String,
+    release: TargetRelease,
     /// Nothing if it is unconditional.
     risks: Option<Vec<usize>>,
 }
@@ -153,10 +152,9 @@ impl Plan {
     /// The plan for updates that are in order.
     pub(crate) fn of(from: &Version, updates: &[(&Node, Option<&[Arc<Risk>]>)], settings: &Settings) -> Self {
         let mut risks = Risks { settings, list: Vec::new(), known: HashMap::new() };
-        let targets = updates.iter().map(|(node, carried)| Target {
-            version: node.version().clone(),
-            payload: node.payload().to_owned(),
-            risks: carried.map(|carried| risks.places(carried)),
+        let targets = updates.iter().map(|(node, carried)| {
+            let release = TargetRelease { version: node.version().clone(), payload: node.payload().to_owned() };
+            Target { risks: carried.map(|carried| risks.places(carried, &release)), release }
         });
         let targets = targets.collect();
         let risks = risks.list;
@@ -192,11 +190,13 @@ impl Plan {
     /// about as well, and belong to no update of the plan.
     #[must_use]
     pub fn with_path(mut self, path: &Path) -> Self {
-        let known: HashSet<String> = self.risks.iter().map(|candidate| candidate.risk.json().to_owned()).collect();
+        let known: HashSet<RiskKey> = self.risks.iter().map(|candidate| candidate.key.clone()).collect();
         let mut risks = Risks { settings: &self.settings, list: Vec::new(), known: HashMap::new() };
         for hop in &path.hops {
-            let new: Vec<_> = hop.risks.iter().filter(|risk| !known.contains(risk.json())).cloned().collect();
-            risks.places(&new);
+            let release = TargetRelease { version: hop.to.clone(), payload: hop.payload.clone() };
+            let is_new = |risk: &&Arc<Risk>| !known.contains(&RiskKey::of(risk, &release));
+            let new: Vec<_> = hop.risks.iter().filter(is_new).cloned().collect();
+            risks.places(&new, &release);
         }
         let more = risks.list;
         self.risks.extend(more);
@@ -219,18 +219,29 @@ impl Plan {
         made.filter(|question| seen.insert(question.text().to_owned())).collect()
     }
 
-    /// The distinct questions about objects, in order, each with the steps that its evaluation may take.
+    /// The distinct questions about objects of the cluster, in order, each with the steps that its evaluation may take.
     pub fn object_questions(&self) -> Vec<(&ObjectQuestion, u64)> {
+        self.questions_about_objects().filter(|(question, _)| question.release_constraint().is_none()).collect()
+    }
+
+    /// The distinct questions about the objects of releases, in order. Somebody has to evaluate their constraints; the result
+    /// is an object that answers them ([`ReleaseConstraint::to_object`](crate::evidence::ReleaseConstraint::to_object)).
+    pub fn release_questions(&self) -> Vec<(&ObjectQuestion, u64)> {
+        self.questions_about_objects().filter(|(question, _)| question.release_constraint().is_some()).collect()
+    }
+
+    fn questions_about_objects(&self) -> impl Iterator<Item = (&ObjectQuestion, u64)> {
         let mut questions: Vec<&ObjectQuestion> = self.checks().flat_map(Check::object_questions).collect();
         questions.sort_unstable_by(|one, other| one.text().cmp(other.text()));
         questions.dedup();
-        questions.into_iter().map(|question| (question, self.shares.steps(question.text()))).collect()
+        questions.into_iter().map(|question| (question, self.shares.steps(question.text())))
     }
 
-    /// The distinct objects that have to be read for the rules, by kind, in order.
+    /// The distinct objects of the cluster that have to be read for the rules, by kind, in order.
     pub fn object_requests(&self) -> Vec<&ObjectRequest> {
         let questions = self.checks().flat_map(Check::object_questions);
-        let mut requests: Vec<&ObjectRequest> = questions.map(ObjectQuestion::request).collect();
+        let of_cluster = questions.filter(|question| question.release_constraint().is_none());
+        let mut requests: Vec<&ObjectRequest> = of_cluster.map(ObjectQuestion::request).collect();
         requests.sort_unstable();
         requests.dedup();
         requests
@@ -241,8 +252,11 @@ impl Plan {
         let looks = self.checks().filter(|check| !check.object_questions().is_empty());
         let apart = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.' | '_');
         let words = looks.flat_map(|check| check.parameters().split(apart));
+        let results =
+            self.release_questions().into_iter().filter_map(|(question, _)| question.request().name.as_deref());
         // The names of fields stand between the dots of a path.
-        words.flat_map(|word| word.split('.').chain([word])).filter(|word| !word.is_empty()).collect()
+        let words = words.flat_map(|word| word.split('.').chain([word])).filter(|word| !word.is_empty());
+        words.chain(results).collect()
     }
 
     fn checks(&self) -> impl Iterator<Item = &dyn Check> {
@@ -260,8 +274,8 @@ impl Plan {
             let conditional = target.risks.is_some();
             let recommended = if conditional { recommend::recommended(&risks) } else { recommend::unconditional() };
             Update {
-                version: target.version.clone(),
-                payload: target.payload.clone(),
+                version: target.release.version.clone(),
+                payload: target.release.payload.clone(),
                 conditional,
                 evaluating: conditional.then(|| recommend::evaluating(&risks)),
                 recommended,
@@ -289,12 +303,12 @@ impl Plan {
 
     /// Where the updates lead, by decreasing version.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = &Version> {
-        self.targets.iter().map(|target| &target.version)
+        self.targets.iter().map(|target| &target.release.version)
     }
 
     /// The places among [`Plan::risks`] of those that an update carries.
     pub(crate) fn risks_of(&self, version: &Version) -> Vec<usize> {
-        let target = self.targets.iter().find(|target| target.version == *version);
+        let target = self.targets.iter().find(|target| target.release.version == *version);
         target.and_then(|target| target.risks.clone()).unwrap_or_default()
     }
 
@@ -335,21 +349,21 @@ impl Plan {
 struct Risks<'s> {
     settings: &'s Settings,
     list: Vec<Candidate>,
-    known: HashMap<String, usize>,
+    known: HashMap<RiskKey, usize>,
 }
 
 impl Risks<'_> {
-    /// The places of an update's risks, by name.
-    fn places(&mut self, carried: &[Arc<Risk>]) -> Vec<usize> {
+    /// The places of the risks of an update to a release, by name.
+    fn places(&mut self, carried: &[Arc<Risk>], release: &TargetRelease) -> Vec<usize> {
         let mut carried: Vec<&Arc<Risk>> = carried.iter().collect();
         carried.sort_by(|one, other| one.order(other));
         carried.dedup();
         let mut places = Vec::with_capacity(carried.len());
         for risk in carried {
             let next = self.list.len();
-            let place = *self.known.entry(risk.json().to_owned()).or_insert(next);
+            let place = *self.known.entry(RiskKey::of(risk, release)).or_insert(next);
             if place == next {
-                self.list.push(Candidate::new(risk, self.settings));
+                self.list.push(Candidate::new(risk, self.settings, release));
             }
             places.push(place);
         }

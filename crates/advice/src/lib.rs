@@ -107,5 +107,6 @@ pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 pub use rules::bundle::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
+pub use rules::policy::{POLICY_PARAMETERS, check_policy_rule};
 pub use rules::recognised;
 pub use settings::Settings;

@@ -17,12 +17,16 @@
 //! `EvidenceUnreachable` is said where the assessment itself is shown. The status of a `ClusterVersion` has the words that
 //! its clients know: there every query that could not be evaluated is a `PromQLError` (U10, [`with_accepted`]).
 
+mod pages;
+
 use std::sync::Arc;
 
 use clearway_graph::Rule;
 
 use crate::assess::Update;
 use crate::proof::{Outcome, RiskProof, Statement, Status, Verdict};
+
+pub use pages::reason_pages;
 
 /// Reasons that stand for themselves.
 pub mod reasons {

@@ -54,6 +54,11 @@ pub fn curl(query: &str, url: &str, time: Timestamp, access: &HttpAccess) -> Str
     command
 }
 
+/// Evaluates the policies of the cluster over the objects of a release.
+pub fn policy_preview(release: &str) -> String {
+    format!("clearway policy preview --release={}", quoted(release))
+}
+
 /// Shows the objects of a kind. `options` say which cluster is meant.
 pub fn kubectl(kind: &GroupKind, options: &[String]) -> String {
     let mut command = "kubectl".to_owned();

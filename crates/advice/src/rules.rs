@@ -10,7 +10,7 @@ pub(crate) mod bundle;
 mod condition;
 mod object_rule;
 mod parameters;
-mod policy;
+pub(crate) mod policy;
 pub(crate) mod promql;
 mod quantifier;
 mod resource;
@@ -21,15 +21,23 @@ use clearway_core::Timestamp;
 use clearway_graph::Rule;
 
 use crate::budget::Shares;
-use crate::evidence::{Evidence, Failure, ObjectQuestion, Question};
+use crate::evidence::{Evidence, Failure, ObjectQuestion, Question, TargetRelease};
 use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
+pub(crate) use policy::asks_about_release;
 pub(crate) use promql::Memo;
 pub(crate) use rule_result::{Finding, RuleEvidence, RuleOutcome, RuleResult, remedy};
 
 /// Reads the parameters of a rule.
-type Read = fn(&Rule, &Settings) -> Result<Box<dyn Check>, Failure>;
+type Read = fn(&Rule, &ReadContext<'_>) -> Result<Box<dyn Check>, Failure>;
+
+/// What a rule is read for.
+pub(crate) struct ReadContext<'c> {
+    pub(crate) settings: &'c Settings,
+    /// The release that the update with the risk leads to.
+    pub(crate) release: &'c TargetRelease,
+}
 
 /// Every type: its name, and what reads its parameters.
 const REGISTRY: &[(&str, Read)] = &[
@@ -104,10 +112,10 @@ pub(crate) enum Reading {
 
 impl Entry {
     /// Reads a rule.
-    pub(crate) fn new(rule: &Rule, settings: &Settings) -> Self {
+    pub(crate) fn new(rule: &Rule, context: &ReadContext<'_>) -> Self {
         let reading = match REGISTRY.iter().find(|(name, _)| *name == rule.kind) {
             None => Reading::NotRecognised { parameters: canonical(&rule.parameters) },
-            Some((_, read)) => match read(rule, settings) {
+            Some((_, read)) => match read(rule, context) {
                 Ok(check) => Reading::Check(check),
                 Err(failure) => Reading::Failed { parameters: shown(rule), failure },
             },

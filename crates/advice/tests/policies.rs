@@ -5,10 +5,12 @@ mod common;
 
 use std::time::Duration;
 
-use clearway_advice::evidence::{FailureClass, Objects};
-use clearway_advice::{RiskProof, Verdict};
-use clearway_core::{GroupKind, Timestamp};
-use common::{ObjectEvidence, now, objects, proof};
+use clearway_advice::evidence::{
+    FailureClass, Objects, RecordedEvidence, ReleaseConstraint, ReleaseEvaluation, UnevaluatedReason,
+};
+use clearway_advice::{Plan, RiskProof, Settings, Verdict};
+use clearway_core::{GroupKind, ObjectName, Timestamp};
+use common::{ObjectEvidence, answer, assess, graph, now, objects, proof, risk, version};
 use serde_json::{Value, json};
 
 fn violation(kind: &str, namespace: Option<&str>, name: &str) -> Value {
@@ -149,4 +151,114 @@ fn a_constraint_that_does_not_exist_means_what_the_rule_says() {
         let found = proof(rule(&more), &ObjectEvidence(known(std::slice::from_ref(&other))));
         assert_eq!(told(&found), (verdict, class), "{more} {:?}", found.rules[0]);
     }
+}
+
+/// A plan for updates to 1.0.1 and 1.0.2 that carry the same risk with a rule about the objects of the release.
+fn release_plan(more: &Value) -> (clearway_graph::Graph, Plan) {
+    let mut own = json!({"objects": "Release"});
+    own.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let carried = || vec![risk("Denied", rule(&own))];
+    let graph = graph(&answer(&[], &[("1.0.1", carried()), ("1.0.2", carried())]));
+    let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+    (graph, plan)
+}
+
+/// The results of evaluations, as objects.
+fn results(plan: &Plan, evaluate: impl Fn(&ReleaseConstraint) -> ReleaseEvaluation) -> Objects {
+    let questions = plan.release_questions();
+    let asked = questions.iter().filter_map(|(question, _)| question.release_constraint());
+    objects(&asked.map(|constraint| constraint.to_object(&evaluate(constraint))).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_rule_about_a_release_is_answered_for_each_update() {
+    let (graph, plan) = release_plan(&json!({}));
+    // Nothing of it can be read from a cluster.
+    assert_eq!((plan.object_questions().len(), plan.object_requests().len()), (0, 0));
+    let payloads: Vec<_> = plan.release_questions().iter().map(|(one, _)| one.release_constraint().cloned()).collect();
+    let payloads: Vec<String> = payloads.into_iter().flatten().map(|one| one.release.payload).collect();
+    assert_eq!(payloads, ["example.com/p@1.0.1", "example.com/p@1.0.2"]);
+    let name = |name: &str| ("Pod".to_owned(), ObjectName { namespace: "shop".to_owned(), name: name.to_owned() });
+    let found = results(&plan, |constraint| match constraint.release.version.to_string().as_str() {
+        "1.0.1" => ReleaseEvaluation::Evaluated { total: 0, objects: vec![] },
+        _ => ReleaseEvaluation::Evaluated { total: 7, objects: vec![name("d"), name("b"), name("a"), name("c")] },
+    });
+    let assessment = assess(&graph, &ObjectEvidence(found.clone()));
+    let seen: Vec<_> = assessment
+        .updates
+        .iter()
+        .map(|update| (update.risks[0].verdict, update.risks[0].rules[0].value.clone().unwrap()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (
+                Verdict::Match,
+                "7 violations of RequiredLabels owner by the objects of 1.0.2: Pod shop/a, Pod shop/b, Pod shop/c, …"
+                    .to_owned()
+            ),
+            (Verdict::NoMatch, "0 violations of RequiredLabels owner by the objects of 1.0.1".to_owned()),
+        ]
+    );
+    // What a controller records of the same objects comes to the same.
+    let mut records = common::recorded(&plan, &found);
+    for (question, steps) in plan.release_questions() {
+        let clearway_advice::evidence::Reply::Answered(seen) = found.answer(question, steps) else {
+            panic!("no answer")
+        };
+        records.insert(question.text().to_owned(), clearway_advice::evidence::Record::Answered(seen));
+    }
+    let recorded = RecordedEvidence { objects: Some(records), ..RecordedEvidence::default() };
+    assert_eq!(assess(&graph, &recorded), assessment);
+}
+
+#[test]
+fn a_release_that_was_not_evaluated_is_unknown() {
+    use ReleaseEvaluation::{Absent, NotEnforced, Unknown};
+    for (more, evaluation, verdict, class) in [
+        (json!({}), Absent, Verdict::Unknown, Some(FailureClass::Absent)),
+        (json!({"whenAbsent": "NoMatch"}), Absent, Verdict::NoMatch, None),
+        (json!({"whenAbsent": "NoMatch"}), NotEnforced, Verdict::Unknown, Some(FailureClass::Absent)),
+        (
+            json!({"whenAbsent": "NoMatch"}),
+            Unknown(UnevaluatedReason::ReleaseUnreadable),
+            Verdict::Unknown,
+            Some(FailureClass::Unreachable),
+        ),
+        (json!({}), Unknown(UnevaluatedReason::Forbidden), Verdict::Unknown, Some(FailureClass::Unauthorized)),
+        (json!({}), Unknown(UnevaluatedReason::NotEvaluated), Verdict::Unknown, Some(FailureClass::Evaluation)),
+    ] {
+        let (graph, plan) = release_plan(&more);
+        let assessment = assess(&graph, &ObjectEvidence(results(&plan, |_| evaluation.clone())));
+        assert_eq!(told(&assessment.updates[0].risks[0]), (verdict, class), "{more} {evaluation:?}");
+    }
+    // Nobody evaluated anything, or not this.
+    let (graph, plan) = release_plan(&json!({}));
+    let mut other = Objects::new(now(), "a snapshot");
+    for evidence in [other.clone(), {
+        other.add_requested(
+            clearway_advice::evidence::ObjectRequest {
+                kind: ReleaseConstraint::group_kind(),
+                namespace: None,
+                name: Some("another".to_owned()),
+            },
+            vec![],
+        );
+        other
+    }] {
+        let assessment = assess(&graph, &ObjectEvidence(evidence));
+        assert_eq!(told(&assessment.updates[0].risks[0]), (Verdict::Unknown, Some(FailureClass::NotConfigured)));
+    }
+    // Words of a stranger are not repeated.
+    let mut odd = results(&plan, |_| Absent);
+    for (question, _) in plan.release_questions() {
+        let object = json!({
+            "apiVersion": "clearway.dev/v1alpha1", "kind": "ReleaseViolations",
+            "metadata": {"name": question.request().name}, "status": {"notEvaluated": "MARKER", "totalViolations": 0},
+        });
+        odd.insert(object);
+    }
+    let assessment = assess(&graph, &ObjectEvidence(odd));
+    assert_eq!(told(&assessment.updates[0].risks[0]), (Verdict::Unknown, Some(FailureClass::Evaluation)));
+    assert!(!assessment.to_json().contains("MARKER"));
 }

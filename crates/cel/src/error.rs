@@ -3,12 +3,16 @@
 //! An error has a class and a place in the text of the expression. What is wrong with the text itself is said with words
 //! of the text; what goes wrong on evaluation is said by its class only, so that nothing of an object is repeated.
 
+mod pages;
+
 use std::fmt;
 
 use clearway_core::Diagnostic;
 use clearway_core::diagnostic::{Excerpt, Place, Severity};
 
 use crate::syntax::span::Span;
+
+pub use pages::pages;
 
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -41,7 +41,7 @@ pub use check::{CheckedExpression, check};
 pub use cost::estimate::CostRange;
 pub use cost::limits::{Budget, Limits};
 pub use environment::{DeclaredType, Environment, FunctionHelp, KubernetesVersion, ResultType};
-pub use error::{CelError, ErrorClass};
+pub use error::{CelError, ErrorClass, pages as code_pages};
 pub use eval::evaluation::{Evaluation, Outcome};
 pub use eval::explain::{ExplainedPart, Explanation};
 pub use eval::session::{Bindings, Session};

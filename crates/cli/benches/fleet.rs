@@ -200,6 +200,7 @@ fn taken(case: &Case, questions: &[Query], selectors: &[Selector], number: usize
             version: Some(case.version.parse().unwrap()),
             arch: Some("amd64".parse().unwrap()),
             channel: Some(case.channel.to_owned()),
+            kubernetes_version: None,
         },
         sources: vec!["https://prometheus.example.com".to_owned()],
         series: Part::Collected(evidence),

@@ -1,6 +1,7 @@
 //! The update service against nginx with the same bytes as a static file, in one run: at least 0.9 of its requests per
 //! second (plain, gzip, 304), and at most 1.5 times its 99th percentile (plain, gzip). And the memory it takes with
-//! every channel loaded: below 100 MiB, and below 200 MiB while another revision takes the place of the first.
+//! every channel loaded: below 100 MiB, and below 200 MiB while another revision takes the place of the first. And the
+//! console's page of the same channel against the answer: at least a tenth of its requests per second.
 //!
 //! `cargo bench --bench serve` needs nginx and wrk (Debian packages of these names). nginx has two workers, sendfile and
 //! `gzip_static`; wrk has one thread and eight connections. The two take turns, and medians of five are compared.
@@ -31,6 +32,8 @@ const LATE: f64 = 1.5;
 /// In kilobytes, as the kernel tells it.
 const LOADED: u64 = 100 << 10;
 const REPLACING: u64 = 200 << 10;
+/// The share of the answer's requests per second that the console's page of the channel has.
+const PAGE_SHARE: f64 = 0.1;
 /// A channel of the generated data with about as many releases as the busiest channels of large products.
 const CHANNEL: &str = "candidate-10.14";
 
@@ -48,7 +51,7 @@ fn main() -> Outcome<ExitCode> {
         generate(&graph_data)?;
         CHANNEL.to_owned()
     };
-    let service = Service::start(&graph_data)?;
+    let service = Service::start(&graph_data, None)?;
     // The memory of building the first revision has a moment to go back to the system.
     thread::sleep(Duration::from_secs(3));
     let loaded = service.memory("VmRSS")?;
@@ -108,7 +111,38 @@ fn main() -> Outcome<ExitCode> {
         let verdict = if holds { "PASS" } else { "FAIL" };
         println!("  memory, {name:10} {:6.1} MiB, less than {} {verdict}", mebibytes(kilobytes), bound >> 10);
     }
+    drop(service);
+    passes &= console(&graph_data, &channel)?;
     Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the page of the channel has its share of the answer's requests per second.
+fn console(graph_data: &Path, channel: &str) -> Outcome<bool> {
+    let port = free_port()?;
+    let service = Service::start(graph_data, Some(port))?;
+    let answer = format!("http://127.0.0.1:{}/api/upgrades_info/graph?channel={channel}", service.port);
+    let path = format!("/console/channel?channel={channel}");
+    let page = format!("http://127.0.0.1:{port}{path}");
+    let (plain, packed) = (get(port, &path, "identity")?, get(port, &path, "gzip")?);
+    if plain.status != 200 {
+        return Err(format!("the page of the channel: {}", plain.status).into());
+    }
+    println!("console: {} bytes, {} with gzip", plain.body.len(), packed.body.len());
+    println!("  {:9} {:>12} {:>12} {:>6}", "", "requests/s", "answer's", "share");
+    let mut passes = true;
+    for (name, header) in [("plain", ""), ("gzip", "Accept-Encoding: gzip")] {
+        let mut runs = (Vec::new(), Vec::new());
+        for _ in 0..RUNS {
+            runs.1.push(wrk(&answer, header)?);
+            runs.0.push(wrk(&page, header)?);
+        }
+        let ((rate, _), (answers, _)) = (medians(&runs.0), medians(&runs.1));
+        let share = rate / answers;
+        let holds = share >= PAGE_SHARE;
+        passes &= holds;
+        println!("  {name:9} {rate:12.0} {answers:12.0} {share:6.2}  {}", if holds { "PASS" } else { "FAIL" });
+    }
+    Ok(passes)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "kilobytes of a process")]
@@ -157,14 +191,18 @@ struct Service {
 }
 
 impl Service {
-    fn start(graph_data: &Path) -> Outcome<Self> {
+    fn start(graph_data: &Path, console: Option<u16>) -> Outcome<Self> {
         let (port, status_port) = (free_port()?, free_port()?);
-        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+        command
             .args(["serve", "--log", "error", "--graph"])
             .arg(graph_data)
             .args(["--listen", &format!("127.0.0.1:{port}"), "--status-listen", &format!("127.0.0.1:{status_port}")])
-            .stdin(Stdio::null())
-            .spawn()?;
+            .stdin(Stdio::null());
+        if let Some(port) = console {
+            command.args(["--console-listen", &format!("127.0.0.1:{port}")]);
+        }
+        let child = command.spawn()?;
         let service = Service { child, port };
         wait(|| get(status_port, "/readyz", "identity").is_ok_and(|answer| answer.status == 200))?;
         Ok(service)

@@ -2,8 +2,10 @@
 
 mod assess;
 mod bundle;
+mod catalog;
 mod cel;
 mod demo;
+mod explain;
 mod fleet;
 mod gateway;
 mod graph;
@@ -19,6 +21,8 @@ mod shared;
 mod snapshot;
 mod status;
 mod upgrade;
+mod usage_hint;
+mod version;
 
 use std::path::PathBuf;
 
@@ -26,8 +30,10 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use assess::*;
 pub(crate) use bundle::*;
+pub(crate) use catalog::*;
 pub(crate) use cel::*;
 pub(crate) use demo::*;
+pub(crate) use explain::*;
 pub(crate) use fleet::*;
 pub(crate) use gateway::*;
 pub(crate) use graph::*;
@@ -43,6 +49,8 @@ pub(crate) use shared::*;
 pub(crate) use snapshot::*;
 pub(crate) use status::*;
 pub(crate) use upgrade::*;
+pub(crate) use usage_hint::*;
+pub(crate) use version::*;
 
 /// Update advice for Kubernetes clusters: is this update safe for this cluster, and why?
 #[derive(Debug, Parser)]
@@ -58,6 +66,8 @@ Start with `clearway demo`, which needs no cluster.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,12 +81,18 @@ pub(crate) enum Command {
     /// Compare bundles of CRDs: which change may ship at which version
     #[command(subcommand)]
     Bundle(Box<Bundle>),
+    /// List, show and publish the catalogue: products that clusters run, with their known risks
+    #[command(subcommand)]
+    Catalog(Catalog),
     /// Check, evaluate and test CEL expressions as Kubernetes does
     #[command(subcommand)]
     Cel(Cel),
     /// Test, check and explain policies of Gatekeeper: templates and constraints
     #[command(subcommand)]
     Policy(Policy),
+    /// Explain a code of a finding, a reason of a condition or an exit code
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Show the update status of many clusters, and the effect of a graph change
     #[command(subcommand)]
     Fleet(Fleet),
@@ -86,8 +102,8 @@ pub(crate) enum Command {
     /// Build, lint, show and compare update graphs
     #[command(subcommand)]
     Graph(Graph),
-    /// Install the operator, its CRDs and RBAC
-    #[command(after_help = INSTALL_EXAMPLES)]
+    /// Install the operator, its CRDs and RBAC; or the update service
+    #[command(after_help = INSTALL_EXAMPLES, args_conflicts_with_subcommands = true)]
     Install(Box<Install>),
     /// Run the operator: report recommended updates, and apply requested ones
     #[command(after_help = OPERATOR_EXAMPLES)]
@@ -111,7 +127,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Status(Status),
     /// Uninstall the operator; CRDs and their objects are kept by default
-    #[command(after_help = UNINSTALL_EXAMPLES)]
+    #[command(after_help = UNINSTALL_EXAMPLES, args_conflicts_with_subcommands = true)]
     Uninstall(Uninstall),
     /// List, request and watch updates of a cluster or an add-on
     #[command(after_help = UPGRADE_EXAMPLES)]
@@ -119,6 +135,9 @@ pub(crate) enum Command {
     /// Evaluate policies for `clearway operator --policies`, which starts it
     #[command(hide = true)]
     PolicyEvaluator,
+    /// Show the versions of this program and of the installed operator
+    #[command(after_help = VERSION_EXAMPLES, disable_version_flag = true)]
+    Version(ShowVersion),
     /// Print a shell completion script
     #[command(after_help = "Example:\n  source <(clearway completions bash)")]
     Completions {

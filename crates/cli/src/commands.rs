@@ -2,8 +2,10 @@
 
 pub(crate) mod assess;
 pub(crate) mod bundle;
+pub(crate) mod catalog;
 pub(crate) mod cel;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod gateway;
 pub(crate) mod graph;
@@ -18,3 +20,4 @@ pub(crate) mod serve;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 pub(crate) mod upgrade;
+pub(crate) mod version;

@@ -16,14 +16,22 @@ pub(crate) enum Exit {
     CouldNotRun,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The number that a shell sees.
+    pub(crate) fn number(self) -> i32 {
+        match self {
             Exit::Yes => 0,
             Exit::No => 1,
             Exit::Unknown => 2,
             Exit::CouldNotRun => 3,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        // All of them are small; a number that is not would be a failure.
+        u8::try_from(exit.number()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 }
 
@@ -34,7 +42,7 @@ pub(crate) fn code(outcome: anyhow::Result<Exit>) -> ExitCode {
         // The reader of a pipe closed it (`| head`): the output is incomplete, and there is no one to report to.
         Err(error) if is_broken_pipe(&error) => Exit::Unknown.into(),
         Err(error) => {
-            crate::output::print_note!("error: {error:#}");
+            crate::output::print_problem!("error: {error:#}");
             Exit::CouldNotRun.into()
         }
     }

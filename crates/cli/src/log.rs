@@ -1,16 +1,77 @@
 //! The log of long-running commands, on standard error.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
 use clearway_core::terminal_text::{escape_json, escape_record};
+use clearway_sources::waiting;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::arguments::{LogFormat, Logging};
 
 /// Writes the log from now on.
 pub(crate) fn start(options: &Logging) -> Result<()> {
-    let filter = EnvFilter::try_new(&options.log).with_context(|| format!("`{}` is not a log filter", options.log))?;
+    let settings = crate::output::settings();
+    let filter = options.log.as_deref().unwrap_or_else(|| usual_filter(settings.quiet, settings.verbose));
+    let filter = EnvFilter::try_new(filter).with_context(|| {
+        format!("`--log {filter}` is not a log filter; write a level (error, warn, info, debug) or info,clearway_server=debug")
+    })?;
+    write(filter, options.log_format);
+    Ok(())
+}
+
+/// What is logged by commands that run for long, if no filter is given.
+fn usual_filter(quiet: bool, verbose: u8) -> &'static str {
+    match (quiet, verbose) {
+        (true, _) => "warn",
+        (false, 0) => "info",
+        (false, 1) => "info,clearway=debug",
+        (false, _) => "debug",
+    }
+}
+
+/// Writes what other commands wait for, with `--verbose` all requests, and with a second one what libraries say.
+pub(crate) fn start_for_command(quiet: bool, verbose: u8) {
+    let filter = match (quiet, verbose) {
+        (true, _) => return,
+        (false, 0) => format!("off,{}=debug", waiting::TARGET),
+        (false, 1) => "warn,clearway=debug".to_owned(),
+        (false, _) => "debug".to_owned(),
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(|| EscapedStderr);
+    // Only a test starts two.
+    let _ = log.with_ansi(false).event_format(CommandNotes).try_init();
+}
+
+/// Lines for somebody at a terminal: without time and place.
+struct CommandNotes;
+
+impl<S, N> FormatEvent<S, N> for CommandNotes
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    N: for<'writer> FormatFields<'writer> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let metadata = event.metadata();
+        let word = match *metadata.level() {
+            _ if metadata.target() == waiting::TARGET => "waiting",
+            Level::ERROR => "error",
+            Level::WARN => "warning",
+            Level::INFO => "info",
+            Level::DEBUG | Level::TRACE => "debug",
+        };
+        write!(writer, "{word}: ")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
+}
+
+fn write(filter: EnvFilter, format: LogFormat) {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| EscapedStderr)
@@ -18,11 +79,10 @@ pub(crate) fn start(options: &Logging) -> Result<()> {
         // Styles could not be told from those that foreign text brings along.
         .with_ansi(false);
     // The demo may have started one; then it goes on with that.
-    let _ = match options.log_format {
+    let _ = match format {
         LogFormat::Text => log.compact().try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
-    Ok(())
 }
 
 /// Standard error, on which foreign text can neither drive a terminal nor begin a record. The subscriber writes whole records.

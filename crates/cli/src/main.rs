@@ -6,20 +6,26 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod code_pages;
 mod commands;
+mod completion_request;
 mod exit;
 mod findings;
 mod junit;
 mod log;
+mod name_hints;
 mod output;
+mod program_name;
 mod runtime;
 mod signals;
+mod text_wrap;
 
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use exit::Exit;
+use program_name::ProgramName;
 
 /// Building a revision takes several times the memory of what is left of it, and the service runs for months: the
 /// system's allocator would keep the difference, this one gives it back (how soon stands in `.cargo/config.toml`).
@@ -27,18 +33,39 @@ use exit::Exit;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let name = ProgramName::of(std::env::args_os().next().as_deref());
+    if name == ProgramName::KubectlCompletion {
+        return exit::code(commands::manual::kubectl_completions(name));
+    }
+    let mut command = name.command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed.map_err(|error| error.format(&mut command)) {
         Ok(arguments) => arguments,
         Err(answer) => {
             // Help and version are answers; everything else is a wrong command line.
             let _ = answer.print();
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            if let Some(hint) = arguments::usage_hint(&answer, &words) {
+                output::print_problem!("\ntip: {hint}");
+            }
             return if answer.use_stderr() { Exit::CouldNotRun.into() } else { Exit::Yes.into() };
         }
     };
+    let mut terminal = arguments.terminal;
+    // The demo prints what several commands print, and stops for its reader by itself.
+    terminal.no_pager |= matches!(arguments.command, Command::Demo(_));
+    output::start(terminal);
+    // The others run services, which log in their own way.
+    if !matches!(arguments.command, Command::Serve(_) | Command::Operator(_) | Command::Demo(_)) {
+        log::start_for_command(terminal.quiet, terminal.verbose);
+    }
     let outcome = match arguments.command {
         Command::Assess(options) => commands::assess::run(&options),
         Command::Bundle(command) => commands::bundle::run(&command),
+        Command::Catalog(command) => commands::catalog::run(&command),
         Command::Demo(options) => commands::demo::run(&options),
+        Command::Explain(options) => commands::explain::run(&options),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Gateway(command) => commands::gateway::run(&command),
         Command::Graph(command) => commands::graph::run(&command),
@@ -54,8 +81,9 @@ fn main() -> ExitCode {
         Command::Status(command) => commands::status::run(&command),
         Command::Uninstall(options) => commands::install::uninstall(&options),
         Command::Upgrade(options) => commands::upgrade::run(&options),
+        Command::Version(options) => commands::version::run(&options),
         Command::PolicyEvaluator => commands::policy::evaluate_for_operator(),
-        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Completions { shell } => commands::manual::completions(shell, name),
         Command::Man { output_dir } => commands::manual::pages(output_dir.as_deref()),
     };
     exit::code(outcome)

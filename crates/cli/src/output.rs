@@ -1,23 +1,64 @@
-//! Output for terminals and programs: colour and live lines only on a terminal.
+//! Output for terminals and programs: colour, live lines and a pager only on a terminal.
 //!
 //! Everything a command prints goes through here, and through [`terminal_text`]: texts of strangers cannot drive the
-//! terminal or rewrite what stands on it. Styles are added by diagnostics and headings only, behind that.
+//! terminal or rewrite what stands on it. Styles are added behind that, by diagnostics, headings and states in tables.
+//! A command returns a [`Document`] (or a [`Table`], or text); how it looks is decided here, once for all commands, by
+//! [`mod@settings`].
+
+mod document;
+mod live_line;
+mod pager;
+mod settings;
+mod states;
+mod table;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clearway_core::Diagnostic;
 use clearway_core::diagnostic::terminal;
 use clearway_core::terminal_text::{self, escape_line};
-use comfy_table::{Cell, ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use crate::arguments::DataFormat;
+use crate::arguments::{ColorWhen, DataFormat, TerminalOptions};
+
+pub(crate) use document::Document;
+pub(crate) use live_line::LiveLine;
+pub(crate) use settings::Settings;
+pub(crate) use table::{Layout, Table, truncated};
+
+/// How this process prints. It is decided before anything is printed and never changes, and every line of every command
+/// depends on it, so it is the one value of the process that is not passed along.
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// Decides how this process prints, by its options, its environment and its terminal.
+pub(crate) fn start(options: TerminalOptions) {
+    match options.color {
+        ColorWhen::Auto => anstream::ColorChoice::Auto,
+        ColorWhen::Always => anstream::ColorChoice::Always,
+        ColorWhen::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    // A second call would be a second start of the process.
+    let _ = SETTINGS.set(Settings::decide(&settings::observe(), options));
+}
+
+/// How this process prints.
+pub(crate) fn settings() -> &'static Settings {
+    static PLAIN: Settings =
+        Settings { screen: None, width_of_errors: None, no_headers: false, quiet: false, verbose: 0, pager: None };
+    SETTINGS.get().unwrap_or(&PLAIN)
+}
 
 /// Whether standard output shows ANSI styles.
 pub(crate) fn colour() -> bool {
-    !matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never)
+    shows_styles(&io::stdout())
+}
+
+fn shows_styles(stream: &impl anstream::stream::RawStream) -> bool {
+    !matches!(anstream::AutoStream::choice(stream), anstream::ColorChoice::Never)
 }
 
 /// Prints a line, or several, on standard output.
@@ -25,12 +66,21 @@ macro_rules! print_line {
     ($($arguments:tt)*) => { $crate::output::write_line(&mut std::io::stdout(), &format!($($arguments)*)) };
 }
 
-/// Prints a line, or several, about the run itself on standard error.
+/// Prints a line, or several, about the run itself on standard error; nothing with `--quiet`.
 macro_rules! print_note {
+    ($($arguments:tt)*) => {
+        if !$crate::output::settings().quiet {
+            $crate::output::write_line(&mut std::io::stderr(), &format!($($arguments)*))
+        }
+    };
+}
+
+/// Prints an error, a warning, or what makes the answer incomplete on standard error; also with `--quiet`.
+macro_rules! print_problem {
     ($($arguments:tt)*) => { $crate::output::write_line(&mut std::io::stderr(), &format!($($arguments)*)) };
 }
 
-pub(crate) use {print_line, print_note};
+pub(crate) use {print_line, print_note, print_problem};
 
 /// Writes text of any origin and ends the line. Whether somebody reads it does not matter to who calls this.
 pub(crate) fn write_line(out: &mut impl io::Write, text: &str) {
@@ -45,104 +95,68 @@ pub(crate) fn print_event(event: &serde_json::Value) -> io::Result<()> {
 /// Prints a diagnostic on standard error.
 pub(crate) fn print_diagnostic(diagnostic: &Diagnostic) {
     let mut out = anstream::stderr();
-    let _ = writeln!(out, "{}\n", terminal::render(diagnostic, colour()));
+    let _ = writeln!(out, "{}\n", terminal::render(diagnostic, shows_styles(&io::stderr())));
 }
 
-/// A document in a format of its own (a graph, a drawing): as it is for a file or a pipe, and escaped for a terminal.
+/// Text in a format of its own (a graph, a drawing): as it is for a file or a pipe, and escaped for a terminal.
 pub(crate) fn document(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { terminal_text::escape(text) } else { Cow::Borrowed(text) }
 }
 
-/// Writes such a document on standard output.
+/// Writes such text on standard output.
 pub(crate) fn print_document(text: &str) -> io::Result<()> {
-    io::stdout().write_all(document(text).as_bytes())
+    print_text(&document(text))
 }
 
-/// Prints data as JSON or YAML; a table is the caller's.
-pub(crate) fn print_data(format: DataFormat, data: &impl Serialize, table: impl FnOnce() -> String) -> Result<()> {
+/// Prints data in the format of the options; only the formats for people need the document.
+pub(crate) fn print_data<D: Into<Document>>(
+    format: DataFormat,
+    data: &impl Serialize,
+    document: impl FnOnce() -> D,
+) -> Result<()> {
     let mut text = match format {
-        DataFormat::Table => terminal_text::escape(&table()).into_owned(),
+        DataFormat::Table => document().into().render(layout(false)),
+        DataFormat::Wide => document().into().render(layout(true)),
         DataFormat::Json => terminal_text::escape_json(&serde_json::to_string_pretty(data)?).into_owned(),
         DataFormat::Yaml => {
             let yaml = serde_saphyr::to_string(data).context("cannot be written as YAML")?;
-            document(&yaml).into_owned()
+            self::document(&yaml).into_owned()
         }
+        DataFormat::Name => match document().into().names() {
+            Some(names) => names,
+            None => bail!("`-o name` needs a list, and this answer has none; use -o table, json or yaml"),
+        },
     };
     if !text.ends_with('\n') && !text.is_empty() {
         text.push('\n');
     }
-    io::stdout().write_all(text.as_bytes())?;
+    print_text(&text)?;
     Ok(())
 }
 
-/// A table with a head and no lines; the last column is as wide as it needs to be.
-pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(head.iter().map(Cell::new));
-    for row in rows {
-        // A line break or an escape in foreign text must not break the line or drive the terminal.
-        table.add_row(row.iter().map(|cell| Cell::new(printable(cell))));
+/// How documents look on standard output; with `-o wide`, every cell is complete.
+pub(crate) fn layout(is_wide: bool) -> Layout {
+    let settings = settings();
+    Layout { width: settings.width().filter(|_| !is_wide), headers: !settings.no_headers, colour: colour() }
+}
+
+/// Writes text that is ready for standard output, in a pager if it is longer than the terminal.
+pub(crate) fn print_text(text: &str) -> io::Result<()> {
+    let settings = settings();
+    if let Some(pager) = settings.pager.as_ref().filter(|_| settings.exceeds_screen(text))
+        && pager.show(text)
+    {
+        return Ok(());
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    io::stdout().write_all(text.as_bytes())
+}
+
+/// A table with a head. Its first column names what a row is about.
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    Table::new(head, rows)
 }
 
 /// Foreign text on one line.
 pub(crate) fn printable(text: &str) -> String {
     escape_line(text).into_owned()
-}
-
-/// One line on standard error that is written over as work goes on; nothing at all where that is not a terminal.
-pub(crate) struct LiveLine {
-    shown: bool,
-    terminal: bool,
-}
-
-impl LiveLine {
-    /// A line that is empty so far.
-    pub(crate) fn new() -> Self {
-        LiveLine { shown: false, terminal: io::stderr().is_terminal() }
-    }
-
-    /// Whether anybody sees it.
-    pub(crate) fn is_live(&self) -> bool {
-        self.terminal
-    }
-
-    /// Replaces the line.
-    pub(crate) fn set(&mut self, text: &str) {
-        if self.terminal {
-            let _ = write!(io::stderr(), "\r\x1b[2K{}", printable(text).chars().take(120).collect::<String>());
-            let _ = io::stderr().flush();
-            self.shown = true;
-        }
-    }
-
-    /// Takes the line away, so that something lasting can be printed.
-    pub(crate) fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
-            let _ = io::stderr().flush();
-        }
-    }
-}
-
-impl Drop for LiveLine {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_keeps_foreign_text_on_its_line() {
-        let text = table(&["A", "B"], [vec!["x\ny".to_owned(), "\u{1b}[2Jz".to_owned()]]);
-        assert_eq!(text, "A    B\nx y  \\x1b[2Jz\n");
-    }
 }

@@ -1,7 +1,8 @@
 //! Stop signals (SIGTERM, Ctrl-C) of long-running commands. A second signal exits immediately.
 
 use std::io;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -43,4 +44,35 @@ async fn either(terminate: &mut Signal, interrupt: &mut Signal) {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
+}
+
+/// While this is kept, Ctrl-C is left to a program that was started; afterwards it ends this process with exit code 3.
+pub(crate) struct IgnoredInterrupts(Arc<AtomicBool>);
+
+impl Drop for IgnoredInterrupts {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Leaves Ctrl-C to a program that reads the terminal. Without a thread to receive signals it ends this process, too.
+pub(crate) fn ignore_interrupts() -> IgnoredInterrupts {
+    let ignored = Arc::new(AtomicBool::new(true));
+    let (kept, (started, outcome)) = (Arc::clone(&ignored), mpsc::sync_channel(1));
+    let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
+        let Ok(runtime) = crate::runtime::build_on_this_thread() else { return };
+        runtime.block_on(async {
+            let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return };
+            let _ = started.send(());
+            while interrupt.recv().await.is_some() {
+                if !kept.load(Ordering::Relaxed) {
+                    std::process::exit(3);
+                }
+            }
+        });
+    });
+    if thread.is_ok() {
+        let _ = outcome.recv();
+    }
+    IgnoredInterrupts(ignored)
 }

@@ -134,6 +134,11 @@ async fn the_story_is_told_from_a_cluster() {
     let Some(lab) = Lab::open(&foreign()).await else { return };
     lab.run(&[]).await.is(0, include_str!("offline/golden/upgrade-list.txt"));
     lab.run(&["--include-not-recommended"]).await.is(0, include_str!("offline/golden/upgrade-all.txt"));
+    lab.run(&["recommend"]).await.is(0, "Recommended: update to 4.6.43");
+    lab.run(&["recommend", "--version", "4.7.4"]).await.is(1, "VSphereNodeNameChanges: applies to this cluster");
+    lab.run(&["recommend", "--version", "4.7.4", "--accept", "ConditionalUpdateRisk"])
+        .await
+        .is(0, "--allow-not-recommended");
     lab.run(&["--to", "4.7.4"]).await.is(1, "use --allow-not-recommended");
     lab.run(&["--to", "4.6.99-example"]).await.is(2, "Recommended=Unknown");
     assert_eq!(lab.stored().await["spec"]["desiredUpdate"], Value::Null);

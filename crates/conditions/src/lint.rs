@@ -10,7 +10,6 @@ mod history;
 mod out;
 mod policy;
 mod rules;
-mod suppress;
 mod view;
 mod volatile;
 
@@ -18,10 +17,9 @@ mod volatile;
 mod tests;
 
 pub use conventions::profile::{Profile, ProfileError};
-pub use docs::{RULES, RuleDoc, Scope, rule, sarif_rules};
+pub use docs::{RULES, RuleDoc, Scope, pages as code_pages, rule, sarif_rules};
 pub use history::History;
 pub use policy::{Flapping, Policy};
-pub use suppress::{ABOUT_THE_CHECK, Suppressions};
 
 use clearway_core::{Diagnostic, Severity};
 use clearway_yaml::Node;
@@ -30,6 +28,9 @@ use crate::Object;
 use out::{Finding, List, Out};
 use view::condition::Condition;
 use view::walk::{Site, Spot};
+
+/// The code of findings about the check itself.
+pub const ABOUT_THE_CHECK: &str = "SC000";
 
 /// Which fields of an object the rules look at, for a reader that can leave the others out: of most kinds only what they
 /// are and their status, of definitions the whole.

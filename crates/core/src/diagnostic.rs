@@ -3,11 +3,14 @@
 //! Every linter and reader of the product returns [`Diagnostic`]s, and only the edge renders them: for a terminal
 //! ([`terminal`]), as JSON ([`Diagnostic`] is `Serialize`), or as SARIF for code hosting ([`sarif`]). A stream of them
 //! is written by [`report`], one at a time, so that a million findings need no more memory than one. Where they are kept,
-//! a [`FindingList`] counts all of them.
+//! a [`FindingList`] counts all of them. [`Selection`] and [`suppressions`] say which of them are wanted.
 
 mod finding_list;
+mod page;
 pub mod report;
 pub mod sarif;
+mod selection;
+pub mod suppressions;
 pub mod terminal;
 
 use std::borrow::Cow;
@@ -16,6 +19,8 @@ use std::ops::Range;
 use serde::Serialize;
 
 pub use finding_list::FindingList;
+pub use page::CodePage;
+pub use selection::{Selection, UnknownCode};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

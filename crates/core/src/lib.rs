@@ -18,6 +18,7 @@ mod event;
 pub mod expression;
 pub mod limits;
 mod object;
+pub mod suggestion;
 pub mod terminal_text;
 mod timestamp;
 mod version;

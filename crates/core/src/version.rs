@@ -91,7 +91,21 @@ impl FromStr for Version {
         }
         semver::Version::parse(text)
             .map(Version)
-            .map_err(|error| VersionError { text: shown(), why: error.to_string() })
+            .map_err(|error| VersionError { text: shown(), why: better(text).unwrap_or_else(|| error.to_string()) })
+    }
+}
+
+/// What was meant, for the mistakes that people make: a `v` in front, or only two numbers.
+fn better(text: &str) -> Option<String> {
+    let is_version = |text: &str| semver::Version::parse(text).is_ok();
+    let bare = text.strip_prefix(['v', 'V']).unwrap_or(text);
+    let patched = format!("{bare}.0");
+    if bare != text && is_version(bare) {
+        Some(format!("write it without `v`, as `{bare}`"))
+    } else if bare.split('.').count() == 2 && is_version(&patched) {
+        Some(format!("it has three numbers, as in `{patched}`"))
+    } else {
+        None
     }
 }
 

@@ -16,6 +16,7 @@ mod engine;
 pub mod explain;
 pub mod hostname;
 pub mod model;
+pub mod pages;
 pub mod publish;
 pub mod selector;
 pub mod settings;

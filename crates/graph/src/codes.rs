@@ -2,8 +2,12 @@
 //!
 //! The reader of this crate uses `GD0nn`, and [`mod@crate::lint`] `GD1nn`. Start at [`CODES`].
 
+mod pages;
+
 use clearway_core::diagnostic::sarif;
 use clearway_core::{Diagnostic, Severity};
+
+pub use pages::pages;
 
 /// What there is to say about a code, whatever was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +178,10 @@ codes! {
         "Without `name`, `url` and `message` the edges are removed for every cluster, without a reason. It is a note for existing blocks, and a warning for blocks that a change adds."
     BLOCK_HIDES_RISK "GD127" Warning "A block without a reason that hides a risk"
         "If one block removes an edge, the risks of other blocks on it have no effect: the risk is not shown, and no cluster is offered the update, not even one that the risk does not apply to. Remove the block, or the risk."
+    POLICY_INVALID "GD128" Error "A `Policy` rule with a parameter that cannot be read"
+        "The kind or name of the constraint is missing or cannot be one, or `objects` or `whenAbsent` has another word than it may have. No cluster can evaluate the rule."
+    POLICY_UNKNOWN "GD129" Warning "A parameter that `Policy` rules do not have"
+        "Readers ignore parameters that they do not know, so the rule may ask for something else than intended. Templates and parameters of constraints cannot be part of a rule: it names a constraint that the cluster has."
     FILE_NAME_TARGET "GD130" Warning "A file name that does not begin with the target"
         "The file blocks updates to its `to`, whatever its name is. People and scripts look for `<to>-<name>.yaml`; a file that was copied for another release and not changed is the usual cause."
     FILE_NAME_RISK "GD131" Info "A file name that does not contain the name of the risk"
@@ -187,7 +195,7 @@ codes! {
     RULE_PARAMETERS "GD135" Warning "A rule `Always` with parameters"
         "`Always` applies to every cluster, whatever its parameters are. They have no effect."
     DECLARED_ONLY "GD136" Warning "A declared risk without its blocks"
-        "Services that do not support `risks/` read only `blocked-edges/`, and offer the update without a warning. `clearway graph convert --to blocks --keep --output-dir DIR` writes the blocks beside the declarations."
+        "Services that do not support `risks/` read only `blocked-edges/`, and offer the update without a warning. `clearway graph convert -o blocks --keep --output-dir DIR` writes the blocks beside the declarations."
     CHANNEL_REPEATED "GD140" Warning "A version that a channel lists twice"
         "It is served once. To remove it from the channel, both entries must be removed."
     CHANNEL_ORDER "GD141" Info "A channel that is not in the order of versions"

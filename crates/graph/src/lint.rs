@@ -8,7 +8,6 @@
 
 mod alternatives;
 mod answer;
-mod bundles;
 mod channels;
 mod drafts;
 mod expressions;
@@ -16,6 +15,7 @@ mod locate;
 mod names;
 mod queries;
 mod risks;
+mod rule_parameters;
 mod runs;
 mod sources;
 mod targets;
@@ -41,7 +41,7 @@ pub trait RuleTexts {
     fn metrics(&self, query: &str) -> Vec<String>;
     /// Why the expression of a `Resource` rule is refused, if it is.
     fn check_expression(&self, expression: &str) -> Option<ExpressionFinding>;
-    /// What is wrong with the parameters of a `Bundle` rule.
+    /// What is wrong with the parameters of a `Bundle` or `Policy` rule.
     fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding>;
 }
 
@@ -111,7 +111,7 @@ pub fn lint(revision: &Revision, inputs: &Inputs, texts: &dyn RuleTexts) -> Vec<
     sources::check(&index, &mut drafts);
     queries::check(index.risks(), texts, &mut drafts);
     expressions::check(index.risks(), texts, &mut drafts);
-    bundles::check(index.risks(), texts, &mut drafts);
+    rule_parameters::check(index.risks(), texts, &mut drafts);
     targets::check(&index, &mut drafts);
     runs::check(&index, &mut drafts);
     names::check(&index, &mut drafts);

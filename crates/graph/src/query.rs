@@ -7,4 +7,5 @@ pub(crate) mod explain;
 pub(crate) mod outgoing;
 pub(crate) mod paths;
 pub mod render;
+pub(crate) mod risk_updates;
 pub(crate) mod stranded;

@@ -42,7 +42,7 @@ impl RuleTexts for Words {
     }
 
     fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding> {
-        let own = rule.parameters["bundle"].as_object().unwrap();
+        let own = rule.parameters[rule.kind.to_lowercase().as_str()].as_object().unwrap();
         let version = own.get("version").and_then(|version| version.as_str()).unwrap_or_default();
         let broken = version.find("broken").map(|start| ParameterFinding {
             key: "version",
@@ -288,6 +288,28 @@ fn parameters_of_bundle_rules() {
     ] {
         let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
         assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &bundle(more))]), want, "{code} {more}");
+    }
+}
+
+#[test]
+fn parameters_of_policy_rules() {
+    let policy = |more: &str| format!("matchingRules:\n- type: Policy\n  policy:\n    kind: A\n    {more}\n");
+    for (code, more, want) in [
+        (
+            "GD128",
+            "version: broken",
+            Some("error blocked-edges/1.1.0-Slow.yaml:10:14 the risk `Slow` has a Policy rule that is broken"),
+        ),
+        ("GD128", "name: a", None),
+        (
+            "GD129",
+            "odd: 1",
+            Some("warning blocked-edges/1.1.0-Slow.yaml:7:3 the risk `Slow` has a Policy rule that is odd"),
+        ),
+        ("GD129", "name: a", None),
+    ] {
+        let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
+        assert_eq!(in_blocks(code, &[("1.1.0", ".*", "Slow", &policy(more))]), want, "{code} {more}");
     }
 }
 

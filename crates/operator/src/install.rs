@@ -1,13 +1,14 @@
 //! Bringing the operator into a cluster: what it consists of, as values; and carrying that out.
 //!
 //! [`manifests`] is a function of [`Settings`]: the same objects are applied by `clearway install` and written down as
-//! plain manifests for kustomize ([`kustomize::files`]). [`apply`] applies them on the server's side, and takes them
-//! away again. Every identity and right is in [`rights`], with what it is for. What is installed by default only
-//! advises.
+//! plain manifests for kustomize ([`kustomize::files`]) and as a Helm chart ([`helm::files`]). [`apply`] applies them on the
+//! server's side, and takes them away again. Every identity and right is in [`rights`], with what it is for. What is
+//! installed by default only advises. The update service is installed on its own ([`update_service`]).
 
 pub mod alerts;
 pub mod apply;
 pub mod gateway_status;
+pub mod helm;
 mod installed_settings;
 pub mod kustomize;
 mod monitoring;
@@ -16,6 +17,7 @@ pub mod policies;
 mod release_keys;
 pub mod rights;
 mod settings;
+pub mod update_service;
 mod workload;
 
 use std::collections::BTreeSet;
@@ -118,7 +120,11 @@ fn required(settings: &Settings) -> Result<Manifests, BuildError> {
 }
 
 fn namespace(settings: &Settings) -> Value {
-    let mut labels = labels();
+    namespace_object(&settings.namespace, labels())
+}
+
+/// A namespace for pods that need nothing of their nodes.
+fn namespace_object(name: &str, mut labels: Value) -> Value {
     // The API server itself holds the pods to what the Deployment promises.
     for what in ["enforce", "audit", "warn"] {
         labels[format!("pod-security.kubernetes.io/{what}")] = json!("restricted");
@@ -126,7 +132,7 @@ fn namespace(settings: &Settings) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": settings.namespace, "labels": labels},
+        "metadata": {"name": name, "labels": labels},
     })
 }
 

@@ -10,6 +10,9 @@ use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_sources::store::{Part, Store, StoreError};
 use serde_json::{Value, json};
 
+/// The annotation of a lease with the version of the program that holds it, or held it last.
+pub const VERSION: &str = "clearway.dev/version";
+
 /// How long a lease lasts, and how often it is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseTerms {
@@ -143,7 +146,11 @@ impl<S: Store> Candidate<S> {
             "leaseDurationSeconds": self.terms.duration.as_secs().max(1),
         });
         let version = lease.as_ref().map(|lease| lease["metadata"]["resourceVersion"].clone()).unwrap_or_default();
-        let patch = |spec: Value| json!({"metadata": {"resourceVersion": version}, "spec": spec});
+        let annotations = json!({VERSION: env!("CARGO_PKG_VERSION")});
+        let patch = |spec: Value| {
+            let metadata = json!({"resourceVersion": version, "annotations": annotations});
+            json!({"metadata": metadata, "spec": spec})
+        };
         let written = match decision {
             Decision::Wait => return Ok(false),
             Decision::Renew => self.store.patch(&self.key, Part::Main, &patch(held)).await,
@@ -156,7 +163,8 @@ impl<S: Store> Candidate<S> {
             Decision::Create => {
                 let mut spec = held;
                 (spec["acquireTime"], spec["leaseTransitions"]) = (json!(now), json!(0));
-                let metadata = json!({"name": self.key.name, "namespace": self.key.namespace});
+                let metadata =
+                    json!({"name": self.key.name, "namespace": self.key.namespace, "annotations": annotations});
                 let object = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec});
                 self.store.create(&object).await
             }
@@ -223,6 +231,7 @@ mod tests {
             (&lease["spec"]["holderIdentity"], &lease["spec"]["leaseTransitions"]),
             (&json!("other"), &json!(1))
         );
+        assert_eq!(lease["metadata"]["annotations"][VERSION], env!("CARGO_PKG_VERSION"));
     }
 
     #[test]

@@ -22,3 +22,4 @@ pub mod metrics_store;
 pub mod operator;
 mod other_operator;
 pub mod policies;
+pub mod release_violations;

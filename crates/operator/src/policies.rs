@@ -11,6 +11,7 @@ mod audit_loop;
 pub mod certificates;
 mod controller;
 pub mod evaluation;
+pub mod events;
 pub mod excluded_namespaces;
 mod kinds;
 pub mod log_lines;
@@ -32,6 +33,7 @@ use self::audit_loop::Auditor;
 use self::certificates::{CertificateKeeper, ServerCertificates};
 use self::controller::{Controller, ControllerSettings, LoadedPolicies, Published};
 use self::evaluation::{EvaluatorError, EvaluatorSettings, Evaluators};
+use self::events::EventRecorder;
 use self::excluded_namespaces::Exemptions;
 use self::metrics::Metrics;
 use self::status::Reporter;
@@ -67,6 +69,10 @@ pub struct Options {
     pub inventory_bytes: usize,
     /// Namespaces that may switch the webhook off.
     pub exemptions: Exemptions,
+    /// Whether violations that audits find are written as Events.
+    pub emit_audit_events: bool,
+    /// Whether violations of requests are written as Events.
+    pub emit_admission_events: bool,
 }
 
 /// The admission webhook.
@@ -210,7 +216,9 @@ async fn work(
     };
     let metrics = Arc::clone(&shared.metrics);
     let controller = Controller::new(cluster.clone(), evaluators.clone(), settings, Arc::clone(&metrics), published);
+    let recorder = || EventRecorder::start(cluster.clone(), options.namespace.clone(), clock);
     let auditor = Auditor {
+        events: options.emit_audit_events.then(recorder),
         store: store.clone(),
         evaluators: evaluators.clone(),
         policies: seen_policies,
@@ -235,6 +243,7 @@ async fn work(
             not_ready: seen_not_loaded.clone(),
             certificates: keeper.certificates(),
             metrics,
+            events: options.emit_admission_events.then(recorder),
         };
         let server = AdmissionServer::bind(webhook.admission.clone(), parts).await?;
         tracing::info!("admission requests on https://{}", server.address()?);

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearway_bundle::{Channel, to_yaml};
-use clearway_operator::install::kustomize;
+use clearway_operator::install::{helm, kustomize};
 use clearway_update::api;
 use clearway_update::rollout::transitions;
 
@@ -26,7 +26,8 @@ fn the_crds_are_as_the_types_have_them() {
 
 #[test]
 fn the_manifests_are_as_the_installation_has_them() {
-    let files = kustomize::files().unwrap().into_iter().map(|(name, text)| (PathBuf::from(name), text)).collect();
+    let files = kustomize::files().unwrap().into_iter().chain(helm::files().unwrap());
+    let files = files.map(|(name, text)| (PathBuf::from(name), text)).collect();
     compare_or_write("deploy", &files);
 }
 

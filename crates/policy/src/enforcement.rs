@@ -105,6 +105,25 @@ impl ScopedAction {
     }
 }
 
+/// Whether a constraint is evaluated at a point where unknown actions are not enforced: its action is known, and is one for
+/// the point. The form of the constraint need not have been checked.
+pub fn enforced_at(constraint: &Value, point: EnforcementPoint) -> bool {
+    let spec = constraint.get("spec");
+    let field = |name: &str| spec.and_then(|spec| spec.get(name));
+    let action = match field("enforcementAction").and_then(Value::as_str) {
+        None | Some("") => EnforcementAction::Deny,
+        Some(text) => EnforcementAction::of(text),
+    };
+    match action {
+        EnforcementAction::Unknown(_) => false,
+        EnforcementAction::Scoped => {
+            let scoped = field("scopedEnforcementActions").map(ScopedAction::read_list).unwrap_or_default();
+            scoped.iter().any(|entry| entry.applies_at(point))
+        }
+        EnforcementAction::Deny | EnforcementAction::Warn | EnforcementAction::Dryrun => true,
+    }
+}
+
 /// What Gatekeeper refuses about the actions of a constraint; nothing if it accepts them.
 pub(crate) fn refusal(action: &EnforcementAction, scoped: &[ScopedAction]) -> Option<String> {
     let unknown = |action: &str| {

@@ -49,7 +49,7 @@ pub use config::{ExcludedNamespaces, Process, is_config, is_sync_set, synced_kin
 pub use constraint::{Constraint, ConstraintError};
 pub use constraint_definition::ConstraintDefinition;
 pub use documents::{DocumentError, read_document, read_documents};
-pub use enforcement::{EnforcementAction, EnforcementPoint, ScopedAction};
+pub use enforcement::{EnforcementAction, EnforcementPoint, ScopedAction, enforced_at};
 pub use expansion::{ExpandedObject, Expander, ExpansionError};
 pub use explain::{ConstraintExplanation, MatchCheck, Outcome};
 pub use inventory::{Inventory, InventoryError};

@@ -1,7 +1,10 @@
 //! What is wrong or unwise in templates and constraints, file by file: what loading refuses, and what it does not see.
 
+mod pages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use clearway_core::diagnostic::sarif::Rule;
 use clearway_core::{Diagnostic, Place, Severity};
 use serde_json::Value;
 
@@ -24,6 +27,23 @@ pub mod codes {
     pub const UNKNOWN_ACTION: &str = "PO005";
     /// A parameter of the schema is not used by the template.
     pub const UNUSED_PARAMETER: &str = "PO006";
+
+    pub use super::pages::pages;
+}
+
+/// What each code means.
+pub fn rules() -> Vec<Rule> {
+    let rule = |(code, title)| Rule { code, title, why: title, text: title };
+    [
+        (codes::TEMPLATE, "A template is refused"),
+        (codes::CONSTRAINT, "A constraint is refused"),
+        (codes::NO_TEMPLATE, "A constraint has no template"),
+        (codes::NO_CONSTRAINT, "A template has no constraint"),
+        (codes::UNKNOWN_ACTION, "An enforcement action or point is not known"),
+        (codes::UNUSED_PARAMETER, "A parameter of the schema is not used"),
+    ]
+    .map(rule)
+    .to_vec()
 }
 
 /// An object of a file.

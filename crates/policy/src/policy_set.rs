@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::constraint::{Constraint, ConstraintError};
 use crate::enforcement::{EnforcementAction, EnforcementPoint};
 use crate::inventory::Inventory;
-use crate::rego::{Budget, EvaluationError, ProgramEvaluator, values};
+use crate::rego::{Budget, EvaluationError, ProgramEvaluator};
 use crate::review::{ObjectKind, Review};
 use crate::template::{Code, Template, TemplateError};
 
@@ -331,7 +331,7 @@ fn evaluate(
         let (number, document) = reviewer.inventory.document();
         program.set_inventory(number, document)?;
     }
-    let input = input.get_or_insert_with(|| values::from_review(&review.to_json()));
+    let input = input.get_or_insert_with(|| review.to_rego());
     let found = program.evaluate(input, constraint.parameters(), reviewer.budget);
     let prints = program.take_prints();
     evaluator.prints.extend(prints);

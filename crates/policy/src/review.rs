@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::matching::Source;
+use crate::rego::values;
 
 /// The group, version and kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -230,6 +231,14 @@ impl Review {
             fields.insert("namespaceObject".to_owned(), self.namespace.clone().unwrap_or_else(|| json!({})));
         }
         fields
+    }
+
+    /// The same as a value of Rego.
+    pub(crate) fn to_rego(&self) -> regorus::Value {
+        let nothing = json!({});
+        let namespace = ("namespaceObject", self.namespace.as_ref().unwrap_or(&nothing));
+        let fields = self.fields.as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value));
+        values::from_review_fields(fields.chain([namespace]))
     }
 
     /// The object, and the one before.

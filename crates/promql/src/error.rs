@@ -3,11 +3,15 @@
 //! An [`Error`] is a value with a byte span. [`Error::diagnostic`] turns it into the product's own form, with line,
 //! column and excerpt.
 
+mod pages;
+
 use std::fmt;
 
 use clearway_core::{Diagnostic, Excerpt, Place, Position, Severity};
 
 use crate::syntax::ast::Span;
+
+pub use pages::pages;
 
 /// The stable name of a kind of error, refusal or finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,7 +38,7 @@ mod syntax;
 pub use analysis::fence::{Fence, Refusal};
 pub use analysis::types::ValueType;
 pub use analysis::{fence, functions, shape, types};
-pub use error::{Code, Error, Errors};
+pub use error::{Code, Error, Errors, pages as code_pages};
 pub use query::Query;
 pub use rewrite::group_by::{GroupedQuery, GroupingError};
 pub use rewrite::placeholder::{CLUSTER_ID_LABEL, Substitution};

@@ -2,7 +2,11 @@
 //!
 //! What is no YAML or JSON at all has the codes of the reader (`IN…`).
 
+mod pages;
+
 use clearway_core::diagnostic::sarif::Rule;
+
+pub use pages::pages;
 
 /// Something in a file that is no object of Kubernetes with a name.
 pub const NO_OBJECT: &str = "RL001";

@@ -3,7 +3,7 @@
 //! A [`Publication`] holds every body that can be asked for, in every coding, made once. A [`Service`] serves one of them
 //! at a time; [`Refresher`] puts the next one in its place when it is complete and good. [`Listener`] brings the
 //! requests, [`Status`] tells how all of it is doing. With a [`Mirror`] the service also hands on the answers of an
-//! upstream service.
+//! upstream service. [`console`] shows all of it to people, on a listener of its own.
 //!
 //! | path (below the prefix) | what is there |
 //! |---|---|
@@ -17,6 +17,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
 )]
 
+pub mod console;
 mod data;
 mod listen;
 mod metrics;

@@ -60,6 +60,13 @@ impl Findings {
     }
 }
 
+impl Findings {
+    /// How many there are of a severity.
+    pub(crate) fn count(&self, severity: clearway_core::Severity) -> i64 {
+        self.0.iter().filter(|(finding, _)| finding.severity == severity.as_str()).map(|(_, count)| count).sum()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Served {
     revision: String,

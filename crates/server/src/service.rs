@@ -11,6 +11,7 @@ use clearway_core::{Digest, Timestamp};
 use http::HeaderValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::console::graph_console::GraphConsole;
 use crate::data::body::Body;
 use crate::data::publication::Publication;
 use crate::metrics::Metrics;
@@ -32,6 +33,7 @@ pub struct Service {
     mirror: Option<Mirror>,
     metrics: Metrics,
     clock: fn() -> Timestamp,
+    console: Option<GraphConsole>,
     /// One for each body that may be unpacked at one time.
     unpacking: Arc<Semaphore>,
     /// Held while a revision or a large answer of upstream is prepared.
@@ -50,11 +52,18 @@ pub struct ServiceOptions {
     pub max_age: Duration,
     /// Whether graph-data will be published, so that nothing is served of upstream that it may have more to say about.
     pub has_feed: bool,
+    /// Whether there is a console, which keeps the revision behind the answers in memory.
+    pub console: bool,
 }
 
 impl Default for ServiceOptions {
     fn default() -> Self {
-        ServiceOptions { prefix: "/api/upgrades_info".to_owned(), max_age: Duration::from_mins(1), has_feed: true }
+        ServiceOptions {
+            prefix: "/api/upgrades_info".to_owned(),
+            max_age: Duration::from_mins(1),
+            has_feed: true,
+            console: false,
+        }
     }
 }
 
@@ -78,6 +87,7 @@ impl Service {
             mirror,
             metrics,
             clock,
+            console: options.console.then(GraphConsole::default),
             unpacking: Arc::new(Semaphore::new(UNPACKING)),
             heavy,
         }
@@ -133,6 +143,11 @@ impl Service {
     /// What comes before `/graph` in an address.
     pub fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// What the console shows of the graph, if there is a console.
+    pub(crate) fn console(&self) -> Option<&GraphConsole> {
+        self.console.as_ref()
     }
 
     pub(crate) fn current(&self) -> Guard<Option<Arc<Publication>>> {

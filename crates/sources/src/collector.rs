@@ -106,6 +106,40 @@ pub(crate) async fn each_object<S: Store>(
     Ok(())
 }
 
+/// Shows every object of some kinds, page by page. The result has the kinds that could not be read, with the reason; a kind
+/// that is not served has no objects.
+pub async fn visit_kinds<S: Store>(
+    store: &S,
+    kinds: impl IntoIterator<Item = GroupKind>,
+    limits: &ObjectLimits,
+    mut see: impl FnMut(&Value),
+) -> BTreeMap<GroupKind, UnreadReason> {
+    let requests: Vec<ObjectRequest> =
+        kinds.into_iter().map(|kind| ObjectRequest { kind, namespace: None, name: None }).collect();
+    let mut unread = BTreeMap::new();
+    for (kind, served) in served_kinds(store, &requests.iter().collect::<Vec<_>>()).await {
+        let read = match served {
+            Ok(_) if is_config_map(&kind) => Err(UnreadReason::Unsupported),
+            Ok(None) => Ok(()),
+            Ok(Some(found)) => visit_pages(Pages::new(store, found, limits), &mut see).await,
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = read {
+            unread.insert(kind, reason);
+        }
+    }
+    unread
+}
+
+async fn visit_pages<S: Store>(mut pages: Pages<'_, S>, see: &mut impl FnMut(&Value)) -> Result<(), UnreadReason> {
+    while let Some(page) = pages.next_page().await? {
+        for admitted in &page {
+            see(&admitted.object);
+        }
+    }
+    Ok(())
+}
+
 /// The `ConfigMap`s that requests name, and which of them could not be read.
 async fn named_objects<'r, S: Store>(
     store: &S,

@@ -6,6 +6,7 @@ mod archive;
 mod collect;
 mod git;
 mod memory;
+mod risk_tests;
 
 use std::fs;
 use std::io;
@@ -22,6 +23,7 @@ use collect::{BYTES, Excess};
 pub use git::git_revision;
 pub(crate) use git::open_git_directory;
 pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
+pub use risk_tests::{TestFile, risk_tests};
 
 /// The directories of graph-data whose files are read, besides `version`.
 const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];

@@ -14,6 +14,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clearway_core::suggestion::did_you_mean;
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
@@ -30,6 +31,7 @@ pub use watch::WatchEvent;
 pub use write::{Apply, Part};
 
 use crate::http::{USER_AGENT, innermost, install_tls};
+use crate::waiting;
 
 /// Objects asked for in one page of a list.
 const PAGE: u32 = 500;
@@ -209,9 +211,16 @@ impl Cluster {
         let mut config = match &connection.kubeconfig {
             Some(path) => {
                 let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unread(path, &error))?;
+                check_context(&kubeconfig, connection.context.as_deref())?;
                 kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| why(&error))?
             }
+            None if !connection.is_configured() => {
+                let why = "KUBECONFIG is not set, and ~/.kube/config does not exist".to_owned();
+                return Err(ClusterError::Config { why });
+            }
             None if connection.context.is_some() => {
+                let kubeconfig = Kubeconfig::read().map_err(|error| why(&error))?;
+                check_context(&kubeconfig, connection.context.as_deref())?;
                 kube::Config::from_kubeconfig(&options).await.map_err(|error| why(&error))?
             }
             None => kube::Config::infer().await.map_err(|error| why(&error))?,
@@ -254,6 +263,12 @@ impl Cluster {
         let core = self.within(ANSWER, self.client.list_core_api_versions_aggregated(), failed).await?;
         let groups = self.within(LONG_ANSWER, self.client.list_api_groups_aggregated(), failed).await?;
         Ok(Catalog::new(core.items.into_iter().chain(groups.items)))
+    }
+
+    /// The version that the API server reports, such as `v1.33.4`.
+    pub async fn api_server_version(&self) -> Result<String, ClusterError> {
+        let failed = |error| self.error("get", "the version of the API server", "", error);
+        Ok(self.within(ANSWER, self.client.apiserver_version(), failed).await?.git_version)
     }
 
     /// One object.
@@ -299,6 +314,7 @@ impl Cluster {
             server: self.server.clone(),
             why: format!("no answer within {} seconds", limit.as_secs()),
         };
+        let answer = waiting::for_answer(format!("the API server at {}", self.server), limit, answer);
         tokio::time::timeout(limit, answer).await.map_err(|_| silent())?.map_err(failed)
     }
 
@@ -346,6 +362,18 @@ impl Cluster {
             error => ClusterError::Unreachable { server: self.server.clone(), why: innermost(&error) },
         }
     }
+}
+
+/// Refuses a context that the kubeconfig does not have, with those that it has.
+fn check_context(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(), ClusterError> {
+    let Some(context) = context else { return Ok(()) };
+    let known: Vec<&str> = kubeconfig.contexts.iter().map(|known| known.name.as_str()).collect();
+    if known.contains(&context) {
+        return Ok(());
+    }
+    let hint = did_you_mean(context, known.iter().copied());
+    let names = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    Err(ClusterError::Config { why: format!("the kubeconfig has no context `{context}`{hint}; {names}") })
 }
 
 /// One page of a list.

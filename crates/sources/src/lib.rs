@@ -5,11 +5,14 @@
 //! [`prometheus::Prometheus`] for what is measured there, at [`oci::releases`] for what is in a registry, and at
 //! [`release`] for what a release is made of. [`collector`] reads the objects that rules ask about. [`rounds`] asks the queries of a
 //! round; [`metrics_directory`] reads metrics from files; [`snapshot`] keeps what was seen of a cluster, to be judged again without it. [`object_stream`]
-//! reads all objects of a cluster. [`store`] is where objects are changed:
+//! reads all objects of a cluster. [`catalog`] reads catalogues of products and looks for installed ones; [`publish`] puts
+//! graph-data and catalogues into a registry. [`store`] is where objects are changed:
 //! in a cluster, or in a directory.
 
 pub mod bundle_files;
+pub mod catalog;
 pub mod clock;
+pub mod code_pages;
 pub mod collector;
 pub mod files;
 pub mod graph_data;
@@ -20,8 +23,10 @@ pub mod metrics_directory;
 pub mod object_stream;
 pub mod oci;
 pub mod prometheus;
+pub mod publish;
 pub mod release;
 pub mod rounds;
 pub mod service;
 pub mod snapshot;
 pub mod store;
+pub mod waiting;

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::store::{ObjectPages, Store, StoreError};
+use crate::waiting;
 
 /// How long an API server that does not answer is waited for.
 pub const PATIENCE: Duration = Duration::from_mins(2);
@@ -218,6 +219,8 @@ struct Outage<'s, S> {
     deadline: Instant,
     delay: Duration,
     attempts: u32,
+    /// How often it was waited for.
+    waits: u32,
     /// Whether the API server itself did not answer. After that it may be starting: it does not know all kinds and
     /// rights yet.
     was_away: bool,
@@ -226,7 +229,7 @@ struct Outage<'s, S> {
 impl<'s, S: Store> Outage<'s, S> {
     fn new(store: &'s S, patience: Duration) -> Self {
         let deadline = Instant::now() + patience;
-        Outage { store, deadline, delay: FIRST_DELAY, attempts: 0, was_away: false }
+        Outage { store, deadline, delay: FIRST_DELAY, attempts: 0, waits: 0, was_away: false }
     }
 
     /// Waits, if the request may succeed later; false if it is not worth another try.
@@ -244,6 +247,8 @@ impl<'s, S: Store> Outage<'s, S> {
             Ok(_) => self.attempts += 1,
             Err(_) => self.was_away = true,
         }
+        self.waits = self.waits.saturating_add(1);
+        waiting::to_retry("the cluster", error, self.waits, None, self.delay);
         sleep(self.delay).await;
         self.delay = self.delay.saturating_mul(2).min(LONGEST_DELAY);
         true

@@ -26,11 +26,11 @@ pub use access::pace::Pace;
 pub use access::registry::{PlainHttp, Registry, RegistryOptions};
 pub use cache::Cache;
 pub use error::OciError;
-pub use image::artifact::{graph_data, manifest_files};
+pub use image::artifact::{catalog_files, graph_data, manifest_files};
 #[cfg(fuzzing)]
 pub use image::media::read_manifest;
 pub(crate) use image::payload::{PayloadLimits, ReleaseFiles, release_files};
-pub(crate) use image::push::push_image;
+pub(crate) use image::push::{push_artifact, push_image};
 pub(crate) use image::signature::{Attached, attach, attached, cached_signatures};
 pub use reference::{Image, ReferenceError, Repository};
 pub use release::SkipReason;

@@ -30,6 +30,7 @@ pub(crate) use window::QueryWindow;
 pub use window::{LOOKBACK, QueryWindows, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
+use crate::waiting;
 
 /// What may follow the base in an address that somebody copied, the longest first.
 const ENDPOINTS: [&str; 3] = ["/api/v1/query", "/api/v1", "/graph"];
@@ -128,7 +129,7 @@ impl Prometheus {
         let failed = |why: &str| PrometheusError::Address { url: without_credentials(url), why: why.to_owned() };
         let mut parsed = Url::parse(url.trim()).map_err(|error| failed(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(failed("it does not begin with https:// or http://"));
+            return Err(failed(&format!("it does not begin with https:// or http://{}", scheme_hint(url))));
         }
         parsed.set_fragment(None);
         let user = (!parsed.username().is_empty() || parsed.password().is_some())
@@ -239,7 +240,9 @@ impl Prometheus {
         } else if let Some((user, password)) = &self.user {
             request = request.basic_auth(user, password.as_deref());
         }
-        request.send().await.map_err(|error| self.lost(&error))
+        tracing::debug!("querying {}", self.shown());
+        let limit = self.options.timeout;
+        waiting::for_answer(self.shown(), limit, request.send()).await.map_err(|error| self.lost(&error))
     }
 
     /// The token as a header, read now.
@@ -335,6 +338,15 @@ fn shown(url: &Url) -> String {
 }
 
 /// What can be shown of a text that is no address: all but what stands before an `@`, and a query.
+/// What to write for an address without a scheme, of which the host is read as one; nothing where a password may be in it.
+fn scheme_hint(url: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:-/_".contains(&byte);
+    if url.contains("://") || !url.bytes().all(is_plain) {
+        return String::new();
+    }
+    format!("; write http://{url} or https://{url}")
+}
+
 fn without_credentials(text: &str) -> String {
     let text = text.trim().split(['?', '#']).next().unwrap_or_default();
     shortened(text.rsplit_once('@').map_or(text, |(_, host)| host))

@@ -32,6 +32,7 @@ pub use error::ReleaseError;
 pub use image::{Registries, fetch, image};
 pub use push::{PushedImage, push};
 pub use sign::{SignError, SigningKey};
+pub(crate) use signature::verify_image;
 pub use signature::{Key, KeyError, Signature, Signatures};
 
 /// Where a release is.

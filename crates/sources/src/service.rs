@@ -13,6 +13,7 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 
 use crate::graph_data::{self, ArchiveError};
 use crate::http::{self, BodyError, HttpError, HttpOptions};
+use crate::waiting;
 
 mod request_url;
 
@@ -277,7 +278,8 @@ impl Service {
     }
 
     async fn send(&self, url: &RequestUrl, request: RequestBuilder) -> Result<Response, ServiceError> {
-        request.send().await.map_err(|error| self.lost(url, &error))
+        tracing::debug!("reading {url}");
+        waiting::for_answer(url, self.options.timeout, request.send()).await.map_err(|error| self.lost(url, &error))
     }
 
     /// The response if it is one; its explanation if it is an error.

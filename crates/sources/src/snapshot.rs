@@ -12,7 +12,7 @@
 //! | `crds.json` | names and versions of custom resource definitions, as `{"items": […]}` |
 //!
 //! The manifest says `schema` (`MAJOR.MINOR`, now 1.0), `takenAt`, `redacted`, `cluster` (`id`, `version`, `arch`,
-//! `channel`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
+//! `channel`, `kubernetesVersion`), `sources` (who was asked, in words), and for each part what it holds and the digest of its file:
 //! `series` with the `windows` that are complete (or `whole`, if there are no other series), `objects` with `group`, `kind` and what was selected, `crds`.
 //! `bundles` names the bundles whose CRDs are among the objects. `leftOut` lists what is not there, and why. A part that was not collected has `notCollected` with the reason.
 //!
@@ -168,6 +168,9 @@ pub struct ClusterFacts {
     /// The channel it follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    /// The version that its API server reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes_version: Option<String>,
 }
 
 /// Series, and of which stretches of time they are whole.

@@ -331,7 +331,7 @@ async fn in_the_layers_of_an_image() {
         let cache = Cache::directory(kept.path()).unwrap();
         // What was kept of it the first time is as bad as it was.
         for _ in 0..2 {
-            let read = oci::graph_data(&client, &image, &cache, &Limits::default()).await;
+            let read = oci::graph_data(&client, &image, &cache, &Limits::default(), &[]).await;
             if hides_the_root(row) {
                 assert!(read.unwrap_err().to_string().contains("no graph-data"));
             } else {
@@ -347,6 +347,6 @@ async fn in_the_layers_of_an_image() {
     removal.append_data(&mut header, "g/risks/.wh.x.yaml", &b""[..]).unwrap();
     push.image(Family::Oci, Some("gone"), "amd64", vec![gzip(&bad), gzip(&removal.into_inner().unwrap())]).await;
     let image: Image = format!("oci://{}/graph-data:gone", registry.host()).parse().unwrap();
-    let (inputs, _) = oci::graph_data(&client, &image, &Cache::none(), &Limits::default()).await.unwrap();
+    let (inputs, _) = oci::graph_data(&client, &image, &Cache::none(), &Limits::default(), &[]).await.unwrap();
     assert_eq!(judged(&inputs), Ok(()));
 }

@@ -15,6 +15,9 @@ const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbed/instal
 /// Directories with servers, which are not on everybody's PATH.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/usr/sbin", "/sbin"];
 
+/// The script of the accessibility checks, beside the programs.
+const AXE: &str = "axe.min.js";
+
 /// A part of the test bed: a program, unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -27,6 +30,8 @@ pub enum Component {
     KubeControllerManager,
     /// The scheduler.
     KubeScheduler,
+    /// The client, for commands that the documentation shows.
+    Kubectl,
     /// Simulated nodes and pods.
     Kwok,
     /// Prometheus 3.
@@ -43,12 +48,22 @@ pub enum Component {
     Nginx,
     /// Tries a service against its `OpenAPI` description.
     Schemathesis,
+    /// Renders the Helm chart.
+    Helm,
+    /// Renders the kustomize directories.
+    Kustomize,
     /// Builds container images.
     Buildah,
     /// Unpacks container images.
     Umoci,
     /// Starts containers. Only root can start one as any user, so for others it counts as missing.
     Runc,
+    /// A web browser.
+    Chromium,
+    /// Drives the browser.
+    Chromedriver,
+    /// Checks of accessibility: a script, not a program.
+    AxeCore,
 }
 
 impl Component {
@@ -59,6 +74,7 @@ impl Component {
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
+            Self::Kubectl => "kubectl",
             Self::Kwok => "kwok",
             Self::Prometheus => "prometheus",
             Self::Promtool => "promtool",
@@ -67,9 +83,14 @@ impl Component {
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",
+            Self::Helm => "helm",
+            Self::Kustomize => "kustomize",
             Self::Buildah => "buildah",
             Self::Umoci => "umoci",
             Self::Runc => "runc",
+            Self::Chromium => "chromium",
+            Self::Chromedriver => "chromedriver",
+            Self::AxeCore => "axe-core",
         }
     }
 
@@ -77,7 +98,17 @@ impl Component {
     /// `testbed/go.mod` or `testbed/requirements.txt` pins, or in one that `KUBEBUILDER_ASSETS` names on purpose: an
     /// old Prometheus on the PATH would give other answers.
     fn is_from_the_system(self) -> bool {
-        matches!(self, Self::DockerRegistry | Self::Nginx | Self::Buildah | Self::Umoci | Self::Runc)
+        matches!(
+            self,
+            Self::DockerRegistry
+                | Self::Nginx
+                | Self::Buildah
+                | Self::Umoci
+                | Self::Runc
+                | Self::Chromium
+                | Self::Chromedriver
+                | Self::Kubectl
+        )
     }
 
     /// Finds the program: in `KUBEBUILDER_ASSETS`, then in `CLEARWAY_TESTBED_BIN` or else the directory that
@@ -91,6 +122,10 @@ impl Component {
         if self == Self::CelSpec {
             let directory = bin.as_deref().and_then(Path::parent).map(|parent| parent.join(self.name()));
             return directory.filter(|path| path.is_dir()).ok_or_else(|| self.why_missing(bin.as_deref()));
+        }
+        if self == Self::AxeCore {
+            let file = bin.as_deref().map(|bin| bin.join(AXE));
+            return file.filter(|path| path.is_file()).ok_or_else(|| self.why_missing(bin.as_deref()));
         }
         let mut directories: Vec<PathBuf> = Vec::new();
         directories.extend(directory_from_env("KUBEBUILDER_ASSETS"));

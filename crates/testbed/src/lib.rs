@@ -4,11 +4,12 @@
 //!   kube-scheduler and kwok, which simulates nodes and pods). RBAC is on.
 //! - [`Prometheus`]: with real series, so that answers come from the real engine.
 //! - [`Registry`]: a registry of images; [`images`] pushes to it.
+//! - [`Browser`]: Chromium without a window, with axe-core for checks of accessibility.
 //!
 //! Each listens on loopback on a free port, is ready when its `start` returns, writes its log into a directory of its
 //! own, and ends with the test: also when the test's process is killed. `testbed/install` gets the programs.
 //!
-//! Tests use [`cluster()`], [`own_cluster`], [`prometheus()`] and [`registry()`], which also deal with programs that are
+//! Tests use [`cluster()`], [`own_cluster`], [`prometheus()`], [`registry()`] and [`browser()`], which also deal with programs that are
 //! not installed. Under `cargo test` the tests of one binary share one cluster.
 //!
 //! # Environment
@@ -21,6 +22,7 @@
 //! | `CLEARWAY_TESTBED_KEEP` | when set, the directories of the runs stay, and their paths are printed |
 
 mod assets;
+mod browser;
 mod cluster;
 mod error;
 pub mod http;
@@ -33,6 +35,7 @@ mod shared;
 mod wait;
 
 pub use assets::Component;
+pub use browser::{Browser, Element};
 pub use cluster::credentials::{Authority, Identity};
 pub use cluster::namespace::{TestNamespace, unique_name};
 pub use cluster::{Cluster, ClusterOptions};
@@ -41,5 +44,5 @@ pub use missing::{MissingComponent, have};
 pub use process::Process;
 pub use prometheus::{Prometheus, seconds_ago};
 pub use registry::Registry;
-pub use shared::{SharedCluster, cluster, own_cluster, prometheus, registry};
+pub use shared::{SharedCluster, browser, cluster, own_cluster, prometheus, registry};
 pub use wait::{IN_TIME, wait_until};

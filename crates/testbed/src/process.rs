@@ -6,6 +6,7 @@ pub(crate) mod run_dir;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -56,6 +57,8 @@ pub(crate) enum Probe {
         /// The path with its leading slash.
         path: &'static str,
     },
+    /// Connections to a port on loopback are accepted.
+    Port(u16),
     /// `GET` with TLS and the configuration's credentials answers 200.
     Https {
         /// Where, and as whom.
@@ -173,7 +176,7 @@ impl Process {
     /// Waits until the process is ready to be used.
     pub async fn wait_ready(&self) -> Result<()> {
         let client = match &self.launch.probe {
-            Probe::Http { .. } => None,
+            Probe::Http { .. } | Probe::Port(_) => None,
             Probe::Https { config, .. } => Some(kube::Client::try_from((**config).clone())?),
         };
         let mut ended = false;
@@ -197,6 +200,7 @@ impl Process {
                 client.request_text(request).await.is_ok()
             }
             (Probe::Https { .. }, None) => false,
+            (Probe::Port(port), _) => tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).await.is_ok(),
         }
     }
 

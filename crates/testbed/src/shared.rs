@@ -14,6 +14,7 @@ use std::ops::Deref;
 
 use tokio::sync::OnceCell;
 
+use crate::browser::Browser;
 use crate::cluster::{Cluster, ClusterOptions};
 use crate::error::{Error, Result};
 use crate::missing::available;
@@ -67,6 +68,15 @@ pub async fn cluster() -> Option<SharedCluster> {
 /// When the cluster does not start.
 pub async fn own_cluster(options: &ClusterOptions) -> Option<Cluster> {
     available(Cluster::start_with(options).await)
+}
+
+/// A browser that one test owns.
+///
+/// # Panics
+///
+/// When the browser does not start.
+pub async fn browser() -> Option<Browser> {
+    available(Browser::start().await)
 }
 
 /// A Prometheus that one test owns, with these series; see [`Prometheus::start`].

@@ -2,6 +2,7 @@
 
 pub mod conditions;
 pub mod history;
+pub mod reason_pages;
 pub mod recommendations;
 pub mod shape;
 

@@ -2,6 +2,8 @@
 //!
 //! What cannot be read is reported with its place, and the rest goes on. Start at [`read`].
 
+mod pages;
+
 use std::io::BufRead;
 
 use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
@@ -28,6 +30,8 @@ pub mod codes {
     pub const UNREADABLE: &str = "IN006";
     /// Nothing stands in what was named.
     pub const EMPTY: &str = "IN009";
+
+    pub use super::pages::pages;
 }
 
 /// The text an object was read from.

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use clearway_core::{Timestamp, Version};
-use clearway_graph::Path;
+use clearway_graph::{Hop, Path, Risk};
 use serde::Serialize;
 
-use crate::assess::walk::Candidate;
+use crate::assess::walk::{Candidate, RiskKey};
 use crate::budget::Shares;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, TargetRelease};
 use crate::proof::{RiskProof, Statement, Status};
 use crate::recommend;
 use crate::rules::{Case, Memo};
@@ -51,19 +51,25 @@ pub struct HopAssessment {
 pub fn assess_path(path: &Path, evidence: &dyn Evidence, now: Timestamp, settings: &Settings) -> PathAssessment {
     // A risk of several hops is evaluated once.
     let mut risks: Vec<Candidate> = Vec::new();
-    let mut known: HashSet<&str> = HashSet::new();
-    for risk in path.hops.iter().flat_map(|hop| &hop.risks).filter(|risk| known.insert(risk.json())) {
-        risks.push(Candidate::new(risk, settings));
+    let release = |hop: &Hop| TargetRelease { version: hop.to.clone(), payload: hop.payload.clone() };
+    let mut known: HashSet<RiskKey> = HashSet::new();
+    for hop in &path.hops {
+        let release = release(hop);
+        for risk in hop.risks.iter().filter(|risk| known.insert(RiskKey::of(risk, &release))) {
+            risks.push(Candidate::new(risk, settings, &release));
+        }
     }
     let (memo, shares) = (Memo::default(), Shares::new(&settings.budget, &risks));
-    let mut proofs: HashMap<&str, Arc<RiskProof>> = HashMap::new();
+    let mut proofs: HashMap<&RiskKey, Arc<RiskProof>> = HashMap::new();
     for candidate in &risks {
         let case = Case { evidence, now, settings, risk: candidate.risk.name(), memo: &memo, shares: &shares };
-        proofs.insert(candidate.risk.json(), Arc::new(candidate.walk(&case)));
+        proofs.insert(&candidate.key, Arc::new(candidate.walk(&case)));
     }
     let mut hops = Vec::with_capacity(path.hops.len());
     for (at, hop) in path.hops.iter().enumerate() {
-        let risks: Vec<Arc<RiskProof>> = hop.risks.iter().filter_map(|risk| proofs.get(risk.json()).cloned()).collect();
+        let release = release(hop);
+        let proof = |risk: &Arc<Risk>| proofs.get(&RiskKey::of(risk, &release)).cloned();
+        let risks: Vec<Arc<RiskProof>> = hop.risks.iter().filter_map(proof).collect();
         let recommended = if risks.is_empty() { recommend::unconditional() } else { recommend::recommended(&risks) };
         hops.push(HopAssessment {
             from: hop.from.clone(),

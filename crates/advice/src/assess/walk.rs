@@ -4,15 +4,35 @@ use std::sync::Arc;
 
 use clearway_graph::{Risk, Rule};
 
+use crate::evidence::TargetRelease;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
-use crate::rules::{Case, Check, Entry, Finding, Reading, RuleEvidence, RuleOutcome, RuleResult, remedy};
+use crate::rules::{
+    Case, Check, Entry, Finding, ReadContext, Reading, RuleEvidence, RuleOutcome, RuleResult, asks_about_release,
+    remedy,
+};
 use crate::settings::Settings;
 
 /// A risk whose rules were read.
 #[derive(Debug)]
 pub(crate) struct Candidate {
+    pub(crate) key: RiskKey,
     pub(crate) risk: Arc<Risk>,
     pub(crate) entries: Vec<Entry>,
+}
+
+/// What tells risks of a plan apart. One that asks about the objects of a release is another one for each release.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct RiskKey {
+    json: String,
+    payload: Option<String>,
+}
+
+impl RiskKey {
+    /// The key of a risk of an update that leads to a release.
+    pub(crate) fn of(risk: &Risk, release: &TargetRelease) -> Self {
+        let depends = risk.rules().iter().any(asks_about_release);
+        RiskKey { json: risk.json().to_owned(), payload: depends.then(|| release.payload.clone()) }
+    }
 }
 
 /// What a walk over rules comes to, and the place of the rule that decided.
@@ -22,9 +42,11 @@ struct Decision {
 }
 
 impl Candidate {
-    pub(crate) fn new(risk: &Arc<Risk>, settings: &Settings) -> Self {
-        let entries = risk.rules().iter().map(|rule| Entry::new(rule, settings)).collect();
-        Candidate { risk: Arc::clone(risk), entries }
+    /// Reads the rules of a risk of an update that leads to a release.
+    pub(crate) fn new(risk: &Arc<Risk>, settings: &Settings, release: &TargetRelease) -> Self {
+        let context = ReadContext { settings, release };
+        let entries = risk.rules().iter().map(|rule| Entry::new(rule, &context)).collect();
+        Candidate { key: RiskKey::of(risk, release), risk: Arc::clone(risk), entries }
     }
 
     /// The entries that a walk may reach: none behind one that never fails.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::bundle_answer::CrdRecords;
 use super::object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult, short_name, short_text};
 use super::selector::Selector;
-use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest, ViolationAnswer};
+use super::{Failure, FailureClass, ObjectExplanation, ObjectRequest, ReleaseConstraint, ViolationAnswer};
 use crate::expression::{Expression, Steps, is_removed};
 
 /// Steps for each condition that an object has.
@@ -60,6 +60,8 @@ pub(crate) enum ObjectTest {
     },
     /// How many violations a constraint has.
     Violations,
+    /// How many violations a constraint would have by the objects of a release.
+    ReleaseViolations(ReleaseConstraint),
 }
 
 /// Counts what objects say to a question.
@@ -72,6 +74,8 @@ pub struct Tally {
     looking: u64,
     exhausted: bool,
     answer: ObjectAnswer,
+    /// Why the result that an object holds is none.
+    failure: Option<Failure>,
     /// The CRDs, where the question is about a bundle.
     crds: CrdRecords,
 }
@@ -84,6 +88,15 @@ impl ObjectQuestion {
     /// What tells questions apart: the rule type and its parameters in one form.
     pub fn text(&self) -> &str {
         &self.0.text
+    }
+
+    /// The constraint and the release, where the question is about the objects of a release: no object of the cluster
+    /// answers it, and somebody has to evaluate the constraint.
+    pub fn release_constraint(&self) -> Option<&ReleaseConstraint> {
+        match &self.0.asked {
+            ObjectTest::ReleaseViolations(constraint) => Some(constraint),
+            _ => None,
+        }
     }
 
     /// The objects that have to be read.
@@ -104,6 +117,7 @@ impl ObjectQuestion {
             looking: steps,
             exhausted: false,
             answer: ObjectAnswer::default(),
+            failure: None,
             crds: CrdRecords::default(),
         }
     }
@@ -161,6 +175,13 @@ impl Tally {
                 self.answer.violations = Some(ViolationAnswer::of(object));
                 return;
             }
+            ObjectTest::ReleaseViolations(constraint) => {
+                match constraint.read(object) {
+                    Ok(violations) => self.answer.violations = violations,
+                    Err(failure) => self.failure = Some(failure),
+                }
+                return;
+            }
             ObjectTest::Condition { type_, status } => condition_of(object, type_, *status),
             ObjectTest::Expression(expression) => match expression.holds(object, &mut self.steps) {
                 Ok(true) => (ObjectOutcome::Match, None),
@@ -179,6 +200,9 @@ impl Tally {
             let kind = &self.question.request().kind;
             let message = format!("The rule exceeds its evaluation budget over all {kind} objects.");
             return Err(Failure::new(FailureClass::Budget, message));
+        }
+        if let Some(failure) = self.failure {
+            return Err(failure);
         }
         let bundle = match &self.question.0.asked {
             ObjectTest::Bundle { domain } => self.crds.finish(domain),

@@ -84,6 +84,20 @@ impl Objects {
         self.failed_requests.insert(request, failure);
     }
 
+    /// All objects of a kind, or why they are not known. A kind that is not served has none.
+    pub fn of_kind(&self, kind: &GroupKind) -> Result<&[Value], Failure> {
+        if let Some(failure) = self.failed.get(kind) {
+            return Err(failure.clone());
+        }
+        match self.kinds.get(kind) {
+            Some(objects) => Ok(objects),
+            None if self.not_served.contains(kind) => Ok(&[]),
+            None => {
+                Err(Failure::new(FailureClass::Absent, format!("{kind} objects are unknown: they were not collected.")))
+            }
+        }
+    }
+
     /// What the objects say to a question, or why they are not known. `steps` bounds the evaluation.
     pub fn answer(&self, question: &ObjectQuestion, steps: u64) -> Reply<ObjectAnswer> {
         let request = question.request();
@@ -100,6 +114,9 @@ impl Objects {
             None if narrow.peek().is_none() => return Reply::NotConfigured,
             None => {
                 let Some((_, objects)) = narrow.find(|(read, _)| read.covers(request)) else {
+                    if question.release_constraint().is_some() {
+                        return Reply::NotConfigured;
+                    }
                     let message = format!("Only {kind} objects that a rule names were read.");
                     return Reply::Failed(Failure::new(FailureClass::Absent, message));
                 };

@@ -16,13 +16,15 @@ const LOOKED_AT: usize = 1_000;
 /// The violations of a constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViolationAnswer {
-    /// When objects were evaluated; nothing if they were not, or the number is missing.
+    /// When the objects of the cluster were evaluated; nothing if they were not, or the number is missing. For the
+    /// objects of a release it is the time of the observation.
     pub audited_at: Option<Timestamp>,
     /// How many violations there are.
     pub total: u64,
     /// The first objects by kind, namespace and name: `Pod shop/web`.
     pub objects: Vec<String>,
-    /// Whether audits evaluate the constraint. One that they do not has no violations, whatever there is.
+    /// Whether the constraint is evaluated at the enforcement point in question: that of audits, and for the objects of a
+    /// release that of admission. One that is not has no violations, whatever there is.
     pub is_audited: bool,
 }
 
@@ -36,21 +38,24 @@ impl ViolationAnswer {
         let count = u64::try_from(listed.len()).unwrap_or(u64::MAX);
         let total = field("totalViolations").and_then(Value::as_u64).map(|total| total.max(count));
         let time = field("auditTimestamp").and_then(Value::as_str).and_then(|time| time.parse().ok());
-        let objects: BTreeSet<(String, ObjectName)> = listed
-            .iter()
-            .take(LOOKED_AT)
-            .map(|violation| {
-                let text = |name: &str| short_text(violation.get(name).and_then(Value::as_str).unwrap_or_default());
-                (text("kind"), ObjectName { namespace: text("namespace"), name: text("name") })
-            })
-            .collect();
         ViolationAnswer {
             audited_at: total.and(time),
             total: total.unwrap_or(0),
-            objects: objects.iter().take(NAMED).map(|(kind, name)| format!("{kind} {name}")).collect(),
+            objects: status.map(first_names).unwrap_or_default(),
             is_audited: is_audited(constraint),
         }
     }
+}
+
+/// The first objects that a status lists as violating, by kind, namespace and name.
+pub(super) fn first_names(status: &Value) -> Vec<String> {
+    let listed = status.get("violations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let named = listed.iter().take(LOOKED_AT).map(|violation| {
+        let text = |name: &str| short_text(violation.get(name).and_then(Value::as_str).unwrap_or_default());
+        (text("kind"), ObjectName { namespace: text("namespace"), name: text("name") })
+    });
+    let objects: BTreeSet<(String, ObjectName)> = named.collect();
+    objects.iter().take(NAMED).map(|(kind, name)| format!("{kind} {name}")).collect()
 }
 
 /// Whether the enforcement point of audits evaluates a constraint: its action is known, and is one for audits.

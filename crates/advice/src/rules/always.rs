@@ -2,16 +2,15 @@
 
 use clearway_graph::Rule;
 
-use super::{Case, Check, Finding, RuleResult};
+use super::{Case, Check, Finding, ReadContext, RuleResult};
 use crate::evidence::Failure;
-use crate::settings::Settings;
 
 #[derive(Debug)]
 struct Always;
 
 /// There is nothing to read: whatever else the entry says, it matches.
 #[expect(clippy::unnecessary_wraps, reason = "every type of the registry is read by such a function")]
-pub(super) fn read(_: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(_: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     Ok(Box::new(Always))
 }
 

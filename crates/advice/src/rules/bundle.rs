@@ -43,12 +43,11 @@ use clearway_graph::Rule;
 use super::parameters::{Parameters, canonical};
 use super::quantifier::WhenAbsent;
 use super::rule_result::{ask_objects, remedy};
-use super::{Case, Check, Finding, RuleResult};
+use super::{Case, Check, Finding, ReadContext, RuleResult};
 use crate::evidence::{
     BundleAnswer, Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector,
     is_secret_kind,
 };
-use crate::settings::Settings;
 
 pub use parameters::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
 use parameters::{BundleCriteria, UsedField, VersionOf};
@@ -68,7 +67,7 @@ struct BundleRule {
 }
 
 /// Reads what is asked of the bundle.
-pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let wanted = BundleCriteria::read(&parameters)?
         .map_err(|fault| parameters.wrong(fault.key, &format!("is wrong: {}", fault.why)))?;

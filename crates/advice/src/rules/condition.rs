@@ -17,14 +17,13 @@
 
 use clearway_graph::Rule;
 
-use super::Check;
 use super::object_rule::{ObjectRule, Selected};
 use super::parameters::{Parameters, excerpt};
+use super::{Check, ReadContext};
 use crate::evidence::{Failure, ObjectTest};
-use crate::settings::Settings;
 
 /// Reads the selector, the type and the status.
-pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let objects = Selected::read(&parameters)?;
     let type_ = parameters.required("type")?.to_owned();

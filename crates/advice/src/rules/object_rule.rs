@@ -61,7 +61,8 @@ impl ObjectRule {
             ObjectTest::Expression(_)
             | ObjectTest::Bundle { .. }
             | ObjectTest::Field { .. }
-            | ObjectTest::Violations => None,
+            | ObjectTest::Violations
+            | ObjectTest::ReleaseViolations(_) => None,
         };
         let question = ObjectQuestion::new(objects.selector, asked, format!("{} {text}", rule.kind));
         ObjectRule { question, quantifier: objects.quantifier, text, condition }

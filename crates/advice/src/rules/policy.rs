@@ -1,62 +1,147 @@
-//! `Policy`: asks whether objects of the cluster violate a constraint of Gatekeeper (U19, P6).
+//! `Policy`: asks whether objects violate a constraint of Gatekeeper that the cluster has (U19, P6).
 //!
 //! ```yaml
 //! - type: Policy
 //!   policy:
 //!     kind: K8sRequiredLabels      # the kind of the constraint; required
 //!     name: owner                  # its name; required
+//!     objects: Cluster             # or Release: the objects of the release that the update leads to
 //!     whenAbsent: Unknown          # or Match, NoMatch: the cluster has no such constraint
 //! ```
 //!
-//! The rule names a constraint that the administrator of the cluster installed, and reads the results of its last audit from
-//! its status; it evaluates nothing and brings no template along. It matches if there are violations, whatever the
-//! enforcement action is. An audit that is missing, or older than evidence may be, says nothing.
+//! The rule names a constraint that the administrator of the cluster installed, and brings no template along. For the objects
+//! of the cluster it reads the results of the last audit from the status of the constraint; an audit that is missing, or older
+//! than evidence may be, says nothing. For the objects of a release somebody evaluates the constraint over them
+//! ([`ReleaseConstraint`]). The rule matches if there are violations, whatever the enforcement action is.
 
 use clearway_core::{GroupKind, humanize};
 use clearway_graph::Rule;
 
+use super::bundle::ParameterFault;
 use super::parameters::{Parameters, canonical};
 use super::quantifier::WhenAbsent;
-use super::rule_result::ask_objects;
-use super::{Case, Check, Finding, RuleResult};
+use super::rule_result::{MissingSource, ask_objects, ask_objects_or};
+use super::{Case, Check, Finding, ReadContext, RuleResult};
 use crate::evidence::{
-    Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector, ViolationAnswer,
+    Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, ReleaseConstraint, Selector,
+    ViolationAnswer,
 };
-use crate::settings::Settings;
+
+/// The parameters of `Policy` rules.
+pub const POLICY_PARAMETERS: [&str; 4] = ["kind", "name", "objects", "whenAbsent"];
 
 /// The group of constraints.
 const GROUP: &str = "constraints.gatekeeper.sh";
+
+/// Whose objects are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evaluated {
+    Cluster,
+    Release,
+}
+
+impl Evaluated {
+    const WORDS: [(&'static str, Evaluated); 2] = [("Cluster", Evaluated::Cluster), ("Release", Evaluated::Release)];
+
+    fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
+        Ok(parameters.word("objects", &Self::WORDS)?.unwrap_or(Evaluated::Cluster))
+    }
+}
 
 #[derive(Debug)]
 struct PolicyRule {
     /// The constraint, as `K8sRequiredLabels owner`.
     constraint: String,
+    evaluated: Evaluated,
+    /// What the release goes by.
+    release: String,
     absent: WhenAbsent,
     question: ObjectQuestion,
     text: String,
 }
 
 /// Reads which constraint is meant.
-pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, context: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
-    let (kind, name) = (parameters.required("kind")?, parameters.required("name")?);
-    let absent = WhenAbsent::read(&parameters)?;
-    let request = ObjectRequest {
-        kind: GroupKind { group: GROUP.to_owned(), kind: kind.to_owned() },
-        namespace: None,
-        name: Some(name.to_owned()),
+    let (kind, name) = (parameters.required("kind")?.to_owned(), parameters.required("name")?.to_owned());
+    let (evaluated, absent) = (Evaluated::read(&parameters)?, WhenAbsent::read(&parameters)?);
+    let constraint = format!("{kind} {name}");
+    let (request, test, question) = match evaluated {
+        Evaluated::Cluster => {
+            let kind = GroupKind { group: GROUP.to_owned(), kind };
+            let request = ObjectRequest { kind, namespace: None, name: Some(name) };
+            (request, ObjectTest::Violations, format!("Policy {constraint}"))
+        }
+        Evaluated::Release => {
+            let asked = ReleaseConstraint { kind, name, release: context.release.clone() };
+            let (request, question) = (asked.request(), asked.text());
+            (request, ObjectTest::ReleaseViolations(asked), question)
+        }
     };
     // Nothing is selected by labels, so there is nothing wrong with them.
     let selector = Selector::new(request, None).map_err(|why| parameters.wrong("name", &why))?;
-    let constraint = format!("{kind} {name}");
-    let question = ObjectQuestion::new(selector, ObjectTest::Violations, format!("Policy {constraint}"));
-    Ok(Box::new(PolicyRule { constraint, absent, question, text: canonical(&rule.parameters) }))
+    let question = ObjectQuestion::new(selector, test, question);
+    let release = context.release.version.to_string();
+    Ok(Box::new(PolicyRule { constraint, evaluated, release, absent, question, text: canonical(&rule.parameters) }))
+}
+
+/// Whether a rule is about the objects of the release that an update leads to.
+pub(crate) fn asks_about_release(rule: &Rule) -> bool {
+    let evaluated = |rule: &Rule| Evaluated::read(&Parameters::of(rule).ok()?).ok();
+    rule.kind == Rule::POLICY && evaluated(rule) == Some(Evaluated::Release)
+}
+
+/// What is wrong with the parameters of a `Policy` rule, if something is.
+pub fn check_policy_rule(rule: &Rule) -> Option<ParameterFault> {
+    let fault = |key: &'static str, why: String| ParameterFault { key, why, span: 0..0 };
+    let parameters = Parameters::of(rule).ok()?;
+    for key in POLICY_PARAMETERS {
+        let required = matches!(key, "kind" | "name");
+        match parameters.text(key) {
+            Err(_) => return Some(fault(key, "it is not a string, or is empty".to_owned())),
+            Ok(None) if required => return Some(fault(key, "it is missing".to_owned())),
+            Ok(Some(text)) if required && text.trim() != text => {
+                return Some(fault(key, "it begins or ends with a space".to_owned()));
+            }
+            Ok(Some(text)) if key == "kind" && !is_kind(text) => {
+                return Some(fault(key, "it is not the kind of a constraint, such as K8sRequiredLabels".to_owned()));
+            }
+            Ok(_) => {}
+        }
+    }
+    if Evaluated::read(&parameters).is_err() {
+        return Some(fault("objects", "it is not one of Cluster, Release".to_owned()));
+    }
+    if WhenAbsent::read(&parameters).is_err() {
+        return Some(fault("whenAbsent", "it is not one of Unknown, Match, NoMatch".to_owned()));
+    }
+    None
+}
+
+/// Whether a text can be a kind: letters and digits, with a letter in front.
+fn is_kind(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl PolicyRule {
     fn judge(&self, answer: &ObjectAnswer, case: &Case<'_>) -> Finding {
-        let constraint = &self.constraint;
         let Some(violations) = &answer.violations else { return self.absent(answer, case) };
+        match self.evaluated {
+            Evaluated::Cluster => self.judge_audit(violations, case),
+            Evaluated::Release if violations.is_audited => Finding::of(violations.total > 0),
+            Evaluated::Release => {
+                let message = format!(
+                    "Admission does not evaluate the constraint {}: its action is for other points, or unknown.",
+                    self.constraint
+                );
+                Finding::failed(FailureClass::Absent, message, "A constraint that admission evaluates.")
+            }
+        }
+    }
+
+    fn judge_audit(&self, violations: &ViolationAnswer, case: &Case<'_>) -> Finding {
+        let constraint = &self.constraint;
         if !violations.is_audited {
             let message = format!(
                 "Audits do not evaluate the constraint {constraint}: its action is for other points, or unknown."
@@ -90,7 +175,9 @@ impl PolicyRule {
     /// The finding where there is no such constraint.
     fn absent(&self, answer: &ObjectAnswer, case: &Case<'_>) -> Finding {
         let constraint = &self.constraint;
-        if case.evidence.names_replaced() && !answer.kind_not_served {
+        // The object with the result keeps its name.
+        let may_have_another_name = case.evidence.names_replaced() && self.evaluated == Evaluated::Cluster;
+        if may_have_another_name && !answer.kind_not_served {
             let message = format!("Names were replaced in the snapshot, so the constraint {constraint} may exist.");
             return Finding::failed(
                 FailureClass::Absent,
@@ -102,19 +189,23 @@ impl PolicyRule {
         self.absent.finding(message, format!("The constraint {constraint}."))
     }
 
-    /// The number of violations, when they were looked for, and the first objects.
+    /// The number of violations, of what and when, and the first objects.
     fn shown(&self, answer: &ObjectAnswer) -> String {
         let constraint = &self.constraint;
         let Some(ViolationAnswer { audited_at, total, objects, .. }) = &answer.violations else {
             return format!("no constraint {constraint}");
         };
-        let Some(audited_at) = audited_at else { return format!("{constraint} without an audit") };
+        let place = match (self.evaluated, audited_at) {
+            (Evaluated::Release, _) => format!(" by the objects of {}", self.release),
+            (Evaluated::Cluster, Some(audited_at)) => format!(", audited at {audited_at}"),
+            (Evaluated::Cluster, None) => return format!("{constraint} without an audit"),
+        };
         let more = u64::try_from(objects.len()).is_ok_and(|named| *total > named);
         let mut names = objects.clone();
         names.extend((more && !objects.is_empty()).then(|| "…".to_owned()));
         let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
         let plural = if *total == 1 { "" } else { "s" };
-        format!("{total} violation{plural} of {constraint}, audited at {audited_at}{names}")
+        format!("{total} violation{plural} of {constraint}{place}{names}")
     }
 }
 
@@ -128,6 +219,14 @@ impl Check for PolicyRule {
     }
 
     fn check(&self, case: &Case<'_>) -> RuleResult {
-        ask_objects(&self.question, case, |answer| self.shown(answer), |answer| self.judge(answer, case))
+        let (shown, judge) = (|answer: &_| self.shown(answer), |answer: &_| self.judge(answer, case));
+        if self.evaluated == Evaluated::Cluster {
+            return ask_objects(&self.question, case, shown, judge);
+        }
+        let nothing = MissingSource {
+            message: format!("The constraint was not evaluated over the objects of {}.", self.release),
+            missing: "A cluster, or a snapshot that was collected for this graph.".to_owned(),
+        };
+        ask_objects_or(&self.question, case, &nothing, shown, judge)
     }
 }

@@ -8,9 +8,8 @@ use clearway_graph::Rule;
 use clearway_promql::eval::Value;
 
 use super::rule_result::MissingSource;
-use super::{Case, Check, Finding, RuleOutcome, RuleResult};
+use super::{Case, Check, Finding, ReadContext, RuleOutcome, RuleResult};
 use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Question, Reply};
-use crate::settings::Settings;
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
 #[derive(Default)]
@@ -47,11 +46,11 @@ impl Promql {
 }
 
 /// Reads `promql.promql`.
-pub(super) fn read(rule: &Rule, settings: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, context: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let query = rule.promql().ok_or_else(|| {
         Failure::new(FailureClass::Malformed, "The rule has no query: `promql.promql` is missing or not a string.")
     })?;
-    Ok(Box::new(Promql(Question::new(query, settings)?)))
+    Ok(Box::new(Promql(Question::new(query, context.settings)?)))
 }
 
 impl Check for Promql {

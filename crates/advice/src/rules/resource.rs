@@ -18,15 +18,14 @@
 
 use clearway_graph::Rule;
 
-use super::Check;
 use super::object_rule::{ObjectRule, Selected};
 use super::parameters::Parameters;
+use super::{Check, ReadContext};
 use crate::evidence::{Failure, ObjectTest};
 use crate::expression::Expression;
-use crate::settings::Settings;
 
 /// Reads the selector and the expression.
-pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let objects = Selected::read(&parameters)?;
     let expression = Expression::new(parameters.required("expression")?)?;

@@ -21,9 +21,8 @@ use sha2::{Digest, Sha256};
 
 use super::parameters::{Parameters, canonical, excerpt};
 use super::rule_result::RuleEvidence;
-use super::{Case, Check, Finding, RuleResult};
+use super::{Case, Check, Finding, ReadContext, RuleResult};
 use crate::evidence::{Failure, FailureClass};
-use crate::settings::Settings;
 
 #[derive(Debug)]
 struct Rollout {
@@ -43,7 +42,7 @@ enum Pace {
 const PLACES: u64 = 10_000;
 
 /// Reads `start` and one of `duration` and `percentage`.
-pub(super) fn read(rule: &Rule, _: &Settings) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let start = parameters.required("start")?;
     let start = start.parse().map_err(|error| parameters.wrong("start", &format!("is not a time: {error}")))?;

@@ -137,7 +137,7 @@ pub(crate) struct MissingSource {
     pub(crate) missing: String,
 }
 
-/// Asks the evidence a question about objects, and judges the answer.
+/// Asks the evidence a question about objects of the cluster, and judges the answer.
 pub(crate) fn ask_objects(
     question: &ObjectQuestion,
     case: &Case<'_>,
@@ -149,8 +149,19 @@ pub(crate) fn ask_objects(
         message: format!("There is no cluster or snapshot with {kind} objects."),
         missing: format!("A cluster, or a snapshot with {kind} objects."),
     };
+    ask_objects_or(question, case, &nothing, value, judge)
+}
+
+/// The same, with other words for that there is no one to ask.
+pub(crate) fn ask_objects_or(
+    question: &ObjectQuestion,
+    case: &Case<'_>,
+    nothing: &MissingSource,
+    value: impl FnOnce(&ObjectAnswer) -> String,
+    judge: impl FnOnce(&ObjectAnswer) -> Finding,
+) -> RuleResult {
     let ask = || case.evidence.objects(question, case.shares.steps(question.text()));
-    RuleResult::of_reply(case, case.memo.objects(question, ask), &nothing, value, judge)
+    RuleResult::of_reply(case, case.memo.objects(question, ask), nothing, value, judge)
 }
 
 /// Whether an answer is neither too old nor from the future.

@@ -2,7 +2,11 @@
 //!
 //! What is not YAML or JSON at all has the codes of the reader (`IN…`).
 
+mod pages;
+
 use clearway_core::diagnostic::sarif::Rule;
+
+pub use pages::{change_pages, pages};
 
 /// A document that is not a Kubernetes object.
 pub const NOT_AN_OBJECT: &str = "BD001";

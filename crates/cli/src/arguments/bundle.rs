@@ -142,13 +142,17 @@ pub(crate) enum BundleLevel {
 /// Output format of `clearway bundle check`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BundleCheckFormat {
-    /// For a person
+    /// Text for people
     Table,
+    /// Text with everything, however long
+    Wide,
     /// JSON
     Json,
+    /// YAML
+    Yaml,
     /// SARIF 2.1.0, for code hosting
     Sarif,
-    /// XML in the form of `JUnit`, for continuous integration
+    /// XML in the form of JUnit, for continuous integration
     Junit,
 }
 
@@ -286,7 +290,7 @@ pub(crate) struct BundleMigrate {
     /// CRDs to migrate; without any, all that have more than one stored version
     #[arg(value_name = "CRD")]
     pub(crate) crds: Vec<String>,
-    /// Change nothing; only count the objects that would be rewritten
+    /// Change nothing: only count the objects that would be rewritten
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Objects to rewrite in a second, at most
@@ -303,8 +307,10 @@ pub(crate) enum BundleConvertFormat {
     Yaml,
     /// The converted objects and what is lost as JSON
     Json,
-    /// What is lost, for a person
+    /// What is lost, as text
     Table,
+    /// What is lost, as text with every cell complete
+    Wide,
 }
 
 /// Options of `clearway bundle convert`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DataOutput, FindingOutput, TestReport};
+use super::{DataOutput, FindingOutput, TestReport, TextOutput};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cel {
@@ -108,13 +108,13 @@ pub(crate) struct CelEval {
     /// Parameters, for `params`
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
-    /// Show the value of every part (and its cost)
+    /// Show the value of every part: with its cost
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) scope: CelScope,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway cel test`.
@@ -126,7 +126,7 @@ pub(crate) struct CelTest {
     #[command(flatten)]
     pub(crate) report: TestReport,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway cel explain`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_gateway::settings::BundleVersion;
 
-use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, parse_bytes};
+use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, TextOutput, parse_bytes};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Gateway {
@@ -85,7 +85,7 @@ pub(crate) struct Implementation {
     /// Gateways that fit into the infrastructure of a controller [default: any number]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_gateways: Option<usize>,
-    /// Listeners that a Gateway can serve, those of `ListenerSets` included [default: any number]
+    /// Listeners that a Gateway can serve, those of ListenerSets included [default: any number]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_listeners: Option<usize>,
     /// Address that is assigned to Gateways; repeatable
@@ -153,7 +153,7 @@ pub(crate) struct GatewayAudit {
 /// Arguments of `clearway gateway diff`.
 #[derive(Debug, Args)]
 pub(crate) struct GatewayDiff {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): those that are new or different
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: those that are new or different
     #[arg(short = 'f', long = "file", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Objects as they are: a file or a directory; repeatable [default: the cluster]
@@ -170,7 +170,7 @@ pub(crate) struct GatewayDiff {
     #[command(flatten)]
     pub(crate) implementation: Implementation,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway gateway explain`.

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::Version;
 
-use super::{ArchOption, DataOutput, FindingOutput, GraphName, GraphSource, QueryLimits, Registries, ServiceTrust};
+use super::{
+    ArchOption, ChannelArgument, DataOutput, FindingOutput, GraphName, GraphSource, LintOptions, QueryLimits,
+    Registries, RegistryConnection, ServiceTrust, TextOutput, suppressions_help,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
@@ -16,6 +19,20 @@ Examples:
   clearway graph build --graph graph-data --output-dir answers
   clearway graph build --graph https://example.com/api/upgrades_info --channel stable-4.16 > stable.json")]
     Build(GraphBuild),
+    /// Create a graph-data directory to start from: releases, a channel, and a risk with a unit test
+    #[command(after_help = "\
+Example:
+  clearway graph init graph-data
+
+Exit code 0: created; 3: the directory is not empty, or cannot be written.")]
+    Init(GraphInit),
+    /// List the channels of a graph, with the number of their releases and updates
+    #[command(after_help = "\
+Examples:
+  clearway graph list --graph graph-data
+  clearway graph list --graph graph-data --arch arm64
+  clearway graph list --graph https://example.com/api/upgrades_info -o json")]
+    List(GraphList),
     /// List the releases of a channel and their updates
     #[command(after_help = "\
 Examples:
@@ -33,15 +50,19 @@ Examples:
 Exit code 0: offered to every cluster; 1: not offered to any cluster; 2: it depends on the cluster; 3: could not run.")]
     Explain(GraphExplain),
     /// Lint graph-data: version expressions, queries, risks and channels
-    #[command(after_help = "\
+    #[command(after_help = concat!("\
 Examples:
   clearway graph lint --graph graph-data
   clearway graph lint --new-since origin/master       only new findings
+  clearway graph lint --select GD1 --ignore GD131     some codes
+  clearway graph lint --severity info -o wide         everything, with source lines
   clearway graph lint --graph graph-data.tar.gz
   clearway graph lint -o sarif > findings.sarif
   clearway graph lint --explain GD102                 what a code means
 
-Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: the graph-data is refused or unreadable.")]
+", suppressions_help!(), "
+
+Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: the graph-data is refused or unreadable."))]
     Lint(GraphLint),
     /// Compare two graphs by channel, with the files that cause each difference
     #[command(after_help = "\
@@ -72,7 +93,8 @@ Exit code 0: none; 1: some; 3: could not run.")]
     /// Draw the graph of a channel
     #[command(after_help = "\
 Examples:
-  clearway graph render stable-4.16 --graph graph-data > stable.svg
+  clearway graph render stable-4.16 --graph graph-data --output stable.svg
+  clearway graph render stable-4.16 --show all --blocked --output stable.dot
   clearway graph render stable-4.16 --from 4.15.9 -o mermaid")]
     Render(GraphRender),
     /// Convert graph-data: each risk declared once, or one blocked-edges file per update
@@ -84,6 +106,17 @@ Examples:
 
 Files are written only if every answer stays the same, byte for byte.")]
     Convert(GraphConvert),
+    /// Publish graph-data to a registry, as a signed artifact
+    #[command(after_help = "\
+Examples:
+  clearway graph publish oci://registry.example.com/graph-data --graph graph-data --sign-key key.pem
+  clearway graph publish oci://registry.example.com/graph-data:v7 --graph graph-data --rev HEAD --sign-key key.pem
+  clearway serve --graph oci://registry.example.com/graph-data --graph-key key.pub
+
+The digest is printed on standard output; the same files have the same digest. The signature is where `cosign verify --key`
+looks for it. Without a tag it is `latest`. Graph-data that is refused is not published.
+Exit code 0: published; 3: could not run.")]
+    Publish(GraphPublish),
 }
 
 /// Arguments of `clearway graph build`.
@@ -101,11 +134,30 @@ pub(crate) struct GraphBuild {
     pub(crate) output_dir: Option<PathBuf>,
 }
 
+/// Arguments of `clearway graph init`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphInit {
+    /// Directory to create; it must be empty or not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+/// Arguments of `clearway graph list`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphList {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) arch: ArchOption,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
+}
+
 /// Arguments of `clearway graph show`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphShow {
-    /// Channel; optional for an answer in a file, or a URL with a channel
-    pub(crate) channel: Option<String>,
+    #[command(flatten)]
+    pub(crate) channel: ChannelArgument,
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
@@ -129,7 +181,7 @@ pub(crate) struct GraphExplain {
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph lint`.
@@ -145,6 +197,8 @@ pub(crate) struct GraphLint {
     pub(crate) explain: Option<String>,
     #[command(flatten)]
     pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) lint: LintOptions,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }
@@ -164,13 +218,13 @@ pub(crate) struct GraphDiff {
     pub(crate) trust: ServiceTrust,
     #[command(flatten)]
     pub(crate) registries: Registries,
-    /// Channel; repeatable [default: all channels]
+    /// Channel: compare only this one; repeatable [default: all channels]
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph paths`.
@@ -180,7 +234,7 @@ pub(crate) struct GraphPaths {
     pub(crate) from: Version,
     /// Target version
     pub(crate) to: Version,
-    /// Channel; optional for an answer in a file, or a URL with a channel
+    /// Channel: optional for an answer in a file, or a URL with a channel
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
     #[command(flatten)]
@@ -188,15 +242,18 @@ pub(crate) struct GraphPaths {
     #[command(flatten)]
     pub(crate) arch: ArchOption,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway graph stranded`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphStranded {
     /// Channels [default: all channels]
-    #[arg(value_name = "CHANNEL")]
-    pub(crate) channels: Vec<String>,
+    #[arg(value_name = "CHANNEL", conflicts_with = "channel_option")]
+    channels: Vec<String>,
+    /// Channel: the same as CHANNEL; repeatable
+    #[arg(id = "channel_option", long = "channel", value_name = "CHANNEL")]
+    channel_option: Vec<String>,
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
@@ -214,6 +271,13 @@ pub(crate) struct GraphStranded {
     pub(crate) output: DataOutput,
 }
 
+impl GraphStranded {
+    /// The channels that are named.
+    pub(crate) fn channels(&self) -> &[String] {
+        if self.channels.is_empty() { &self.channel_option } else { &self.channels }
+    }
+}
+
 /// Arguments of `clearway graph render`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphRender {
@@ -223,11 +287,11 @@ pub(crate) struct GraphRender {
     pub(crate) source: GraphSource,
     #[command(flatten)]
     pub(crate) arch: ArchOption,
-    /// Output format
-    #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "svg")]
-    pub(crate) format: DrawingFormat,
+    /// Output format: svg, dot or mermaid, or a file to write, whose name ends in .svg, .dot, .gv, .mmd or .mermaid
+    #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "svg", value_parser = parse_drawing)]
+    pub(crate) output: DrawingOutput,
     /// Updates to draw
-    #[arg(long, value_name = "UPDATES", default_value = "essential")]
+    #[arg(long, value_name = "UPDATES", default_value = "risks")]
     pub(crate) show: DrawnUpdates,
     /// Draw every update from this version
     #[arg(long, value_name = "VERSION")]
@@ -238,6 +302,34 @@ pub(crate) struct GraphRender {
     /// Draw blocked updates too
     #[arg(long)]
     pub(crate) blocked: bool,
+}
+
+/// The format of a drawing, and the file that it is written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DrawingOutput {
+    pub(crate) format: DrawingFormat,
+    /// The default is standard output.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Reads a format, or the name of a file with the extension of one.
+fn parse_drawing(text: &str) -> Result<DrawingOutput, String> {
+    if let Ok(format) = DrawingFormat::from_str(text, true) {
+        return Ok(DrawingOutput { format, file: None });
+    }
+    let file = PathBuf::from(text);
+    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    let format = match extension.as_deref() {
+        Some("svg") => DrawingFormat::Svg,
+        Some("dot" | "gv") => DrawingFormat::Dot,
+        Some("mmd" | "mermaid") => DrawingFormat::Mermaid,
+        _ => {
+            return Err(format!(
+                "`{text}` is neither svg, dot or mermaid, nor a file that ends in .svg, .dot, .gv, .mmd or .mermaid"
+            ));
+        }
+    };
+    Ok(DrawingOutput { format, file: Some(file) })
 }
 
 /// The format of a drawing.
@@ -254,9 +346,9 @@ pub(crate) enum DrawingFormat {
 /// The updates of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DrawnUpdates {
-    /// The newest target in each minor, and risks that cannot be avoided
+    /// The newest target in each minor, and conditional updates only where no other path leads as far
     Essential,
-    /// Avoidable risks as well
+    /// The newest target in each minor, and the newest conditional update
     Risks,
     /// All updates
     All,
@@ -276,6 +368,32 @@ pub(crate) struct GraphConvert {
     /// Keep the files in risks/ beside the blocked-edges files, for services that read them
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+/// Arguments of `clearway graph publish`.
+#[derive(Debug, Args)]
+pub(crate) struct GraphPublish {
+    /// Artifact to push
+    #[arg(value_name = "oci://HOST/PATH:TAG")]
+    pub(crate) target: String,
+    /// Graph: a graph-data directory, or an archive of one
+    #[arg(long, value_name = "GRAPH", default_value = ".")]
+    pub(crate) graph: PathBuf,
+    /// Read the graph-data directory at this git revision
+    #[arg(long, value_name = "REV")]
+    pub(crate) rev: Option<String>,
+    #[command(flatten)]
+    pub(crate) push: ArtifactPush,
+}
+
+/// How an artifact is pushed and signed.
+#[derive(Debug, Args)]
+pub(crate) struct ArtifactPush {
+    /// Sign with this private key (PEM, unencrypted: ECDSA P-256, Ed25519 or RSA)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) registry: RegistryConnection,
 }
 
 /// How graph-data declares risks.

@@ -9,7 +9,7 @@ use clearway_core::Arch;
 
 use super::{
     CaFile, ClusterConnection, Logging, PolicyEnforcement, PrometheusAccess, QueryLimits, RegistryAccess,
-    WebhookAddressOptions, parse_duration,
+    WebhookAddressOptions, parse_duration, parse_listen,
 };
 
 pub(crate) const OPERATOR_EXAMPLES: &str = "\
@@ -17,6 +17,7 @@ Examples:
   clearway operator --upstream https://updates.example.com/api/upgrades_info --prometheus http://prometheus:9090
   clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
+  clearway operator --console-listen 127.0.0.1:9081   also show the updates and their proofs in a browser
   clearway operator --gateway-class clearway       write the status of Gateway API objects, and do nothing else
   clearway operator --policies                     enforce Gatekeeper's policies, and do nothing else
 
@@ -39,7 +40,7 @@ Exit code 0: stopped by a signal; 3: could not start.";
 #[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
 // Gateway API status and policies are tasks of their own, which need other rights.
 #[command(group = ArgGroup::new("updates")
-    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render"])
+    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render", "console_listen"])
     .multiple(true)
     .conflicts_with_all(["gateway_class", "policies"]))]
 #[command(group = ArgGroup::new("task").args(["gateway_class", "policies"]))]
@@ -61,7 +62,7 @@ pub(crate) struct Operator {
     #[command(flatten)]
     pub(crate) ca: CaFile,
     /// Architecture [default: that of this machine]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
     /// Apply the updates that are requested in spec.desiredUpdate [default: only report recommendations]
     #[arg(long)]
@@ -95,15 +96,18 @@ pub(crate) struct Operator {
     /// Interval between lease renewals of the leader [default: a third of --lease-duration]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) lease_renewal: Option<Duration>,
-    /// Address of /livez, /readyz and /metrics (see --metrics-listen)
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    /// Address of /livez, /readyz and /metrics: see also --metrics-listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080", value_parser = parse_listen)]
     pub(crate) status_listen: SocketAddr,
     /// Address of /metrics, if it differs from --status-listen
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_listen)]
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Require a bearer token for /metrics, of a user that is allowed to `get` the URL /metrics
     #[arg(long, conflicts_with = "state")]
     pub(crate) metrics_authentication: bool,
+    /// Address of the web console, a read-only view for people [default: no console]: the updates of this cluster
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) console_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) gateway: GatewayStatusOptions,
     #[command(flatten)]

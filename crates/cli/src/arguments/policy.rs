@@ -6,7 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use clearway_core::Arch;
 use clearway_policy::audit::VIOLATIONS_LIMIT;
 
-use super::{ClusterConnection, DataOutput, FindingOutput, RegistryConnection, TestReport};
+use super::{
+    ClusterConnection, DataOutput, FindingOutput, LintOptions, RegistryConnection, TestReport, TextOutput,
+    suppressions_help,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
@@ -31,12 +34,15 @@ Examples:
 Exit code 0: no violation of a constraint that denies; 1: at least one, or a file cannot be read.")]
     Test(PolicyTest),
     /// Check templates and constraints
-    #[command(after_help = "\
+    #[command(after_help = concat!("\
 Examples:
-  clearway policy lint policies/
-  clearway policy lint template.yaml constraint.yaml -o sarif
+  clearway policy lint -f policies/
+  clearway policy lint -f policies/ --ignore PO004
+  clearway policy lint -f template.yaml -f constraint.yaml -o sarif
 
-Exit code 0: clean; 1: findings; 3: could not run.")]
+", suppressions_help!(), "
+
+Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: could not run."))]
     Lint(PolicyLint),
     /// Explain which constraints match an object, and what they evaluate to
     #[command(after_help = "\
@@ -112,9 +118,6 @@ pub(crate) struct PolicyVerify {
     /// Regular expression for names of tests or cases; TEST//CASE for cases of tests
     #[arg(short = 'r', long, value_name = "REGEX", default_value = "", hide_default_value = true)]
     pub(crate) run: String,
-    /// Show all tests and what templates print
-    #[arg(short = 'v', long)]
-    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) report: TestReport,
     #[command(flatten)]
@@ -124,7 +127,7 @@ pub(crate) struct PolicyVerify {
 /// Arguments of `clearway policy test`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyTest {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: also templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Show violations of constraints that deny only
@@ -134,7 +137,7 @@ pub(crate) struct PolicyTest {
     #[arg(long)]
     pub(crate) reject_unknown_actions: bool,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
     #[command(flatten)]
     pub(crate) limits: PolicyLimits,
 }
@@ -142,11 +145,13 @@ pub(crate) struct PolicyTest {
 /// Arguments of `clearway policy lint`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyLint {
-    /// Files or directories of templates and constraints
-    #[arg(value_name = "PATH", required = true)]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates and constraints
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) lint: LintOptions,
     #[command(flatten)]
     pub(crate) limits: PolicyLimits,
 }
@@ -157,14 +162,14 @@ pub(crate) struct PolicyExplain {
     /// Object or admission review: a file, or standard input (-)
     #[arg(value_name = "OBJECT|-")]
     pub(crate) object: PathBuf,
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates and constraints; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// File or directory of objects for data.inventory; may be repeated
+    /// File or directory of objects for data.inventory; repeatable
     #[arg(long, value_name = "PATH")]
     pub(crate) inventory: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
     #[command(flatten)]
     pub(crate) limits: PolicyLimits,
 }
@@ -172,7 +177,7 @@ pub(crate) struct PolicyExplain {
 /// Arguments of `clearway policy bench`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyBench {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); templates and constraints, too; repeatable
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: also templates and constraints
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Evaluations of each object
@@ -201,22 +206,26 @@ pub(crate) struct PolicyReportOutput {
 /// A format for violations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyReportFormat {
-    /// Text for a terminal
+    /// Text for people
     Table,
+    /// Text with everything, however long
+    Wide,
     /// JSON
     Json,
     /// YAML
     Yaml,
+    /// Only names, one a line
+    Name,
     /// SARIF 2.1.0, for code hosting
     Sarif,
-    /// `PolicyReport` and `ClusterPolicyReport` objects (wgpolicyk8s.io/v1alpha2)
+    /// PolicyReport and ClusterPolicyReport objects (wgpolicyk8s.io/v1alpha2)
     Policyreport,
 }
 
 /// Arguments of `clearway policy audit`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyAudit {
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates, constraints, Config, SyncSets and ExpansionTemplates [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-")]
     pub(crate) files: Vec<PathBuf>,
     /// Snapshot: a directory written by `clearway snapshot collect`, or an archive of one
@@ -240,11 +249,11 @@ pub(crate) struct PolicyPreview {
     #[arg(long, value_name = "DIR|oci://IMAGE")]
     pub(crate) release: String,
     /// Architecture: that of a multi-architecture image to read [default: amd64, or the only one]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
     #[command(flatten)]
     pub(crate) registry: RegistryConnection,
-    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-): templates, constraints, Config, `SyncSets` and `ExpansionTemplates`, and objects for namespaces and the inventory; repeatable [default: those of the cluster]
+    /// File with objects, directory with .yaml, .yml and .json files, or standard input (-); repeatable: templates, constraints, Config, SyncSets and ExpansionTemplates, and objects for namespaces and the inventory [default: those of the cluster]
     #[arg(short = 'f', long = "file", alias = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use clearway_policy::audit::VIOLATIONS_LIMIT;
 
-use super::parse_duration;
+use super::{parse_duration, parse_listen};
 
 /// Where the admission webhook is; in an installation it is behind its Service.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Policies")]
 pub(crate) struct WebhookAddressOptions {
     /// Address of the admission webhook (HTTPS), such as 0.0.0.0:8443 [default: no webhook]
-    #[arg(long, value_name = "ADDRESS", requires = "policies")]
+    #[arg(long, value_name = "ADDRESS", requires = "policies", value_parser = parse_listen)]
     pub(crate) webhook_listen: Option<SocketAddr>,
     /// URL under which the API server reaches the webhook [default: the Service clearway-policies in --namespace]
     #[arg(long, value_name = "URL", requires = "webhook_listen")]
@@ -23,6 +23,7 @@ pub(crate) struct WebhookAddressOptions {
 /// Options of enforcing Gatekeeper's policies.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Policies")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct PolicyEnforcement {
     /// Enforce Gatekeeper's templates and constraints, where Gatekeeper is not installed
     #[arg(long)]
@@ -34,6 +35,12 @@ pub(crate) struct PolicyEnforcement {
     /// Write a log line for each violation of an admission request
     #[arg(long, requires = "policies")]
     pub(crate) log_denies: bool,
+    /// Write an Event for each violation of an admission request, in the namespace of the operator
+    #[arg(long, requires = "policies")]
+    pub(crate) emit_admission_events: bool,
+    /// Write an Event for each violation that an audit finds, in the namespace of the operator
+    #[arg(long, requires = "policies")]
+    pub(crate) emit_audit_events: bool,
     /// How long requests are accepted after a stop signal
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, requires = "policies")]
     pub(crate) shutdown_delay: Duration,

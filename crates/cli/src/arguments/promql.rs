@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::{DataOutput, FindingOutput, QueryLimits, SeriesFormat, TestReport, parse_duration};
+use super::{DataOutput, FindingOutput, QueryLimits, SeriesFormat, TestReport, TextOutput, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Promql {
@@ -98,7 +98,7 @@ pub(crate) struct PromqlTest {
     #[command(flatten)]
     pub(crate) report: TestReport,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Reads seconds since 1970 or RFC 3339, as milliseconds.

@@ -62,7 +62,7 @@ pub(crate) struct ReleaseSource {
     #[arg(value_name = "DIR|oci://IMAGE")]
     pub(crate) release: String,
     /// Architecture: that of a multi-architecture image to read [default: amd64, or the only one]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
     /// Cache directory: for images
     #[arg(long, value_name = "DIR")]
@@ -105,14 +105,14 @@ pub(crate) struct ReleasePack {
     /// Component of objects without the annotation clearway.dev/component
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub(crate) component: String,
-    /// Output directory; it must not exist yet
+    /// Output directory: it must not exist yet
     #[arg(long, value_name = "DIR", conflicts_with = "push", required_unless_present = "push")]
     pub(crate) output_dir: Option<PathBuf>,
     /// Push the release as an image
     #[arg(long, value_name = "oci://IMAGE")]
     pub(crate) push: Option<String>,
     /// Architecture: that of the pushed image; `multi` for all
-    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT, requires = "push")]
+    #[arg(long, value_name = "ARCH", default_value = Arch::DEFAULT, requires = "push", value_parser = Arch::from_person)]
     pub(crate) arch: Arch,
     /// Sign with this private key (PEM, unencrypted: ECDSA P-256, Ed25519 or RSA)
     #[arg(long, value_name = "FILE")]

@@ -4,10 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DataOutput, EvidenceSource, GraphSource, QueryLimits, TestReport};
+use super::{ArchOption, DataOutput, EvidenceSource, GraphSource, QueryLimits, TestReport, TextOutput};
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one value of it in a process")]
 pub(crate) enum Risk {
+    /// List the risks of a graph: updates, channels, rule types, and whether they have a unit test
+    #[command(after_help = "\
+Examples:
+  clearway risk list --graph graph-data
+  clearway risk list --graph graph-data --channel stable-1.5 -o json
+  clearway risk list --graph https://updates.example.com/api/upgrades_info --channel stable-1.5")]
+    List(RiskList),
     /// Explain a risk: its files, updates and rules, and with evidence whether it applies
     #[command(
         disable_version_flag = true,
@@ -44,8 +52,8 @@ Example of a file below risk-tests/ in the directory:
     expect: unknown
 
 Examples:
-  clearway risk test graph-data
-  clearway risk test graph-data --junit results.xml
+  clearway risk test --graph graph-data
+  clearway risk test --graph graph-data --junit results.xml
 
 In addition, every risk is tested with broken evidence, for which `does not apply` is a failure: for queries an unreachable
 metrics store, missing metrics, duplicate series, and the value 2; for rules about objects an unreachable API server,
@@ -54,6 +62,20 @@ without annotations; for staged rollouts a time before their start, and an unkno
 
 Exit code 0: all passed; 1: at least one failed; 3: could not run.")]
     Test(Box<RiskTest>),
+}
+
+/// Arguments of `clearway risk list`.
+#[derive(Debug, Args)]
+pub(crate) struct RiskList {
+    #[command(flatten)]
+    pub(crate) source: GraphSource,
+    /// Channel [default: all channels]
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    #[command(flatten)]
+    pub(crate) arch: ArchOption,
+    #[command(flatten)]
+    pub(crate) output: DataOutput,
 }
 
 /// Arguments of `clearway risk explain`.
@@ -66,15 +88,12 @@ pub(crate) struct RiskExplain {
     #[command(flatten)]
     pub(crate) evidence: EvidenceSource,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
 }
 
 /// Arguments of `clearway risk test`.
 #[derive(Debug, Args)]
 pub(crate) struct RiskTest {
-    /// Graph-data directory [default: that of --graph]
-    #[arg(value_name = "DIR", conflicts_with = "graph")]
-    pub(crate) directory: Option<PathBuf>,
     /// Graph: a graph-data directory
     #[arg(long, value_name = "GRAPH", default_value = ".")]
     pub(crate) graph: PathBuf,
@@ -84,7 +103,7 @@ pub(crate) struct RiskTest {
     #[command(flatten)]
     pub(crate) report: TestReport,
     #[command(flatten)]
-    pub(crate) output: DataOutput,
+    pub(crate) output: TextOutput,
     #[command(flatten)]
     pub(crate) queries: QueryLimits,
 }

@@ -8,11 +8,12 @@ use clap::Args;
 use clearway_core::Address;
 use clearway_server::Scope;
 
-use super::{GraphName, Logging, Registries, ServiceTrust, parse_duration};
+use super::{GraphName, Logging, Registries, ServiceTrust, parse_duration, parse_listen};
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   clearway serve --graph graph-data
+  clearway serve --graph graph-data --console-listen 127.0.0.1:8081
   clearway serve --graph oci://registry.example.com/graph-data --registry registry.example.com/releases
   clearway serve --upstream https://updates.example.com/api/upgrades_info --mirror stable-1.5 --cache /var/cache/clearway
 
@@ -26,7 +27,8 @@ Exit code 0: stopped by a signal; 3: could not start.";
 /// Arguments of `clearway serve`.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Graph: a graph-data directory, or an image or artifact with graph-data (`oci://HOST/PATH:TAG`)
+    /// Graph: a graph-data directory, an archive of one (tar, tar.gz), or an image or artifact with graph-data
+    /// (`oci://HOST/PATH:TAG`)
     #[arg(long, alias = "graph-data", value_name = "GRAPH", required_unless_present = "upstream")]
     pub(crate) graph: Option<GraphName>,
     #[command(flatten)]
@@ -40,11 +42,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "CHANNEL[/ARCH]", requires = "upstream")]
     pub(crate) mirror: Vec<Scope>,
     /// Address for clients
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub(crate) listen: SocketAddr,
     /// Address of /livez, /readyz and /metrics
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080", value_parser = parse_listen)]
     pub(crate) status_listen: SocketAddr,
+    /// Address of the web console, a read-only view for people [default: no console]: the graph, its risks and revisions
+    #[arg(long, value_name = "ADDRESS", requires = "graph")]
+    pub(crate) console_listen: Option<SocketAddr>,
     /// Path before /graph
     #[arg(long, value_name = "PATH", default_value = "/api/upgrades_info")]
     pub(crate) prefix: String,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clearway_core::Version;
 
-use super::{ClusterAccess, DataOutput, GraphSource};
+use super::{ClusterAccess, DataOutput, GraphSource, ProductSelection};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Snapshot {
@@ -19,6 +19,8 @@ Examples:
   clearway assess --graph graph-data --snapshot snapshot
   clearway snapshot collect --no-graph --bundle gateway.networking.k8s.io --output-dir snapshot
   clearway bundle preflight standard-install.yaml --snapshot snapshot
+  clearway snapshot collect --all-products --prometheus http://localhost:9090 --output-dir snapshot
+  clearway assess --all-products --snapshot snapshot
 
 The cluster is that of the kubeconfig, as for kubectl.
 
@@ -40,8 +42,10 @@ pub(crate) struct SnapshotCollect {
     #[command(flatten)]
     pub(crate) source: GraphSource,
     #[command(flatten)]
+    pub(crate) products: ProductSelection,
+    #[command(flatten)]
     pub(crate) cluster: ClusterAccess,
-    /// Output directory; it must not exist yet
+    /// Output directory: it must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: PathBuf,
     /// Target version: also collect evidence for the paths to it, if it is several updates away
@@ -52,7 +56,7 @@ pub(crate) struct SnapshotCollect {
     #[arg(long, value_name = "NAME")]
     pub(crate) bundle: Vec<String>,
     /// Collect only the bundles, and nothing for the rules of a graph
-    #[arg(long, requires = "bundle", conflicts_with_all = ["graph", "rev", "to", "prometheus"])]
+    #[arg(long, requires = "bundle", conflicts_with_all = ["graph", "rev", "to", "prometheus", "product", "all_products"])]
     pub(crate) no_graph: bool,
     /// Replace names by hashes
     #[arg(long)]

@@ -6,7 +6,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clearway_conditions::lint::Profile;
 
-use super::{ClusterConnection, DataOutput, FindingOutput, ReferenceTime, parse_bytes, parse_duration};
+use super::{
+    ClusterConnection, DataOutput, FindingOutput, LintOptions, ReferenceTime, parse_bytes, parse_duration,
+    parse_selector, suppressions_help,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Status {
@@ -21,19 +24,19 @@ Examples:
 Exit code 0: all current; 1: at least one failed; 2: none failed, but not all are current; 3: could not run.")]
     Show(Show),
     /// Lint status conditions with the rules SC001 to SC025
-    #[command(after_help = "\
+    #[command(after_help = concat!("\
 Examples:
   clearway status lint -f objects/                all manifests in a directory
   clearway status lint httproute -n shop          live objects
   clearway status lint --all                      every object of the cluster
   clearway status lint --history -f 1.yaml -f 2.yaml -f 3.yaml
   clearway status lint deploy web --watch 2m      watch an object and check how its status changes
+  clearway status lint -f . --severity error --ignore SC018
   clearway status lint -f . -o sarif > findings.sarif
 
-A file for --suppressions lists accepted findings, each with a reason and an expiry date:
-  - {rule: SC018, kind: Widget.example.com, type: Syncing, until: 2027-06-30, reason: renamed in v2}
+", suppressions_help!(), "
 
-Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: some input is unreadable.")]
+Exit code 0: clean (notes are allowed); 1: warnings or errors; 3: some input is unreadable."))]
     Lint(Lint),
     /// Wait until objects are current or failed, or a time limit passes
     #[command(after_help = "\
@@ -70,7 +73,7 @@ pub(crate) struct Selection {
     #[arg(short = 'A', long, conflicts_with_all = ["files", "namespace"])]
     pub(crate) all_namespaces: bool,
     /// Label selector for live objects
-    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files")]
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "files", value_parser = parse_selector)]
     pub(crate) selector: Option<String>,
     #[command(flatten)]
     pub(crate) connection: ClusterConnection,
@@ -110,11 +113,10 @@ pub(crate) struct Lint {
     /// Watch live objects for this long and check their changes, such as 90s or 5m
     #[arg(long, value_name = "DURATION", conflicts_with = "files", value_parser = parse_duration)]
     pub(crate) watch: Option<Duration>,
-    /// File with accepted findings
-    #[arg(long, value_name = "FILE")]
-    pub(crate) suppressions: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: FindingOutput,
+    #[command(flatten)]
+    pub(crate) findings: LintOptions,
     #[command(flatten)]
     pub(crate) time: ReferenceTime,
 }
@@ -136,7 +138,7 @@ pub(crate) struct Wait {
     /// How long an object must stay current before it counts as current
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     pub(crate) settle: Duration,
-    /// How long a recoverable failure must last before it counts as a failure (such as a crash loop) [default: 2m]
+    /// How long a recoverable failure must last before it counts as a failure [default: 2m]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) patience: Option<Duration>,
     /// Exit at the first failure

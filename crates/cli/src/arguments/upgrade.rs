@@ -7,13 +7,14 @@ use clap::{Args, Subcommand};
 use clearway_core::{Timestamp, Version};
 
 use super::{
-    ArchOption, ClusterConnection, DataFormat, GraphName, QueryLimits, ReferenceTime, Registries, ServiceTrust,
-    parse_duration,
+    ArchOption, CaFile, ClusterConnection, DataFormat, GraphName, PrometheusAccess, QueryLimits, ReferenceTime,
+    Registries, ServiceTrust, parse_duration,
 };
 
 pub(crate) const UPGRADE_EXAMPLES: &str = "\
 Examples:
   clearway upgrade                                    list the recommended updates
+  clearway upgrade recommend                          whether to update now, and to which version
   clearway upgrade --include-not-recommended          list the other updates, too, with the reasons
   clearway upgrade --to 4.6.43 --watch                request an update and watch it
   clearway upgrade --to 4.7.4 --allow-not-recommended
@@ -78,6 +79,23 @@ Examples:
   clearway upgrade history --details                  with the accepted risks
   clearway upgrade history -o json")]
     History(UpgradeHistory),
+    /// Show whether to update now, and to which version: checks of the cluster, and the issues of each update
+    #[command(
+        disable_version_flag = true,
+        after_help = "\
+Examples:
+  clearway upgrade recommend                                 the newest updates of each minor version
+  clearway upgrade recommend --show-outdated-releases        all updates
+  clearway upgrade recommend --version 4.7.4                 everything that is known about one update
+  clearway upgrade recommend --version 4.7.4 --accept SlowEtcd,Progressing
+  clearway upgrade recommend --prometheus http://localhost:9090    check alerts, too
+
+--accept takes names of risks, of alerts and of checks; nothing is written. `ConditionalUpdateRisk` means all risks that
+apply. A risk that could not be evaluated cannot be accepted.
+Exit code 0: an update is recommended (with --version: this one), or there are none; 1: none is recommended, or a check is a
+reason not to update; 2: unknown; 3: could not run."
+    )]
+    Recommend(Box<UpgradeRecommend>),
     /// Show the update path to a version, with the risks of each update
     #[command(after_help = "\
 Examples:
@@ -94,7 +112,7 @@ Exit code 0: there is a recommended path; 1: no path is recommended; 2: unknown;
 /// The object, the store that has it, and the output format.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeAccess {
-    /// Add-on (`ComponentVersion`) to update [default: the cluster (`ClusterVersion`)]
+    /// Add-on (ComponentVersion) to update [default: the cluster (ClusterVersion)]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) component: Option<String>,
     /// State directory: used instead of a cluster
@@ -151,7 +169,7 @@ pub(crate) struct WatchOptions {
     /// Watch the update and show its progress until it completes or fails
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Time limit; the update continues
+    /// Time limit: the update continues after it
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = parse_duration, requires = "watch")]
     pub(crate) timeout: Duration,
     /// How long a recoverable failure must last before it counts as a failure
@@ -215,6 +233,24 @@ pub(crate) struct UpgradeHistory {
     /// Show the accepted risks
     #[arg(long)]
     pub(crate) details: bool,
+}
+
+/// Arguments of `clearway upgrade recommend`.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeRecommend {
+    /// Version: show only the update to it, with everything that is known about it
+    #[arg(long, value_name = "VERSION", conflicts_with = "show_outdated_releases")]
+    pub(crate) version: Option<Version>,
+    /// Show all updates [default: the two newest of each minor version]
+    #[arg(long)]
+    pub(crate) show_outdated_releases: bool,
+    /// Accept these risks, alerts and checks, separated by commas; repeatable
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) accept: Vec<String>,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusAccess,
+    #[command(flatten)]
+    pub(crate) ca: CaFile,
 }
 
 /// Arguments of `clearway upgrade plan`.

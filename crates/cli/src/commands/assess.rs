@@ -2,8 +2,10 @@
 
 pub(crate) mod cluster;
 pub(crate) mod opened_evidence;
+pub(crate) mod products;
 pub(crate) mod prometheus_evidence;
 mod release_findings;
+pub(crate) mod release_reader;
 pub(crate) mod snapshot_evidence;
 mod update_path;
 
@@ -16,12 +18,14 @@ use clearway_graph::paths;
 use serde::Serialize;
 
 use crate::arguments::{Assess, ClusterAccess, DataFormat, GraphSource};
+use crate::commands::graph;
 use crate::commands::graph::source::{self, View};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
 use release_findings::{OpenedRelease, ReleaseFindings, WithRelease};
+use release_reader::ReleaseReader;
 use update_path::UpdatePaths;
 
 /// The columns of the list.
@@ -48,20 +52,51 @@ impl AssessmentPlan {
 
 /// Runs the command.
 pub(crate) fn run(options: &Assess) -> Result<Exit> {
+    if options.products.is_any() {
+        return products::run(options);
+    }
+    if options.products.catalog.catalog.is_some() {
+        bail!("--catalog needs --product or --all-products");
+    }
     let mut given = OpenedEvidence::open(&options.evidence, &options.source.trust)?;
     if options.why || options.to.is_some() || options.release.is_some() {
         given = given.showing_values();
     }
     let release = OpenedRelease::open(options)?;
+    let named = release.as_ref().map(|release| release.payload().clone());
+    let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
+    given = given.with_releases(ReleaseReader::new(
+        registries,
+        ca_file,
+        options.evidence.cluster.arch.arch.clone(),
+        named,
+    )?);
     let evidence = &options.evidence;
-    let AssessmentPlan { plan, id, settings, version, view } =
-        plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
+    let planned = plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build).or_else(|| Some(release.as_ref()?.version()));
     let release = release.map(|release| release.check(&given)).transpose()?;
-    let answer = Answer { format, release: release.as_ref() };
-    if let Some(to) = to.as_ref().filter(|to| plan.targets().all(|target| target != *to)) {
-        let found = match update_path::find_paths(&view, &version, to, &answer)? {
+    let answer = Answer { format, release: release.as_ref(), target: to.as_ref().map(ToString::to_string) };
+    if let Some(to) = to {
+        return answer_target(&given, planned, &to, &answer);
+    }
+    let AssessmentPlan { plan, id, .. } = planned;
+    let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
+    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
+    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
+    all(options, &assessment, is_incomplete)
+}
+
+/// Shows one update, or the paths to a version that is several updates away.
+fn answer_target(
+    given: &OpenedEvidence<'_>,
+    planned: AssessmentPlan,
+    to: &Version,
+    answer: &Answer<'_>,
+) -> Result<Exit> {
+    let AssessmentPlan { plan, id, settings, version, view } = planned;
+    if plan.targets().all(|target| target != to) {
+        let found = match update_path::find_paths(&view, &version, to, answer)? {
             Ok(found) => found,
             Err(exit) => return Ok(exit),
         };
@@ -70,31 +105,30 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
             .evaluate(&plan, id.as_deref(), |evidence, now| UpdatePaths::assess(&found, evidence, now, &settings))?;
         let ways = ways.context("the path has no updates")?;
         given.report_unreachable(ways.risks());
-        return ways.print(&answer);
+        return ways.print(answer);
     }
     let assessment = given.evaluate(&plan, id.as_deref(), |evidence, now| plan.assess(evidence, now))?;
-    if let Some(update) = to.and_then(|to| assessment.update(&to)) {
-        given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
-        return answer.print(update, exit(update.recommended.status), || render::update(update));
-    }
-    let risks = assessment.updates.iter().flat_map(|update| &update.risks);
-    let is_incomplete = given.report_unreachable(risks.map(AsRef::as_ref));
-    all(options, &assessment, is_incomplete)
+    let update = assessment.update(to).with_context(|| format!("there is no update to {to}"))?;
+    given.report_unreachable(update.risks.iter().map(AsRef::as_ref));
+    answer.print(update, status_exit(update.recommended.status), || render::update(update))
 }
 
 /// How an answer is printed, and what a release adds to it.
 struct Answer<'a> {
     format: DataFormat,
     release: Option<&'a ReleaseFindings>,
+    /// The version that is asked about.
+    target: Option<String>,
 }
 
 impl Answer<'_> {
     fn print<T: Serialize>(&self, answer: &T, exit: Exit, text: impl FnOnce() -> String) -> Result<Exit> {
+        let document = |text: String| Document::from(text).named(self.target.clone());
         let Some(release) = self.release else {
-            output::print_data(self.format, answer, text)?;
+            output::print_data(self.format, answer, || document(text()))?;
             return Ok(exit);
         };
-        output::print_data(self.format, &WithRelease { answer, release }, || text() + &release.text())?;
+        output::print_data(self.format, &WithRelease { answer, release }, || document(text() + &release.text()))?;
         Ok(release.combine(exit))
     }
 }
@@ -109,15 +143,28 @@ pub(crate) fn plan_assessment(
     let version = access.version.clone().or(about.version);
     let version = version.context("the version of the cluster is unknown; pass --version")?.without_build();
     let channel = access.channel.clone().or(about.channel);
-    let mut view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
+    let view = source::view_for(graph, channel.as_deref(), access.arch.arch.as_ref(), about.arch.as_ref())?;
+    plan_view(view, &version, access, access.cluster_id.clone().or(about.id), max_age)
+}
+
+/// What there is to find out about a version of a channel.
+pub(crate) fn plan_view(
+    mut view: View,
+    version: &Version,
+    access: &ClusterAccess,
+    id: Option<String>,
+    max_age: Duration,
+) -> Result<AssessmentPlan> {
+    let version = version.clone();
     let settings = Settings { max_age, fence: access.queries.fence()?, ..Settings::default() };
-    let mut plan =
-        Plan::new(&view.graph, &version, &settings).with_context(|| format!("{} cannot be assessed", view.name))?;
+    let mut plan = Plan::new(&view.graph, &version, &settings).map_err(|error| {
+        let hint = graph::version_hint(&view.graph, &version);
+        anyhow!("{} cannot be assessed: {error}{hint}", view.name)
+    })?;
     plan = plan.with_diagnostics(std::mem::take(&mut view.diagnostics));
     if let Some(revision) = &view.revision {
         plan = plan.with_revision(revision.id().to_string());
     }
-    let id = access.cluster_id.clone().or(about.id);
     if access.shared_store && id.is_none() {
         bail!("--shared-store needs the cluster id; pass --cluster-id");
     }
@@ -127,7 +174,8 @@ pub(crate) fn plan_assessment(
 /// Shows every update. `is_incomplete`: a source of evidence that is needed could not be reached.
 fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result<Exit> {
     output::print_data(options.output.format, assessment, || {
-        if options.why { render::assessment(assessment) } else { table(assessment) }
+        let targets = assessment.updates.iter().map(|update| update.version.to_string());
+        if options.why { Document::from(render::assessment(assessment)).named(targets) } else { table(assessment) }
     })?;
     let any = |status| assessment.with_status(status).next().is_some();
     Ok(if is_incomplete {
@@ -142,11 +190,12 @@ fn all(options: &Assess, assessment: &Assessment, is_incomplete: bool) -> Result
 }
 
 /// One line per update.
-pub(crate) fn table(assessment: &Assessment) -> String {
+pub(crate) fn table(assessment: &Assessment) -> Document {
     if assessment.updates.is_empty() {
-        return format!("there is no update from {}\n", assessment.cluster.version);
+        let none = format!("there is no update from {}\n", assessment.cluster.version);
+        return Document::from(none).named([]);
     }
-    output::table(&HEAD, assessment.updates.iter().map(row))
+    output::table(&HEAD, assessment.updates.iter().map(row)).into()
 }
 
 fn row(update: &Update) -> Vec<String> {
@@ -157,7 +206,7 @@ fn row(update: &Update) -> Vec<String> {
     vec![version, status, recommended.reason.clone(), age, risks.join(", ")]
 }
 
-fn exit(status: Status) -> Exit {
+fn status_exit(status: Status) -> Exit {
     match status {
         Status::True => Exit::Yes,
         Status::False => Exit::No,

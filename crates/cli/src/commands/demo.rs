@@ -5,7 +5,9 @@
 //! [`outage`], [`publish`] and [`update`]; [`product`] and [`platform`] are what they have in common. What is judged of
 //! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
+mod fit;
 mod hints;
+mod keyboard;
 mod manifests;
 mod narration;
 mod outage;
@@ -31,8 +33,12 @@ use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
 use crate::runtime;
+use keyboard::Keyboard;
 use narration::Narrator;
 use stage::Stage;
+
+/// The question of the product.
+const QUESTION: &str = "Is this update safe for this cluster, and why?";
 
 /// Runs the demo.
 pub(crate) fn run(options: &Demo) -> Result<Exit> {
@@ -55,7 +61,8 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
     let directory =
         scratch.as_ref().map(tempfile::TempDir::path).or(options.output_dir.as_deref()).unwrap_or(Path::new("."));
     let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
-    let mut narrator = Narrator::new(stays);
+    let reader = if options.once { None } else { Keyboard::of_terminal() };
+    let mut narrator = Narrator::new(stays, reader);
     let outcome = runtime.block_on(async {
         let setting = match options.scenario {
             Scenario::Tour => platform::setting(""),
@@ -97,7 +104,7 @@ fn list() -> String {
         let help = scenario.get_help().map(ToString::to_string).unwrap_or_default();
         vec![scenario.get_name().to_owned(), help]
     });
-    output::table(&["SCENARIO", "DESCRIPTION"], rows)
+    output::table(&["SCENARIO", "DESCRIPTION"], rows).to_string()
 }
 
 /// Writes files by their names below a directory.
@@ -118,7 +125,7 @@ fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-fn heading(text: &str) -> String {
-    let style = anstyle::Style::new().bold();
-    format!("{style}── {text}{style:#}\n")
+/// A proof without the commands that repeat its queries, which are wider than a small terminal.
+fn without_checks(proof: &str) -> String {
+    proof.lines().filter(|line| !line.trim_start().starts_with("check    ")).flat_map(|line| [line, "\n"]).collect()
 }

@@ -99,7 +99,7 @@ fn diff(options: &FleetDiff) -> Result<Exit> {
     let change = Change::of(clusters.collect(), refused);
     let head = format!("From {} (published) to {} (proposed)\n", names.0.name, names.1.name);
     let data = Data { published: names.0, proposed: names.1, change: &change };
-    output::print_data(options.output.format, &data, || head + &show::change(&change))?;
+    output::print_data(options.output.format, &data, || show::change(&change).below(&head))?;
     print_refused(&change.refused);
     let summary = change.summary;
     output::print_note!(
@@ -145,7 +145,7 @@ fn assess_clusters<const GRAPHS: usize>(
         None => snapshots::assess_clusters(evidence, &grounds)?,
     };
     for why in &assembled.unreachable {
-        output::print_note!("{}", output::printable(why));
+        output::print_problem!("{}", output::printable(why));
     }
     if assembled.clusters.is_empty() {
         print_refused(&assembled.refused);
@@ -157,6 +157,6 @@ fn assess_clusters<const GRAPHS: usize>(
 /// Names on standard error what could not be used.
 fn print_refused(refused: &[UnusableEvidence]) {
     for one in refused {
-        output::print_note!("{}: {}", output::printable(&one.name), output::printable(&one.why));
+        output::print_problem!("{}: {}", output::printable(&one.name), output::printable(&one.why));
     }
 }

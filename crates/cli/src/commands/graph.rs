@@ -4,16 +4,20 @@ mod build;
 mod convert;
 mod diff;
 pub(crate) mod explain;
+mod init;
 pub(crate) mod lint;
+mod list;
 mod paths;
+pub(crate) mod publish;
 mod render;
 pub(crate) mod show;
 pub(crate) mod source;
 mod stranded;
 
 use anyhow::{Result, bail};
-use clearway_core::{Arch, Diagnostic, Limits, Severity};
-use clearway_graph::{Inputs, Revision, load};
+use clearway_core::suggestion::did_you_mean;
+use clearway_core::{Arch, Diagnostic, Limits, Severity, Version};
+use clearway_graph::{Graph as UpdateGraph, Inputs, Revision, load};
 
 use crate::arguments::Graph;
 use crate::exit::Exit;
@@ -23,6 +27,8 @@ use crate::output;
 pub(crate) fn run(command: &Graph) -> Result<Exit> {
     match command {
         Graph::Build(options) => build::run(options),
+        Graph::Init(options) => init::run(options),
+        Graph::List(options) => list::run(options),
         Graph::Show(options) => show::run(options),
         Graph::Explain(options) => explain::run(options),
         Graph::Lint(options) => lint::run(options),
@@ -31,6 +37,7 @@ pub(crate) fn run(command: &Graph) -> Result<Exit> {
         Graph::Stranded(options) => stranded::run(options),
         Graph::Render(options) => render::run(options),
         Graph::Convert(options) => convert::run(options),
+        Graph::Publish(options) => publish::run(options),
     }
 }
 
@@ -65,13 +72,21 @@ fn print_diagnostics(whose: &str, diagnostics: &[Diagnostic]) {
 pub(crate) fn check_channel(revision: &Revision, channel: &str, arch: &Arch) -> Result<()> {
     let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
     if !channels.contains(&channel) {
-        bail!("channel `{channel}` not found; the channels are {}", listing(&channels));
+        let hint = did_you_mean(channel, channels.iter().copied());
+        bail!("channel `{channel}` not found; the channels are {}{hint}", listing(&channels));
     }
     if !revision.arches().contains(arch) {
         let arches: Vec<&str> = revision.arches().iter().map(Arch::as_str).collect();
         bail!("no releases for `{arch}`, only for {}", listing(&arches));
     }
     Ok(())
+}
+
+/// The version of a graph that somebody may have meant by one that it does not have; empty if it has it.
+pub(crate) fn version_hint(graph: &UpdateGraph, version: &Version) -> String {
+    let known: Vec<String> = graph.nodes().iter().map(|node| node.version().without_build().to_string()).collect();
+    let written = version.without_build().to_string();
+    if known.contains(&written) { String::new() } else { did_you_mean(&written, known.iter().map(String::as_str)) }
 }
 
 pub(crate) fn listing(names: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `clearway install` and `clearway uninstall`: the objects of the operator in a cluster.
 
 mod settings;
+mod update_service;
 
 use anyhow::{Context as _, Result};
 use clearway_bundle::{Channel, to_yaml};
@@ -8,7 +9,7 @@ use clearway_operator::install::apply::{
     self, Adoption, InstallError, InstallTarget, ObjectAction, Options, Removal, uuid_v4,
 };
 use clearway_operator::install::rights::{APPLY, IMPERSONATE_UPDATER, Right, UPDATER};
-use clearway_operator::install::{Change, Manifests, ReleaseKeys, Settings, manifests};
+use clearway_operator::install::{Change, ReleaseKeys, Settings, manifests};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_update::api;
@@ -16,24 +17,30 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use self::settings::{keys_from_files, needs_current_keys, reused_settings, settings};
-use crate::arguments::{ClusterConnection, DataFormat, Install, Uninstall};
+use crate::arguments::{ClusterConnection, DataFormat, Install, InstallPart, Uninstall, UninstallPart};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 use crate::runtime;
 
 /// Carries out `clearway install`.
 pub(crate) fn run(options: &Install) -> Result<Exit> {
+    if let Some(InstallPart::UpdateService(service)) = &options.part {
+        return update_service::install(service, &options.connection);
+    }
     let keys = keys_from_files(options)?;
     if options.dry_run {
         return dry_run(options, keys);
     }
     let (runtime, cluster, catalog) = connect(&options.connection)?;
     let place = InstallTarget { cluster: &cluster, catalog: &catalog };
+    if options.adopt_only {
+        return adopt_only(options, &runtime, &place);
+    }
     let present =
         runtime.block_on(apply::current_installation(&place, &options.namespace, needs_current_keys(options)))?;
     let settings = settings(options, keys, present.as_ref())?;
     let manifests = manifests(&settings)?;
-    print_notes(options, &settings);
+    print_notes(options, &settings, runtime.block_on(apply::cluster_names_upstream(&place))?);
     let kept = reused_settings(options, present.as_ref(), &settings);
     if !kept.is_empty() {
         let options = kept.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
@@ -45,10 +52,7 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
         discard_experimental: options.discard_experimental,
         skip_foreign_crds: options.skip_foreign_crds,
     };
-    let adoption = match &options.adopt {
-        Some(version) => Some(Adoption { version: version.clone(), id: random_id()?, now: clock::now() }),
-        None => None,
-    };
+    let adoption = adoption(options)?;
     let mut log = Vec::new();
     let outcome = runtime.block_on(apply::install(&place, &manifests, channel, adoption.as_ref(), how, &mut log));
     // What was refused changed nothing.
@@ -63,20 +67,36 @@ pub(crate) fn run(options: &Install) -> Result<Exit> {
     exit_code(outcome.map_err(Into::into))
 }
 
+/// Adopts the cluster of an operator that another tool installed.
+fn adopt_only(options: &Install, runtime: &Runtime, place: &InstallTarget<'_>) -> Result<Exit> {
+    let Some(adoption) = adoption(options)? else { return Ok(Exit::Yes) };
+    let how = Options { dry_run: options.diff, discard_experimental: false, skip_foreign_crds: false };
+    let mut log = Vec::new();
+    let outcome = runtime.block_on(apply::adopt_only(place, &adoption, how, &mut log));
+    report(&log, &[], &json!({}), options.diff, options.output.format)?;
+    exit_code(outcome.map_err(Into::into))
+}
+
+fn adoption(options: &Install) -> Result<Option<Adoption>> {
+    let Some(version) = options.adopt.clone() else { return Ok(None) };
+    Ok(Some(Adoption { version, id: random_id()?, now: clock::now() }))
+}
+
 /// Prints the manifests of what is asked for, without a cluster.
 fn dry_run(options: &Install, keys: ReleaseKeys) -> Result<Exit> {
     let settings = settings(options, keys, None)?;
-    print_notes(options, &settings);
+    print_notes(options, &settings, false);
     if options.adopt.is_some() {
         output::print_note!("note: --adopt writes a status, which is not part of the printed manifests");
     }
-    print_manifests(&manifests(&settings)?, options.output.format)?;
+    print_manifests(manifests(&settings)?.all(), options.output.format)?;
     Ok(Exit::Yes)
 }
 
-fn print_notes(options: &Install, settings: &Settings) {
-    for warning in settings.warnings() {
-        output::print_note!("warning: {warning}");
+fn print_notes(options: &Install, settings: &Settings, is_upstream_in_cluster: bool) {
+    let upstream = settings.upstream_warning(is_upstream_in_cluster).map(str::to_owned);
+    for warning in settings.warnings().into_iter().chain(upstream) {
+        output::print_problem!("warning: {warning}");
     }
     if options.apply_updates {
         output::print_note!("{}", apply_updates_note(settings));
@@ -97,14 +117,21 @@ fn apply_updates_note(settings: &Settings) -> String {
 }
 
 /// Every manifest in the order of applying: documents of YAML, or a List in JSON.
-fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
+fn print_manifests<'o>(objects: impl Iterator<Item = &'o Value>, format: DataFormat) -> Result<()> {
     let text = match format {
         DataFormat::Json => {
-            let items: Vec<&Value> = manifests.all().collect();
+            let items: Vec<&Value> = objects.collect();
             serde_json::to_string_pretty(&json!({"apiVersion": "v1", "kind": "List", "items": items}))? + "\n"
         }
-        DataFormat::Table | DataFormat::Yaml => {
-            manifests.all().map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
+        DataFormat::Name => {
+            let name = |object: &Value| {
+                let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+                format!("{}/{}\n", text(&object["kind"]), text(&object["metadata"]["name"]))
+            };
+            objects.map(name).collect()
+        }
+        DataFormat::Table | DataFormat::Wide | DataFormat::Yaml => {
+            objects.map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
         }
     };
     output::print_document(&text).context("cannot write the manifests")
@@ -112,6 +139,9 @@ fn print_manifests(manifests: &Manifests, format: DataFormat) -> Result<()> {
 
 /// Carries out `clearway uninstall`.
 pub(crate) fn uninstall(options: &Uninstall) -> Result<Exit> {
+    if let Some(UninstallPart::UpdateService(service)) = &options.part {
+        return update_service::uninstall(service, &options.connection);
+    }
     let settings = Settings { namespace: options.namespace.clone(), ..Settings::new(Channel::Experimental) };
     let manifests = manifests(&settings)?;
     let (runtime, cluster, catalog) = connect(&options.connection)?;
@@ -151,14 +181,16 @@ fn report(log: &[ObjectAction], changes: &[Change], about: &Value, dry_run: bool
             vec![done.kind.clone(), name, done.action.as_str().to_owned(), done.why.clone()]
         });
         let objects = output::table(&["KIND", "NAME", if dry_run { "WOULD BE" } else { "DONE" }, "WHY"], rows);
+        let names: Vec<String> = log.iter().map(|done| format!("{}/{}", done.kind, done.name)).collect();
         if changes.is_empty() {
-            return objects;
+            return Document::from(objects).named(names);
         }
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "(not set)".to_owned());
         let rows = changes
             .iter()
             .map(|change| vec![format!("--{}", change.setting), value(&change.before), value(&change.after)]);
-        format!("{objects}\n{}", output::table(&["SETTING", "BEFORE", if dry_run { "WOULD BE" } else { "NOW" }], rows))
+        let settings = output::table(&["SETTING", "BEFORE", if dry_run { "WOULD BE" } else { "NOW" }], rows);
+        Document::join([objects.into(), settings.into()]).named(names)
     })
 }
 
@@ -172,7 +204,7 @@ fn exit_code(outcome: Result<()>) -> Result<Exit> {
                 Some(InstallError::WouldLose { .. } | InstallError::ForeignCrd { .. })
             ) =>
         {
-            output::print_note!("error: {error:#}");
+            output::print_problem!("error: {error:#}");
             Ok(Exit::No)
         }
         Err(error) => Err(error),

@@ -10,13 +10,24 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use crate::arguments::Arguments;
+use crate::completion_request;
 use crate::exit::Exit;
+use crate::program_name::ProgramName;
 
 /// Prints the completions for a shell.
-pub(crate) fn completions(shell: Shell) -> Result<Exit> {
+pub(crate) fn completions(shell: Shell, name: ProgramName) -> Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "clearway", &mut script);
+    clap_complete::generate(shell, &mut Arguments::command(), name.file_name(), &mut script);
     std::io::stdout().write_all(&script)?;
+    Ok(Exit::Yes)
+}
+
+/// Answers kubectl, which asks how the words after `kubectl clearway` can go on.
+pub(crate) fn kubectl_completions(name: ProgramName) -> Result<Exit> {
+    let mut command = name.command();
+    command.build();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    std::io::stdout().write_all(completion_request::answer(&command, &words).as_bytes())?;
     Ok(Exit::Yes)
 }
 

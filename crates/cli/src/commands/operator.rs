@@ -1,5 +1,7 @@
 //! `clearway operator`: starts the controllers, and stops them on a signal.
 
+pub(crate) mod console;
+pub(crate) mod console_objects;
 mod gateway_status;
 mod listeners;
 mod policies;
@@ -30,9 +32,12 @@ use clearway_sources::store::{ClusterStore, StateDirectory, Store};
 use clearway_update::api::Kind;
 use clearway_update::reconciler::{Settings, UpdateMode};
 use clearway_update::task::Veto;
+use futures::TryFutureExt as _;
 use serde_json::json;
 use tokio::sync::watch;
 
+use self::console::OperatorReports;
+use self::console_objects::ObjectReader;
 use self::listeners::{ClusterGuard, Listeners};
 use crate::arguments::{Operator, QueryPace};
 use crate::commands::graph::source::registry;
@@ -150,11 +155,22 @@ async fn work<S, F, C>(
 where
     S: Store,
     F: Future<Output = Result<Stores<S>>> + Send + 'static,
-    C: Fn() -> F,
+    C: Fn() -> F + Clone + Send + Sync + 'static,
 {
     let (shown, watched) = watch::channel(BTreeMap::new());
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
     let listeners = Listeners::start(options, &health, guard)?;
+    let reports = |health: Arc<Health>| OperatorReports {
+        reports: health.watched.clone(),
+        is_leading: Box::new(move || health.leads.load(Ordering::Relaxed)),
+        // With the rights of the identity that can only read.
+        objects: Some(ObjectReader::new({
+            let connect = connect.clone();
+            move || connect().map_ok(|stores| stores.evidence)
+        })),
+    };
+    let console =
+        options.console_listen.map(|address| console::start(address, reports(Arc::clone(&health)))).transpose()?;
     let settings = settings(options, metrics.is_some())?;
     let apply_settings = apply_settings(options, settings.jitter)?;
     let tools = |stores: Stores<S>| Tools {
@@ -208,7 +224,13 @@ where
     tracing::info!("stopping; another signal exits immediately");
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
     let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
-    tokio::task::spawn_blocking(move || listeners.drain(Duration::from_secs(1))).await?;
+    tokio::task::spawn_blocking(move || {
+        listeners.drain(Duration::from_secs(1));
+        if let Some(console) = console {
+            console.drain(Duration::ZERO);
+        }
+    })
+    .await?;
     // A computation that never ends would be waited for.
     std::process::exit(0)
 }

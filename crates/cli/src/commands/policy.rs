@@ -36,7 +36,8 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
     } else {
         Exit::No
     };
-    worker::run(limits, ended, || match command {
+    let threads = if matches!(command, Policy::Audit(_)) { audit::threads() } else { 1 };
+    worker::run(limits, threads, ended, || match command {
         Policy::Verify(options) => Ok(verify::run(options)),
         Policy::Test(options) => Ok(test::run(options)),
         Policy::Lint(options) => lint::run(options),
@@ -44,7 +45,7 @@ pub(crate) fn run(command: &Policy) -> Result<Exit> {
         Policy::Bench(options) => bench::run(options),
         Policy::Audit(options) => audit::run(options),
         Policy::Preview(options) => preview::run(options),
-        Policy::Evaluate(options) => preview::evaluate(options),
+        Policy::Evaluate(options) => preview::evaluate_request(options),
     })
 }
 

@@ -7,16 +7,16 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use clearway_core::{Arch, Digest};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
-use clearway_sources::release::{self, FetchedRelease, Reference, Registries, ReleaseError};
+use clearway_sources::release::{self, FetchedRelease, Reference, Registries, ReleaseError, SigningKey};
 
 use crate::arguments::{RegistryAccess, RegistryConnection, Release, ReleaseSource};
 use crate::commands::graph::source::registry as registries;
 use crate::exit::Exit;
-use crate::runtime;
+use crate::{name_hints, runtime};
 
 /// Runs a command.
 pub(crate) fn run(command: &Release) -> Result<Exit> {
@@ -57,6 +57,13 @@ impl NamedRelease {
         // A directory that is there is meant, even if its name could be one of an image.
         let reference = match Path::new(name) {
             path if path.is_dir() => Reference::Directory(path.to_owned()),
+            path if !name.contains([':', '@']) && !path.exists() => bail!(
+                "{name} not found: name a directory with release-manifests, or an image as oci://HOST/PATH:TAG{}",
+                name_hints::image(name)
+            ),
+            path if path.is_file() => {
+                bail!("{name} is a file: name a directory with release-manifests, or an image as oci://HOST/PATH:TAG")
+            }
             path if !name.contains(':') && !name.contains('@') => Reference::Directory(path.to_owned()),
             _ => name.parse()?,
         };
@@ -78,7 +85,13 @@ impl NamedRelease {
     }
 }
 
-fn registry(options: &RegistryConnection) -> Result<Registry> {
+/// The private key of a file, to sign with.
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey> {
+    let pem = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(SigningKey::read(&path.display().to_string(), &pem)?)
+}
+
+pub(crate) fn registry(options: &RegistryConnection) -> Result<Registry> {
     let access = registries::options(options.ca.file.clone(), &options.access);
     Ok(Registry::new(access)?)
 }

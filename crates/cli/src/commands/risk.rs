@@ -5,6 +5,7 @@ mod cases;
 mod explain;
 mod generated_series;
 mod layout;
+mod list;
 mod occurrences;
 mod parameters;
 mod rule;
@@ -25,6 +26,7 @@ use crate::exit::Exit;
 /// Carries out a command.
 pub(crate) fn run(command: &Risk) -> Result<Exit> {
     match command {
+        Risk::List(options) => list::run(options),
         Risk::Explain(options) => explain::run(options),
         Risk::Test(options) => test::run(options),
     }

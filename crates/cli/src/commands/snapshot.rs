@@ -1,25 +1,27 @@
 //! `clearway snapshot`: collects a cluster's evidence, and shows it.
 
 mod bundle_objects;
+mod product_plans;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail};
-use clearway_advice::Plan;
-use clearway_advice::evidence::ObjectRequest;
+use clearway_advice::evidence::{ObjectRequest, Question, ReleaseConstraint};
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
 use clearway_sources::collector::{ObjectLimits, snapshot_objects};
 use clearway_sources::prometheus::{CollectLimits, Prometheus, windows};
-use clearway_sources::snapshot::{self, ClusterFacts, Part, RedactOptions, Snapshot};
+use clearway_sources::snapshot::{self, ClusterFacts, NameSelector, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::commands::assess::cluster::{CLUSTER, ClusterClient};
+use crate::commands::assess::release_reader::ReleaseReader;
 use crate::commands::assess::{AssessmentPlan, plan_assessment};
 use crate::exit::Exit;
-use crate::output::{self, LiveLine};
+use crate::output::{self, LiveLine, Table};
 use crate::runtime;
+use product_plans::ProductPlans;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
@@ -43,42 +45,53 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         );
     }
     let about = connected.as_ref().map(ClusterClient::about).transpose()?.unwrap_or_default();
+    // With products, these options are about a product.
+    let cluster_access = Some(access).filter(|_| !options.products.is_any());
     let facts = ClusterFacts {
         id: access.cluster_id.clone().or(about.id.clone()),
-        version: access.version.clone().or(about.version.clone()),
+        version: cluster_access.and_then(|access| access.version.clone()).or(about.version.clone()),
         arch: access.arch.arch.clone().or(about.arch.clone()),
-        channel: access.channel.clone().or(about.channel.clone()),
+        channel: cluster_access.and_then(|access| access.channel.clone()).or(about.channel.clone()),
+        kubernetes_version: connected.as_ref().and_then(|connected| connected.api_server_version().ok()),
     };
     if connected.is_none() && !options.bundle.is_empty() {
         bail!("--bundle needs a cluster (--kubeconfig, KUBECONFIG, ~/.kube/config or a pod's service account)");
     }
-    let planned = if options.no_graph {
-        None
+    let ProductPlans { plans, requests, words } = if options.no_graph {
+        ProductPlans::default()
+    } else if options.products.is_any() {
+        product_plans::make(options, connected.as_ref(), about.id.as_ref())?
     } else {
         let planned = plan_assessment(&options.source, access, about, std::time::Duration::MAX)?;
-        Some(match &options.to {
+        let planned = match &options.to {
             Some(target) => planned.toward(&target.without_build())?,
             None => planned,
-        })
+        };
+        ProductPlans { plans: vec![planned], ..ProductPlans::default() }
     };
-    let plan = planned.as_ref().map(|planned| &planned.plan);
     let mut taken = Snapshot { cluster: facts, ..Snapshot::new(clock::now()) };
     if let Some(connected) = &connected {
         taken.sources.push(CLUSTER.to_owned());
-        take_objects(&mut taken, plan, &options.bundle, connected);
+        let of_rules = plans.iter().flat_map(|planned| planned.plan.object_requests());
+        let requests: Vec<&ObjectRequest> = of_rules.chain(&requests).collect();
+        take_objects(&mut taken, &requests, &options.bundle, connected);
+        let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
+        let releases = ReleaseReader::new(registries, ca_file, taken.cluster.arch.clone(), None)?;
+        take_release_violations(&mut taken, &plans, &releases, connected);
     }
-    if let (Some(prometheus), Some(AssessmentPlan { plan, id, .. })) = (&prometheus, &planned) {
-        let store_id = id.as_deref().filter(|_| access.shared_store);
-        take_series(&mut taken, plan, prometheus, store_id)?;
+    if let (Some(prometheus), Some(first)) = (&prometheus, plans.first()) {
+        let store_id = first.id.as_deref().filter(|_| access.shared_store);
+        take_series(&mut taken, &plans, prometheus, store_id)?;
     }
     if options.redact {
         // What rules name keeps its name, or they would not find it any more.
-        let keep_names = plan.map(Plan::words).unwrap_or_default().into_iter().map(str::to_owned).collect();
+        let of_rules = plans.iter().flat_map(|planned| planned.plan.words()).map(str::to_owned);
+        let keep_names = of_rules.chain(words).collect();
         taken = snapshot::redact(&taken, &RedactOptions { keep_names, ..RedactOptions::default() })?;
     }
     snapshot::write(&taken, &options.output_dir)?;
     for omission in &taken.left_out {
-        output::print_note!(
+        output::print_problem!(
             "not collected: {}: {}",
             output::printable(&omission.what),
             output::printable(&omission.why)
@@ -88,17 +101,16 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
     Ok(if taken.left_out.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-/// The objects that rules look at, those of bundles, and the custom resource definitions. What may not be listed is left
+/// The objects that rules look at or that show versions of products, those of bundles, and the custom resource definitions. What may not be listed is left
 /// out, and said to be.
-fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], connected: &ClusterClient) {
+fn take_objects(taken: &mut Snapshot, wanted: &[&ObjectRequest], bundles: &[String], connected: &ClusterClient) {
     let ClusterClient { runtime, .. } = connected;
     let collect = |requests: &[&ObjectRequest]| {
         runtime.block_on(snapshot_objects(&connected.store(), requests, &ObjectLimits::default()))
     };
-    let for_rules = plan.map(Plan::object_requests).unwrap_or_default();
     let definitions = if bundles.is_empty() { BTreeMap::new() } else { collect(&[&bundle_objects::crds()]) };
     let of_bundles = bundle_objects::find(bundles, definitions);
-    let requests: Vec<&ObjectRequest> = for_rules.into_iter().chain(&of_bundles.requests).collect();
+    let requests: Vec<&ObjectRequest> = wanted.iter().copied().chain(&of_bundles.requests).collect();
     taken.objects = collect(&requests);
     of_bundles.add_to(taken);
     for (kind, part) in &taken.objects {
@@ -117,14 +129,49 @@ fn take_objects(taken: &mut Snapshot, plan: Option<&Plan>, bundles: &[String], c
     taken.crds = runtime.block_on(snapshot::crds(&connected.store(), &ObjectLimits::default()));
 }
 
+/// What the objects of releases would violate, where rules ask: results only, so that who reads the snapshot needs neither
+/// the releases nor the policies.
+fn take_release_violations(
+    taken: &mut Snapshot,
+    plans: &[AssessmentPlan],
+    releases: &ReleaseReader,
+    connected: &ClusterClient,
+) {
+    let questions: Vec<_> = plans.iter().flat_map(|planned| planned.plan.release_questions()).collect();
+    let asked: Vec<&ReleaseConstraint> =
+        questions.iter().filter_map(|(question, _)| question.release_constraint()).collect();
+    if asked.is_empty() {
+        return;
+    }
+    let found = connected.runtime.block_on(releases.evaluator().objects(&connected.store(), &asked));
+    for (constraint, object) in asked.iter().zip(&found) {
+        if let Some(why) = object.pointer("/status/notEvaluated").and_then(serde_json::Value::as_str) {
+            let ReleaseConstraint { kind, name, release } = constraint;
+            let what = format!("violations of {kind} {name} by the objects of {}", release.version);
+            taken.left_out.push(snapshot::Omission { what, why: why.to_owned() });
+        }
+    }
+    let only = asked.iter().map(|one| NameSelector { namespace: None, name: one.object_name() }).collect();
+    let selection = snapshot::Selection { only, ..snapshot::Selection::default() };
+    let objects = snapshot::Objects { selection, items: found, not_served: false };
+    taken.objects.insert(ReleaseConstraint::group_kind(), Part::Collected(objects));
+}
+
 /// The samples that the queries of rules look at. `store_id` is the cluster's id in a store of many clusters.
-fn take_series(taken: &mut Snapshot, plan: &Plan, prometheus: &Prometheus, store_id: Option<&str>) -> Result<()> {
+fn take_series(
+    taken: &mut Snapshot,
+    plans: &[AssessmentPlan],
+    prometheus: &Prometheus,
+    store_id: Option<&str>,
+) -> Result<()> {
     let at = taken.taken_at.as_seconds().saturating_mul(1_000);
     // A snapshot is of one cluster, whoever kept its metrics: what is asked for is this cluster's.
-    let windows = match store_id {
-        Some(id) => windows(plan.questions_for(id).iter().map(clearway_advice::evidence::Question::query), at),
-        None => windows(plan.questions().into_iter().map(clearway_advice::evidence::Question::query), at),
+    let of_plan = |planned: &AssessmentPlan| match store_id {
+        Some(id) => planned.plan.questions_for(id),
+        None => planned.plan.questions().into_iter().cloned().collect(),
     };
+    let questions: Vec<Question> = plans.iter().flat_map(of_plan).collect();
+    let windows = windows(questions.iter().map(Question::query), at);
     let runtime = runtime::on_this_thread()?;
     let progress = std::sync::Mutex::new(LiveLine::new());
     let shown = |done: usize, of: usize| {
@@ -165,7 +212,7 @@ fn show(options: &SnapshotShow) -> Result<Exit> {
     Ok(if loaded.diagnostics.is_empty() { Exit::Yes } else { Exit::Unknown })
 }
 
-fn table(data: &serde_json::Value, taken_at: Timestamp) -> String {
+fn table(data: &serde_json::Value, taken_at: Timestamp) -> Table {
     let row = |name: &str, value: &serde_json::Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         vec![name.to_owned(), text]

@@ -44,7 +44,16 @@ fn require_named(selection: &Selection) -> Result<()> {
     if selection.files.is_empty() && selection.targets.is_empty() {
         bail!("no objects selected: pass a KIND, KIND/NAME, or files with -f; see --help");
     }
+    if let Some(file) = selection.targets.iter().find(|target| is_file_name(target)) {
+        bail!("`{file}` is a file or a directory, not a kind of objects; read it with -f {file}");
+    }
     Ok(())
+}
+
+/// Whether somebody forgot `-f`: no kind has such a name, and there is such a file.
+fn is_file_name(target: &str) -> bool {
+    let is_path = target.ends_with('/') || [".yaml", ".yml", ".json"].iter().any(|end| target.ends_with(end));
+    is_path && Path::new(target).exists()
 }
 
 /// Hands each object in the named files to `visit`, and each problem to `complain`, in order.

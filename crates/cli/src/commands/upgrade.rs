@@ -24,6 +24,11 @@
 //! status             object, state: current|updating|failing|stopped|unknown, headline, message, advice[], version,
 //!                    image, conditions[], leftOut[]: sentences, acceptedRisks[]
 //! history            a list of the entries of status.history
+//! recommend          object, version, upstream, channel, channels[], recommended: version,
+//!                    prechecks[] {name, result: passed|concern|unknown|notChecked, reason, message, accepted}
+//!                    updates[]   by decreasing version: version, image, url, status: True|False|Unknown after --accept,
+//!                                recommended: statement, doesNotApply[]: names of risks,
+//!                                issues[] {name, verdict: applies|unknown, message, url, accepted}
 //! plan               object, from, to, channel, status, ways[] {name: shortest|fewestRisks, status,
 //!                    hops[] {from, to, provisional, basis: object|graph, recommended: statement,
 //!                            risks[] {name, url, message, verdict}}}, exact
@@ -34,6 +39,7 @@
 mod condition_text;
 mod follow;
 mod object;
+mod recommend;
 mod request;
 mod show;
 mod status_summary;
@@ -93,6 +99,10 @@ async fn act<'o, S: Store>(store: &S, subject: &Subject, options: &'o Upgrade) -
         Some(UpgradeCommand::Accept(accept)) => accept::run(store, subject, accept, format).await,
         Some(UpgradeCommand::Status(status)) => status::run(store, subject, status, format).await,
         Some(UpgradeCommand::History(history)) => history::run(&subject.fetch(store).await?, history, format),
+        Some(UpgradeCommand::Recommend(recommend)) => {
+            let found = subject.fetch(store).await?;
+            recommend::run(&found, subject, recommend, options.access.state.as_deref(), format).await
+        }
         Some(UpgradeCommand::Plan(plan)) => return Ok(Next::Plan(plan, Box::new(subject.fetch(store).await?))),
     };
     exit.map(Next::End)

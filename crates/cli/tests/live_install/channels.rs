@@ -43,7 +43,7 @@ async fn v2_going_back_to_standard_loses_nothing_unasked() {
     });
     create(&client, component, None).await;
 
-    let refused = run(here, &format!("install --channel standard --image {PINNED}"));
+    let refused = run(here, &format!("install --channel standard --image {PINNED} --upstream https://u.example"));
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
     assert_eq!(
         refused.err.trim(),

@@ -6,6 +6,8 @@ mod identities;
 mod manifests;
 mod metrics;
 mod rights;
+mod three_forms;
+mod update_service;
 
 use std::path::Path;
 use std::process::Command;
@@ -111,7 +113,7 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     let Some((cluster, client)) = bare().await else { return };
     let here = cluster.kubeconfig();
 
-    let install = &format!("install --image {PINNED} --metrics authenticated");
+    let install = &format!("install --image {PINNED} --metrics authenticated --upstream https://u.example");
     let diff = run(here, &format!("{install} --adopt 1.4.2 --diff -o json"));
     assert_eq!((diff.code, diff.err.as_str()), (0, ""), "{}", diff.out);
     assert_eq!(diff.actions(), ["created", "leftAlone"]);
@@ -142,11 +144,11 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     assert_eq!(second.actions(), ["leftAlone", "unchanged"], "{}", second.out);
     let again = get(&client, "config.openshift.io/v1", "ClusterVersion", "version").await.unwrap();
     assert_eq!(again["metadata"]["resourceVersion"], version["metadata"]["resourceVersion"]);
-    let other = run(here, &format!("{install} --upstream https://u.example --adopt 1.5.0"));
+    let other = run(here, &format!("{install} --prometheus https://p.example --adopt 1.5.0"));
     assert_eq!(other.code, 3);
     assert!(other.err.contains("the ClusterVersion is already at 1.4.2"), "{}", other.err);
     let arguments = deployment(&client).await["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
-    assert!(!arguments.contains("u.example"), "it is refused before anything is changed: {arguments}");
+    assert!(!arguments.contains("p.example"), "it is refused before anything is changed: {arguments}");
 
     pods_are_let_in(&client).await;
 
@@ -184,6 +186,25 @@ async fn what_is_installed_twice_is_there_once_and_goes_again() {
     assert_eq!(all.action("Deployment", "clearway-operator"), "absent");
 }
 
+#[tokio::test]
+async fn an_operator_without_an_update_service_is_warned_about() {
+    let Some((cluster, client)) = bare().await else { return };
+    let here = cluster.kubeconfig();
+    let warning = "warning: the operator has no update service, so it finds no updates; pass --upstream URL, or set \
+                   spec.upstream of the ClusterVersion\n";
+    let install = &format!("install --image {PINNED}");
+    let printed = run(here, &format!("{install} --dry-run"));
+    let made = run(here, &format!("{install} --adopt 1.4.2"));
+    assert_eq!((printed.err.as_str(), made.code, made.err.as_str()), (warning, 0, warning));
+    let versions = api(&client, "config.openshift.io/v1", "ClusterVersion", None);
+    let patch = json!({"spec": {"upstream": "https://u.example"}});
+    versions.patch("version", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
+    let again = run(here, install);
+    assert_eq!((again.code, again.err.contains("update service")), (0, false), "{}", again.err);
+    let with_option = run(here, &format!("{install} --upstream https://u.example --dry-run"));
+    assert_eq!((with_option.code, with_option.err.as_str()), (0, ""));
+}
+
 /// The namespace is held to the strictest standard for pods, and the pods of the Deployment meet it.
 async fn pods_are_let_in(client: &Client) {
     let namespace = Some("clearway");
@@ -219,7 +240,7 @@ async fn a_namespace_that_was_there_stays() {
 async fn two_replicas_come_up_and_one_may_go_at_a_time() {
     let Some(cluster) = own_cluster(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }).await else { return };
     let client = cluster.client().await.unwrap();
-    let made = run(cluster.kubeconfig(), &format!("install --image {PINNED}"));
+    let made = run(cluster.kubeconfig(), &format!("install --image {PINNED} --upstream https://u.example"));
     assert_eq!((made.code, made.err.as_str()), (0, ""), "{}", made.out);
     let namespace = Some("clearway");
     let deployments = api(&client, "apps/v1", "Deployment", namespace);

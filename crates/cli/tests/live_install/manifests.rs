@@ -22,9 +22,10 @@ fn documents(text: &str) -> Vec<Value> {
 
 #[test]
 fn a_dry_run_prints_every_manifest_and_needs_no_cluster() {
-    let plain = run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED}"));
+    let plain = run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED} --upstream https://u.example"));
     assert_eq!((plain.code, plain.err.as_str()), (0, ""), "{}", plain.out);
-    let listed = run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED} -o json"));
+    let listed =
+        run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED} --upstream https://u.example -o json"));
     let list: Value = serde_json::from_str(&listed.out).unwrap();
     assert_eq!((&list["apiVersion"], &list["kind"]), (&json!("v1"), &json!("List")));
     assert_eq!(list["items"], Value::Array(documents(&plain.out)), "the same objects in the same order");
@@ -36,12 +37,15 @@ fn a_dry_run_prints_every_manifest_and_needs_no_cluster() {
     }
     // The same bytes each time, also where nothing names a cluster.
     let output = Command::new(env!("CARGO_BIN_EXE_clearway"))
-        .args(["install", "--dry-run", "--image", PINNED])
+        .args(["install", "--dry-run", "--image", PINNED, "--upstream", "https://u.example"])
         .env_clear()
         .output()
         .unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), plain.out);
-    let adopted = run(Path::new(NOWHERE), &format!("install --dry-run --image {PINNED} --adopt 1.0.0"));
+    let adopted = run(
+        Path::new(NOWHERE),
+        &format!("install --dry-run --image {PINNED} --upstream https://u.example --adopt 1.0.0"),
+    );
     assert_eq!((adopted.code, &adopted.out), (0, &plain.out));
     assert!(adopted.err.starts_with("note: --adopt writes a status"), "{}", adopted.err);
     let both = run(Path::new(NOWHERE), "install --dry-run --diff");
@@ -87,7 +91,9 @@ fn applying_updates_takes_a_decision_about_signatures() {
     let pointless = run(Path::new(NOWHERE), "install --dry-run --allow-unsigned-releases");
     assert_eq!(pointless.code, 3, "{}", pointless.err);
 
-    let unsigned = format!("install --dry-run --apply-updates --allow-unsigned-releases --image {PINNED}");
+    let unsigned = format!(
+        "install --dry-run --apply-updates --allow-unsigned-releases --image {PINNED} --upstream https://u.example"
+    );
     let unsigned = run(Path::new(NOWHERE), &unsigned);
     assert_eq!(unsigned.code, 0, "{}", unsigned.err);
     let [warning, adds, account, ..] = unsigned.err.lines().collect::<Vec<_>>()[..] else { panic!("{}", unsigned.err) };

@@ -1,6 +1,7 @@
 //! `clearway operator` as processes, on a real control plane, a real Prometheus and our own update service.
 
 mod advice;
+mod console;
 mod crds;
 mod evidence;
 mod lab;

@@ -32,7 +32,7 @@ async fn load(lab: &Lab, constraints: &[Value]) {
 #[tokio::test]
 async fn clients_see_denials_and_warnings_as_gatekeeper_gives_them() {
     let Some(lab) = Lab::start().await else { return };
-    let (_service, operator) = Service::with_operator(&lab, "pod", &["--log-denies"]).await;
+    let (_service, operator) = Service::with_operator(&lab, "pod", &["--log-denies", "--emit-admission-events"]).await;
     let mut scoped = constraint(KIND, "scoped", "scoped");
     scoped["spec"]["scopedEnforcementActions"] = json!([
         {"action": "warn", "enforcementPoints": [{"name": "validation.gatekeeper.sh"}]},
@@ -92,6 +92,18 @@ async fn clients_see_denials_and_warnings_as_gatekeeper_gives_them() {
             "resource_name": "a", "request_username": "admin",
         })
     );
+    for (reason, name, message) in [
+        ("FailedAdmission", "c", "Admission webhook \"validation.gatekeeper.sh\" denied request"),
+        ("WarningAdmission", "a", "Admission webhook \"validation.gatekeeper.sh\" raised a warning for this request"),
+        ("DryrunViolation", "a", "Dryrun violation"),
+    ] {
+        let about = |event: &Value| {
+            let starts =
+                event["message"].as_str().unwrap().starts_with(&format!("{message}, Resource Namespace: shop, "));
+            starts && event["involvedObject"]["name"] == name
+        };
+        wait_until(IN_TIME, reason, async || lab.violation_events(reason).await.iter().any(about)).await.unwrap();
+    }
     let (_, metrics) = operator.ask("/metrics").await;
     let denied = "gatekeeper_validation_request_count_total{admission_status=\"deny\",admission_dryrun=\"false\"} 2";
     assert!(metrics.lines().any(|line| line == denied), "{metrics}");

@@ -15,9 +15,29 @@ async fn audits_report_deny_warn_and_dryrun_and_ignore_unknown_actions() {
     for (name, labels) in [("a", json!({})), ("b", json!({})), ("c", json!({"owner": "x"}))] {
         lab.create_config_map(name, labels).await;
     }
-    let more = ["--audit-interval", "2s", "--constraint-violations-limit", "1", "--audit-chunk-size", "1"];
+    // A group whose server is not there.
+    lab.create(json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.away.example.com"},
+        "spec": {
+            "group": "away.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+            "insecureSkipTLSVerify": true, "service": {"namespace": "default", "name": "nobody"},
+        },
+    }))
+    .await;
+    let more = [
+        "--audit-interval",
+        "2s",
+        "--constraint-violations-limit",
+        "1",
+        "--audit-chunk-size",
+        "1",
+        "--emit-audit-events",
+    ];
     let operator = lab.operator("pod", &more);
     lab.create_template(KIND, REQUIRED_LABELS).await;
+    let mut away = constraint(KIND, "away", "dryrun");
+    away["spec"]["match"] = json!({"kinds": [{"apiGroups": ["away.example.com"], "kinds": ["Thing"]}]});
+    lab.create_constraint(away).await;
     for action in ["deny", "warn", "dryrun", "shout"] {
         lab.create_constraint(constraint(KIND, action, action)).await;
     }
@@ -43,6 +63,25 @@ async fn audits_report_deny_warn_and_dryrun_and_ignore_unknown_actions() {
     let message = by_pod(&unknown, "pod")["errors"][0]["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("could not validate enforcement actions: unrecognized enforcementAction"), "{message}");
     assert_eq!(unknown["status"].get("violations"), None);
+
+    // A constraint about kinds that are not known keeps its status.
+    operator.wait_for("the server of the group away.example.com does not answer").await;
+    assert_eq!(lab.get(CONSTRAINTS, KIND, "away").await["status"].get("auditTimestamp"), None);
+
+    // Each violation is an Event, which is counted when it is found again.
+    let events = async || lab.violation_events("AuditViolation").await;
+    wait_until(IN_TIME, "all violations are Events that were found twice", async || {
+        let events = events().await;
+        events.len() == 6 && events.iter().all(|event| event["count"].as_u64() >= Some(2))
+    })
+    .await
+    .unwrap();
+    let events = events().await;
+    let message = "Resource Namespace: shop, Constraint: deny, Message: label owner is missing";
+    let event = events.iter().find(|one| one["message"] == message && one["involvedObject"]["name"] == "a").unwrap();
+    assert_eq!((&event["type"], &event["source"]["component"]), (&json!("Warning"), &json!("gatekeeper-audit")));
+    assert_eq!(event["involvedObject"]["uid"], "ConfigMap/shop/a/K8sRequiredLabels//deny");
+    assert_eq!(event["metadata"]["annotations"]["constraint_action"], "deny");
 
     // P6: one line of each event, with its keys.
     wait_until(IN_TIME, "an audit finished", async || !operator.lines("constraint_audited").is_empty()).await.unwrap();

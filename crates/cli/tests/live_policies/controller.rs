@@ -41,6 +41,36 @@ async fn constraints_can_follow_their_template_at_once_and_statuses_are_by_pod()
     assert_eq!(one.lines("template_created").len(), 1);
     assert_eq!(other.lines("constraint_added")[0]["constraint_name"], "owner");
 
+    // Settings have statuses by pod as well.
+    for (api_version, kind, namespace, spec) in [
+        ("config.gatekeeper.sh/v1alpha1", "Config", Some("gatekeeper-system"), json!({"match": []})),
+        ("syncset.gatekeeper.sh/v1alpha1", "SyncSet", None, json!({"gvks": []})),
+        (
+            "expansion.gatekeeper.sh/v1alpha1",
+            "ExpansionTemplate",
+            None,
+            json!({
+                "applyTo": [{"groups": ["apps"], "versions": ["v1"], "kinds": ["Deployment"]}],
+                "templateSource": "spec.template", "generatedGVK": {"group": "", "version": "v1", "kind": "Pod"},
+            }),
+        ),
+    ] {
+        let metadata = json!({"name": "config", "namespace": namespace});
+        lab.create(json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})).await;
+        let api = lab.api(api_version, kind, namespace);
+        let object = async || serde_json::to_value(api.get("config").await.unwrap()).unwrap();
+        wait_until(IN_TIME, &format!("both pods report the {kind}"), async || has_both(&object().await)).await.unwrap();
+        let object = object().await;
+        let uid = &object["metadata"]["uid"];
+        let mut entry = json!({"id": "pod-a", "observedGeneration": 1, "operations": ["audit", "status"]});
+        match kind {
+            "Config" => entry["configUID"] = uid.clone(),
+            "ExpansionTemplate" => entry["templateUID"] = uid.clone(),
+            _ => drop(entry.as_object_mut().unwrap().remove("operations")),
+        }
+        assert_eq!(*by_pod(&object, "pod-a"), entry, "{kind}");
+    }
+
     // What changes nothing writes nothing: the last change is about a template of its own, and is waited for.
     let version = async |(api_version, kind, name): (&str, &str, &str)| {
         lab.get(api_version, kind, name).await["metadata"]["resourceVersion"].clone()

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use clearway_testbed::{Cluster, ClusterOptions, IN_TIME, http, own_cluster, wait_until};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -114,6 +116,13 @@ impl Lab {
             Ok(object) => serde_json::to_value(object).unwrap(),
             Err(_) => Value::Null,
         }
+    }
+
+    /// The Events about violations that the operator wrote, by their reason.
+    pub(crate) async fn violation_events(&self, reason: &str) -> Vec<Value> {
+        let events = self.api("v1", "Event", Some("clearway")).list(&ListParams::default()).await.unwrap();
+        let events = events.items.into_iter().map(|event| serde_json::to_value(event).unwrap());
+        events.filter(|event| event["reason"] == reason).collect()
     }
 
     /// The data of a Secret of the operator; null if there is none.

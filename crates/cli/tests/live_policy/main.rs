@@ -9,3 +9,4 @@ mod interrupted;
 mod lab;
 mod many;
 mod preview;
+mod release_rules;

@@ -24,6 +24,6 @@ async fn what_cannot_be_meant_is_refused() {
     lab.run_anywhere("status wait deploy -A").await.exits(3).says_only(&["pass a namespace with -n"]);
     lab.run("status show").await.exits(3).says_only(&["no objects selected: pass a KIND"]);
     lab.run("status show deploy/web pods").await.exits(3).says_only(&["`pods` is not KIND/NAME"]);
-    lab.run("status show deploy -l a=b=c").await.exits(3).says_only(&["cannot list deployments.apps"]);
+    lab.run("status show deploy -l a=b=c").await.exits(3).says(&["`a=b=c` is not a label selector"]);
     lab.run("status show deploy --context nowhere").await.exits(3).says_only(&["nowhere"]);
 }

@@ -2,12 +2,15 @@
 
 mod assess;
 mod bundle;
+mod catalog;
 mod cel;
 mod demo;
 mod documents;
+mod explain;
 mod fleet;
 mod gateway;
 mod graph;
+mod lint_options;
 mod policy;
 mod policy_audit;
 mod promql;
@@ -15,8 +18,10 @@ mod release;
 mod risk;
 mod serve;
 mod status;
+mod unreachable;
 mod upgrade;
 mod usage;
+mod wrong_usage;
 
 use std::fs;
 use std::io::Write as _;

@@ -165,12 +165,23 @@ fn lint_reports_every_mistake_with_its_place() {
             .replace("RequiredLabels", "Broken"),
     );
     place.write("alone.yaml", CONSTRAINT.replace("RequiredLabels", "NoTemplate"));
-    let answer = place.run(&["policy", "lint", "template.yaml", "constraint.yaml", "broken.yaml", "alone.yaml"]);
+    let answer = place.run(&[
+        "policy",
+        "lint",
+        "-f",
+        "template.yaml",
+        "-f",
+        "constraint.yaml",
+        "-f",
+        "broken.yaml",
+        "-f",
+        "alone.yaml",
+    ]);
     assert_eq!(answer.code, 1, "{answer:?}");
     for want in ["no_such_function", "broken.yaml", "NoTemplate", "alone.yaml"] {
         assert!(answer.out.contains(want), "{want}: {}", answer.out);
     }
-    assert_eq!(place.run(&["policy", "lint", "template.yaml", "constraint.yaml"]).code, 0);
+    assert_eq!(place.run(&["policy", "lint", "-f", "template.yaml", "-f", "constraint.yaml"]).code, 0);
 }
 
 /// Bad input: templates that never end, or that take all memory, are ended with one message; exit code 1.

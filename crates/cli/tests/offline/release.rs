@@ -95,7 +95,7 @@ fn what_cannot_be_packed_is_shown_with_its_line_and_nothing_is_written() {
         ("release pack in --version 1.0.0 --push oci://h.io/a@sha256:0", "the part after `@` is not a digest"),
         ("release pack in --version 1.0.0 --output-dir out --sign-key in/a.yaml", "it contains no private key"),
         ("release show in", "not a release: it has no directory release-manifests"),
-        ("release show gone", "gone: No such file"),
+        ("release show gone", "gone not found: name a directory with release-manifests"),
         ("release verify in --key in/a.yaml", "it contains no public key"),
     ] {
         let answer = run(&place, line);

@@ -8,8 +8,7 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-
 
 #[test]
 fn the_tests_of_the_sample_product_pass() {
-    let answer = Place::new().run(&["risk", "test", SAMPLE]);
-    assert_eq!(answer, Place::new().run(&["risk", "test", "--graph", SAMPLE]));
+    let answer = Place::new().run(&["risk", "test", "--graph", SAMPLE]);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{answer:?}");
     assert!(
         answer.out.contains("ok   ProxyTimeouts: a cluster behind a proxy: match  (risk-tests/ProxyTimeouts.yaml)")
@@ -374,27 +373,63 @@ fn a_rule_about_a_bundle_is_tested_and_explained() {
 }
 
 #[test]
-fn wrong_parameters_of_a_rule_about_a_bundle_are_found_by_lint_where_they_are() {
-    for (parameters, place_of, words) in [
+fn wrong_parameters_of_rules_are_found_by_lint_where_they_are() {
+    let (bundle, policy) = ("Bundle", "Policy");
+    for (type_, parameters, place_of, words) in [
+        (policy, "kind: Labels", "GD128 blocked-edges/1.1.0.yaml:7:3", "`name` cannot be read: it is missing"),
         (
+            policy,
+            "kind: ''\n    name: a",
+            "GD128 blocked-edges/1.1.0.yaml:9:11",
+            "`kind` cannot be read: it is not a string",
+        ),
+        (policy, "kind: a/b\n    name: a", "GD128 blocked-edges/1.1.0.yaml:9:11", "not the kind of a constraint"),
+        (
+            policy,
+            "kind: A\n    name: a\n    objects: Target",
+            "GD128 blocked-edges/1.1.0.yaml:11:14",
+            "it is not one of Cluster, Release",
+        ),
+        (
+            policy,
+            "kind: A\n    name: a\n    whenAbsent: Never",
+            "GD128 blocked-edges/1.1.0.yaml:11:17",
+            "it is not one of Unknown, Match, NoMatch",
+        ),
+        (
+            policy,
+            "kind: A\n    name: a\n    enforcementAction: deny",
+            "GD129 blocked-edges/1.1.0.yaml:7:3",
+            "the parameter `enforcementAction`, which the type does not have",
+        ),
+        (
+            bundle,
             "group: a.io\n    version: about 1",
             "GD118 blocked-edges/1.1.0.yaml:10:14",
             "`about 1` is not a range of versions",
         ),
-        ("group: a.io\n    channel: stable", "GD118 blocked-edges/1.1.0.yaml:10:14", "`stable` is not a channel"),
         (
+            bundle,
+            "group: a.io\n    channel: stable",
+            "GD118 blocked-edges/1.1.0.yaml:10:14",
+            "`stable` is not a channel",
+        ),
+        (
+            bundle,
             "group: a.io\n    usedField: HTTPRoute v1 spec.rules[0]",
             "GD118 blocked-edges/1.1.0.yaml:10:39",
             "is not a path of a field",
         ),
-        ("version: 1.x", "GD118 blocked-edges/1.1.0.yaml:7:3", "`group` cannot be read: it is missing"),
+        (bundle, "version: 1.x", "GD118 blocked-edges/1.1.0.yaml:7:3", "`group` cannot be read: it is missing"),
         (
+            bundle,
             "group: a.io\n    versions: 1.x",
             "GD119 blocked-edges/1.1.0.yaml:7:3",
             "the parameter `versions`, which the type does not have",
         ),
     ] {
-        let place = with_risk(&format!("- type: Bundle\n  bundle:\n    {parameters}\n"));
+        let key = type_.to_lowercase();
+        let place = with_risk(&format!("- type: {type_}\n  {key}:\n    {parameters}\n"));
         let answer = place.run(&["graph", "lint", "--graph", "data", "-o", "json"]);
         assert!(answer.out.contains(words), "{parameters}: {answer:?}");
         let places = answer.places();

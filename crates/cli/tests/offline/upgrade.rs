@@ -2,6 +2,7 @@
 
 mod following;
 mod readers;
+mod recommend;
 mod requests;
 
 use std::fs;

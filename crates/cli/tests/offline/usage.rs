@@ -1,7 +1,9 @@
 //! The command line itself: help, mistakes, completions, manual pages.
 
 mod hostile_text;
+mod names;
 mod streams;
+mod terminal;
 mod user_agent;
 
 use std::collections::BTreeSet;
@@ -11,10 +13,11 @@ use std::process::Command;
 use super::{Answer, Place};
 
 /// Every command, and whether its help shows examples.
-const COMMANDS: [(&str, bool); 79] = [
+const COMMANDS: [(&str, bool); 92] = [
     ("", false),
     ("assess", true),
     ("demo", true),
+    ("explain", true),
     ("completions", true),
     ("man", true),
     ("fleet", false),
@@ -22,16 +25,22 @@ const COMMANDS: [(&str, bool); 79] = [
     ("fleet diff", true),
     ("graph", false),
     ("graph build", true),
+    ("graph init", true),
+    ("graph list", true),
     ("graph show", true),
     ("graph explain", true),
     ("graph lint", true),
     ("graph diff", true),
     ("graph paths", true),
+    ("graph publish", true),
     ("graph stranded", true),
     ("graph render", true),
     ("graph convert", true),
     ("install", true),
+    ("install update-service", true),
     ("uninstall", true),
+    ("uninstall update-service", true),
+    ("version", true),
     ("operator", true),
     ("bundle", false),
     ("bundle build", true),
@@ -45,6 +54,10 @@ const COMMANDS: [(&str, bool); 79] = [
     ("bundle migrate", true),
     ("bundle preflight", true),
     ("bundle show", true),
+    ("catalog", false),
+    ("catalog list", true),
+    ("catalog show", true),
+    ("catalog publish", true),
     ("gateway", false),
     ("gateway status", true),
     ("gateway audit", true),
@@ -74,6 +87,7 @@ const COMMANDS: [(&str, bool); 79] = [
     ("release verify", true),
     ("release render", true),
     ("risk", false),
+    ("risk list", true),
     ("risk explain", true),
     ("risk test", true),
     ("serve", true),
@@ -88,6 +102,7 @@ const COMMANDS: [(&str, bool); 79] = [
     ("upgrade", true),
     ("upgrade channel", true),
     ("upgrade accept", true),
+    ("upgrade recommend", true),
     ("upgrade status", true),
     ("upgrade history", true),
     ("upgrade plan", true),

@@ -2,8 +2,10 @@
 //!
 //! The page is the one source: title and examples are cut out of it when the program is built.
 
+use std::borrow::Cow;
+
 use clearway_core::Severity;
-use clearway_core::diagnostic::sarif;
+use clearway_core::diagnostic::{CodePage, sarif};
 
 /// What a rule needs to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct RuleDoc {
     pub title: &'static str,
     /// Why it asks for it: the first part of the page.
     pub why: &'static str,
+    /// What is checked: the second part of the page.
+    pub checked: &'static str,
     /// The gravest severity of its findings.
     pub severity: Severity,
     /// What it needs to see.
@@ -56,12 +60,14 @@ macro_rules! rules {
             const PAGE: &str = include_str!(concat!("pages/", $code, ".md"));
             const TITLE: &str = between(PAGE, concat!("# ", $code, ": "), "\n");
             const WHY: &str = between(PAGE, "\n## Why\n\n", "\n\n## ");
+            const CHECKED: &str = between(PAGE, "\n## Checked\n\n", "\n\n## ");
             const BAD: &str = between(PAGE, "\n## Fails\n\n```yaml\n", "```");
             const GOOD: &str = between(PAGE, "\n## Passes\n\n```yaml\n", "```");
             RuleDoc {
                 code: $code,
                 title: TITLE,
                 why: WHY,
+                checked: CHECKED,
                 severity: Severity::$severity,
                 scope: Scope::$scope,
                 page: PAGE,
@@ -113,6 +119,16 @@ pub fn sarif_rules() -> Vec<sarif::Rule> {
         .iter()
         .map(|rule| sarif::Rule { code: rule.code, title: rule.title, why: rule.why, text: rule.page })
         .collect()
+}
+
+/// The rules as pages of `clearway explain`.
+pub fn pages() -> Vec<CodePage> {
+    let action = "Correct the controller that writes the status, so that it writes as the second example does.";
+    let page = |rule: &RuleDoc| CodePage {
+        meaning: Cow::Owned(format!("{}\n\n{}", rule.why, rule.checked)),
+        ..CodePage::new(rule.code, Some(rule.severity), rule.title, "", action).with_example(rule.bad, rule.good)
+    };
+    RULES.iter().map(page).collect()
 }
 
 /// The text between two marks; the whole text if either is missing, which the tests notice.

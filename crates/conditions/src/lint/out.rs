@@ -99,18 +99,15 @@ impl<'o, 'f> Out<'o, 'f> {
             path.push_str(finding.field);
         }
         let node = finding.node.or(condition.map(|condition| condition.node)).unwrap_or(list.node);
-        self.push(finding, node, path, name);
+        self.push(finding, node, path);
     }
 
     /// Reports a finding about any other place of the object.
     pub(crate) fn report_at(&mut self, node: Node<'_>, path: String, finding: Finding<'_>) {
-        self.push(finding, node, path, "");
+        self.push(finding, node, path);
     }
 
-    fn push(&mut self, finding: Finding<'_>, node: Node<'_>, path: String, name: &str) {
-        if self.policy.suppressions.covers(self.object, finding.code, name, self.policy.now) {
-            return;
-        }
+    fn push(&mut self, finding: Finding<'_>, node: Node<'_>, path: String) {
         self.findings.push(
             Diagnostic::new(finding.code, finding.severity, finding.message)
                 .at(self.object.place(node, path))

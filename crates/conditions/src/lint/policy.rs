@@ -1,10 +1,10 @@
-//! What the rules are told from outside: the present, the tolerances, the choice of profile, the suppressions.
+//! What the rules are told from outside: the present, the tolerances, the choice of profile.
 
 use std::time::Duration;
 
 use clearway_core::Timestamp;
 
-use super::{Profile, Suppressions};
+use super::Profile;
 
 /// How objects are linted.
 #[derive(Debug, Clone)]
@@ -17,8 +17,6 @@ pub struct Policy {
     pub grace: Duration,
     /// How far the clock of a controller may be ahead.
     pub skew: Duration,
-    /// What is not reported.
-    pub suppressions: Suppressions,
     /// From when on a condition counts as flapping (SC022).
     pub flapping: Flapping,
 }
@@ -47,7 +45,6 @@ impl Policy {
             now,
             grace: Duration::from_mins(1),
             skew: Duration::from_mins(5),
-            suppressions: Suppressions::default(),
             flapping: Flapping::default(),
         }
     }

@@ -5,7 +5,6 @@ mod kinds;
 mod robust;
 mod rules;
 mod sequences;
-mod suppressions;
 
 use clearway_core::{Diagnostic, Limits, Timestamp};
 use clearway_yaml::{ReadEvent, read};

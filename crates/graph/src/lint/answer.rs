@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use clearway_core::{Diagnostic, Excerpt, GraphLimits, Place};
 
 use super::drafts::{At, Draft, Drafts};
-use super::{RuleTexts, bundles, channels, expressions, queries, risks};
+use super::{RuleTexts, channels, expressions, queries, risks, rule_parameters};
 use crate::codes;
 use crate::model::graph::{Graph, Node};
 use crate::model::risk::Risk;
@@ -29,7 +29,7 @@ pub fn answer(graph: &Graph, texts: &dyn RuleTexts) -> Vec<Diagnostic> {
     }
     queries::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
     expressions::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
-    bundles::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
+    rule_parameters::check(named.iter().map(|(path, risk)| (path.as_str(), *risk)), texts, &mut drafts);
     // Among the few risks of one answer, a metric of its own is the rule.
     drafts.kept.retain(|draft| draft.code != &codes::QUERY_METRIC);
     for (place, missing) in stranded_places(graph) {

@@ -96,7 +96,7 @@ pub(super) fn declared(index: &Index<'_>, drafts: &mut Drafts) {
     }
     for (file, targets) in missing {
         let message = format!("no file of blocked-edges/ puts this risk on all its updates to {}", first_few(targets));
-        let help = "write them beside the declarations: `clearway graph convert --to blocks --keep --output-dir DIR`";
+        let help = "write them beside the declarations: `clearway graph convert -o blocks --keep --output-dir DIR`";
         // Where edges stand in a list of their own, the file as a whole is shown.
         drafts.push(Draft::new(&codes::DECLARED_ONLY, file, At::Key("to"), message, help));
     }

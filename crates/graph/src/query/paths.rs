@@ -58,6 +58,9 @@ pub struct Hop {
     pub from: Version,
     /// The target.
     pub to: Version,
+    /// The image or artifact of the target.
+    #[serde(skip)]
+    pub payload: String,
     /// What it carries, by name; nothing if it is unconditional.
     #[serde(serialize_with = "crate::model::serial::risks")]
     pub risks: Vec<Arc<Risk>>,
@@ -212,7 +215,8 @@ impl<'w, 'g> Walk<'w, 'g> {
 
 pub(crate) fn hop(outgoing: &Outgoing<'_>, from: u32, step: Step) -> Hop {
     let graph = outgoing.graph;
-    Hop { from: version(graph, from), to: version(graph, step.to), risks: outgoing.risks(step).to_vec() }
+    let payload = graph.node(step.to).map(|node| node.payload().to_owned()).unwrap_or_default();
+    Hop { from: version(graph, from), to: version(graph, step.to), payload, risks: outgoing.risks(step).to_vec() }
 }
 
 fn unreachable(outgoing: &Outgoing<'_>, source: u32, target: u32) -> NoPath {

@@ -23,6 +23,7 @@ use clearway_core::Version;
 use serde::Serialize;
 
 use crate::model::graph::Graph;
+pub use svg::STYLE as PAGE_STYLE;
 use view::View;
 
 /// What to draw, and how.
@@ -42,6 +43,10 @@ pub struct Options {
     pub removed: Vec<(Version, Version)>,
     /// What the drawing is of, such as the name of a channel.
     pub title: String,
+    /// How many updates are blocked for every cluster, drawn or not; nothing if that is unknown.
+    pub blocked: Option<usize>,
+    /// The revision of the graph-data; nothing for an answer of a service.
+    pub revision: Option<String>,
 }
 
 /// The language of a drawing.
@@ -96,6 +101,24 @@ pub fn render(graph: &Graph, options: &Options) -> Result<String, NotInGraph> {
         Format::Dot => dot::draw(&view),
         Format::Mermaid => mermaid::draw(&view),
     })
+}
+
+/// How a drawing becomes part of an HTML page.
+#[derive(Clone, Copy)]
+pub struct PageDrawing<'l> {
+    /// Where the link of a version leads.
+    pub link: &'l dyn Fn(&Version) -> String,
+    /// The size in percent.
+    pub zoom: u32,
+}
+
+/// Draws a graph as an `svg` element of an HTML page, whatever [`Options::format`] says.
+///
+/// The element has no styles of its own, so that the content security policy of the page may forbid them; the style sheet of
+/// the page contains [`PAGE_STYLE`] for elements of the class `drawing`. Every version is a link with its version in
+/// `data-version`; updates have their sources in `data-from`, separated by spaces, and their target in `data-to`.
+pub fn render_for_page(graph: &Graph, options: &Options, page: PageDrawing<'_>) -> Result<String, NotInGraph> {
+    Ok(svg::draw_for_page(&View::new(graph, options)?, page))
 }
 
 /// Adds a line to a drawing.

@@ -26,6 +26,8 @@ pub const POLICY_WORKER: &str = "CLEARWAY_POLICY_WORKER";
 
 /// Objects that are named for each constraint.
 const NAMED: usize = 3;
+/// Bytes of the inventory, as JSON: this process holds it, and so does the one that evaluates.
+const INVENTORY_BYTES: usize = 16 << 20;
 
 /// The program that evaluates policies.
 #[derive(Debug, Clone)]
@@ -34,14 +36,14 @@ pub struct PolicyProgram {
     pub program: PathBuf,
     /// How long all evaluations together may take.
     pub timeout: Duration,
-    /// The memory that it may take, in MiB of address space.
+    /// The memory that it may take besides the program and its stack, in MiB.
     pub memory_mib: u64,
 }
 
 impl PolicyProgram {
-    /// A program with the usual limits: five minutes, and half a GiB of address space, of which half is its stack.
+    /// A program with the usual limits: five minutes, and the half of what the operator's container may take.
     pub fn new(program: PathBuf) -> Self {
-        PolicyProgram { program, timeout: Duration::from_mins(5), memory_mib: 512 }
+        PolicyProgram { program, timeout: Duration::from_mins(5), memory_mib: 128 }
     }
 }
 
@@ -61,33 +63,34 @@ pub struct PolicyRequest {
 /// What is read of the answer of the program.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PolicyAnswer {
-    constraints: Vec<ConstraintAnswer>,
-    not_evaluated: Vec<NotEvaluated>,
+pub(crate) struct PolicyAnswer {
+    pub(crate) constraints: Vec<ConstraintAnswer>,
+    pub(crate) not_evaluated: Vec<NotEvaluated>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ConstraintAnswer {
-    kind: String,
-    name: String,
+pub(crate) struct ConstraintAnswer {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) total_violations: u64,
     denied_violations: u64,
-    violations: Vec<Violation>,
+    pub(crate) violations: Vec<Violation>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Violation {
-    kind: String,
+pub(crate) struct Violation {
+    pub(crate) kind: String,
     #[serde(default)]
-    namespace: String,
-    name: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
     message: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct NotEvaluated {
-    what: String,
-    why: String,
+pub(crate) struct NotEvaluated {
+    pub(crate) what: String,
+    pub(crate) why: String,
 }
 
 /// Evaluates the constraints of the cluster. What could not be evaluated is a sentence in the view; an API server that does
@@ -122,7 +125,11 @@ pub(super) async fn look_at_policies<S: Store>(
         }
     }
     let inventory = match read_inventory(store, &policies).await {
-        Ok(inventory) => inventory,
+        Ok(Ok(inventory)) => inventory,
+        Ok(Err(too_large)) => {
+            view.unseen.push(unseen(too_large));
+            return Ok(());
+        }
         Err(error) if error.is_passing() => return Err(error),
         Err(error) => {
             view.unseen.push(unseen(error.to_string()));
@@ -148,24 +155,33 @@ fn may_deny(object: &Value) -> bool {
     !is_constraint || !matches!(object["spec"]["enforcementAction"].as_str(), Some("warn" | "dryrun"))
 }
 
-/// The objects of synced kinds, if a template mentions them.
-async fn read_inventory<S: Store>(store: &S, policies: &[Value]) -> Result<Vec<Value>, StoreError> {
+/// The objects of synced kinds, if a template mentions them; a sentence without its full stop if they are too large.
+pub(crate) async fn read_inventory<S: Store>(
+    store: &S,
+    policies: &[Value],
+) -> Result<Result<Vec<Value>, String>, StoreError> {
     let mut found = Vec::new();
+    let mut left = INVENTORY_BYTES;
     // Templates are not loaded in this process, so a word in their text has to do.
     if !policies.iter().any(|object| object["spec"]["targets"].to_string().contains("inventory")) {
-        return Ok(found);
+        return Ok(Ok(found));
     }
     for ObjectKind { group, version, kind } in synced_kinds(policies) {
         let mut pages = ObjectPages::new(store, GroupVersionKind { group, version, kind });
         while let Some(page) = pages.next_page().await? {
+            let bytes: usize = page.items.iter().map(|object| object.to_string().len()).sum();
+            let Some(rest) = left.checked_sub(bytes) else {
+                return Ok(Err(format!("the objects of the inventory are larger than {INVENTORY_BYTES} bytes")));
+            };
+            left = rest;
             found.extend(page.items);
         }
     }
-    Ok(found)
+    Ok(Ok(found))
 }
 
 /// Runs the program; otherwise a sentence without its full stop.
-async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -> Result<PolicyAnswer, String> {
+pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -> Result<PolicyAnswer, String> {
     let text = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     let mut command = Command::new(&program.program);
     command
@@ -188,10 +204,7 @@ async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -> Result<Po
         .await
         .map_err(|_| format!("it took longer than {} seconds", program.timeout.as_secs()))??;
     if output.status.code().is_none() {
-        return Err(format!(
-            "it needs more than {} MiB of address space, or crashed ({})",
-            program.memory_mib, output.status
-        ));
+        return Err(format!("it needs more than {} MiB of memory, or crashed ({})", program.memory_mib, output.status));
     }
     serde_json::from_slice(&output.stdout).map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -201,7 +214,7 @@ async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -> Result<Po
 }
 
 fn denial(constraint: ConstraintAnswer) -> PolicyDenial {
-    let ConstraintAnswer { kind, name, denied_violations, violations } = constraint;
+    let ConstraintAnswer { kind, name, denied_violations, violations, .. } = constraint;
     // Gatekeeper's order is from the last to the first.
     let objects = violations.iter().rev().take(NAMED).map(|violation| {
         let Violation { kind, namespace, name, message } = violation;

@@ -12,6 +12,7 @@ use clearway_sources::release::{Key, Registries};
 use clearway_update::task::Veto;
 
 use super::{Pace, PolicyProgram};
+use crate::release_violations::ReleaseEvaluator;
 
 /// Where the time is read.
 #[derive(Clone)]
@@ -83,6 +84,17 @@ impl Settings {
             pace: Pace::default(),
             jitter: 0.5,
             clock: Clock::new(clock::now),
+        }
+    }
+
+    /// What evaluates policies over releases, for rules that ask about them.
+    pub(crate) fn release_evaluator(&self) -> ReleaseEvaluator<'_> {
+        ReleaseEvaluator {
+            registries: Some(self.registries()),
+            selection: &self.selection,
+            limits: &self.limits,
+            named: None,
+            program: self.policies.as_ref(),
         }
     }
 

@@ -180,7 +180,13 @@ async fn read_objects<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &T
     let heartbeat = tools.heartbeat.clone();
     let busy = move || heartbeat.begin("the evaluation of rules about objects", Instant::now());
     let limits = ObjectLimits::default();
-    let records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
+    let is_about_release = |(question, _): &(ObjectQuestion, u64)| question.release_constraint().is_some();
+    let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);
+    let mut records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
+    if !about_releases.is_empty() {
+        let evaluator = tools.apply_update.release_evaluator();
+        records.extend(evaluator.answers(&tools.evidence, &about_releases, at, CLUSTER).await);
+    }
     ObjectRecords { at, records }
 }
 

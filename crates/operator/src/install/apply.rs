@@ -6,6 +6,7 @@
 mod adopt;
 mod current_installation;
 mod uninstall;
+mod update_service;
 
 use std::time::Duration;
 
@@ -20,8 +21,11 @@ use clearway_update::api::Kind;
 
 pub(crate) use adopt::first;
 pub use adopt::{Adoption, uuid_v4};
-pub use current_installation::{CurrentInstallation, current_installation};
+pub use current_installation::{CurrentInstallation, cluster_names_upstream, current_installation};
 pub use uninstall::{Removal, uninstall};
+pub use update_service::{
+    CurrentUpdateService, current_update_service, install_update_service, uninstall_update_service,
+};
 
 /// How long a CRD may take to be served.
 const SERVED_WITHIN: Duration = Duration::from_mins(1);
@@ -118,6 +122,17 @@ pub enum InstallError {
     ForeignCrd {
         /// Its name.
         name: String,
+    },
+    /// A Deployment was installed by Helm, which would undo changes.
+    #[error(
+        "nothing was installed: Helm manages the Deployment {name} in the namespace {namespace}; change it with \
+         `helm upgrade`. To adopt the cluster, pass --adopt-only"
+    )]
+    ManagedByHelm {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: &'static str,
     },
     /// The keys of the present installation cannot be kept.
     #[error(
@@ -246,13 +261,7 @@ pub async fn install(
         }
     }
     install_policy_crds(place, manifests, options, log).await?;
-    for object in manifests.always() {
-        if object["kind"] == "Namespace" && !is_ours_or_absent(place, object).await? {
-            log.push(done(object, Action::LeftAlone, "it existed before, so uninstall does not delete it"));
-            continue;
-        }
-        log.push(place.apply(object, options).await?);
-    }
+    apply_all(place, manifests.always(), options, log).await?;
     if manifests.policies.is_empty() {
         let removal = Removal { dry_run: options.dry_run, delete_crds: false };
         uninstall::remove_operator_objects(place, manifests, removal, log).await?;
@@ -285,6 +294,39 @@ pub async fn install(
     }
     if let Some(adoption) = adoption {
         log.push(adopt::adopt(place, adoption, options).await?);
+    }
+    Ok(())
+}
+
+/// Adopts the cluster and changes nothing else, for operators that other tools install.
+pub async fn adopt_only(
+    place: &InstallTarget<'_>,
+    adoption: &Adoption,
+    options: Options,
+    log: &mut Vec<ObjectAction>,
+) -> Result<(), InstallError> {
+    let existing = installed(place).await?;
+    if !existing.iter().any(|(kind, _)| *kind == Kind::ClusterVersion) {
+        let why = "the CRD of ClusterVersions is not installed: install the operator first";
+        return Err(InstallError::Adopt(why.to_owned()));
+    }
+    log.push(adopt::adopt(place, adoption, options).await?);
+    Ok(())
+}
+
+/// Applies objects in order. A namespace that others made is left as it is.
+async fn apply_all<'o>(
+    place: &InstallTarget<'_>,
+    objects: impl Iterator<Item = &'o Value>,
+    options: Options,
+    log: &mut Vec<ObjectAction>,
+) -> Result<(), InstallError> {
+    for object in objects {
+        if object["kind"] == "Namespace" && !is_ours_or_absent(place, object).await? {
+            log.push(done(object, Action::LeftAlone, "it existed before, so uninstall does not delete it"));
+            continue;
+        }
+        log.push(place.apply(object, options).await?);
     }
     Ok(())
 }
@@ -419,6 +461,11 @@ async fn served(place: &InstallTarget<'_>, crd: &Value) -> Result<(), InstallErr
 async fn is_ours_or_absent(place: &InstallTarget<'_>, object: &Value) -> Result<bool, InstallError> {
     let stored = place.stored(place.resource(object)?, object).await?;
     Ok(stored.is_none_or(|stored| is_ours(&stored)))
+}
+
+/// Whether Helm installed an object: it sets this label on everything.
+fn is_of_helm(object: &Value) -> bool {
+    object["metadata"]["labels"][MANAGED_BY] == "Helm"
 }
 
 fn is_ours(object: &Value) -> bool {

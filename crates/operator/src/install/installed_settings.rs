@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::release_keys::RELEASE_KEYS;
 use super::settings::is_default_of_any_version;
-use super::{MetricsExposure, ReleaseKeys, Settings, default_image};
+use super::{MetricsExposure, ReleaseKeys, Settings, default_image, update_service};
 
 /// Options of the operator that follow from the settings, so that they are never kept as they are.
 const DERIVED: [&str; 9] = [
@@ -25,11 +25,9 @@ const DERIVED: [&str; 9] = [
 /// The settings that a Deployment of ours was made with. The keys are in a ConfigMap ([`keys_config_map`]), and the channel is
 /// that of the CRDs.
 pub(super) fn read(deployment: &Value, namespace: &str, channel: Channel, release_keys: ReleaseKeys) -> Settings {
-    let container = container(deployment);
-    let mut options = options(container);
+    let (image, mut options) = image_and_options(deployment);
     let mut one = |name: &str| options.remove(name).and_then(|mut values| values.pop());
     let (upstream, prometheus) = (one("upstream"), one("prometheus"));
-    let image = container["image"].as_str().filter(|image| !is_default_of_any_version(image));
     let metrics = if options.contains_key("metrics-authentication") {
         MetricsExposure::Authenticated
     } else {
@@ -40,7 +38,7 @@ pub(super) fn read(deployment: &Value, namespace: &str, channel: Channel, releas
     Settings {
         channel,
         namespace: namespace.to_owned(),
-        image: image.map_or_else(default_image, str::to_owned),
+        image,
         apply_updates,
         release_keys,
         metrics,
@@ -50,6 +48,13 @@ pub(super) fn read(deployment: &Value, namespace: &str, channel: Channel, releas
         gateway_status: BTreeMap::new(),
         policies: BTreeMap::new(),
     }
+}
+
+/// The image that another installation keeps, and the options of the command line.
+pub(super) fn image_and_options(deployment: &Value) -> (String, BTreeMap<String, Vec<String>>) {
+    let container = container(deployment);
+    let image = container["image"].as_str().filter(|image| !is_default_of_any_version(image));
+    (image.map_or_else(default_image, str::to_owned), options(container))
 }
 
 /// The options of the Deployment that writes the status of Gateway API objects.
@@ -78,7 +83,9 @@ pub(super) fn keys_config_map(deployment: &Value) -> Option<&str> {
 
 fn container(deployment: &Value) -> &Value {
     let containers = &deployment["spec"]["template"]["spec"]["containers"];
-    let found = containers.as_array().and_then(|all| all.iter().find(|container| container["name"] == "operator"));
+    let is_ours =
+        |container: &&Value| container["name"] == "operator" || container["name"] == update_service::CONTAINER;
+    let found = containers.as_array().and_then(|all| all.iter().find(is_ours));
     found.unwrap_or(&Value::Null)
 }
 

@@ -9,6 +9,7 @@ use super::release_keys::{self, RELEASE_KEYS, ReleaseKeys};
 use super::rights::{
     APPLY, AUTHENTICATE_METRICS, EVIDENCE, IMPERSONATE_UPDATER, METRICS_READER, OPERATOR, RBAC, Right, own_namespace,
 };
+use super::update_service::{self, ARCHIVE, UpdateServiceSettings};
 use super::workload::arguments;
 use super::{MetricsExposure, NAME, Settings, alerts, gateway_status, manifests, policies};
 
@@ -16,6 +17,8 @@ use super::{MetricsExposure, NAME, Settings, alerts, gateway_status, manifests, 
 const KEY_FILE: &str = "release.pub";
 /// Where a container has its arguments.
 const CONTAINER: &str = "/spec/template/spec/containers/0";
+/// The ConfigMap with graph-data that the update service mounts.
+const GRAPH_CONFIG_MAP: &str = "clearway-graph-data";
 /// The GatewayClass of the component.
 const CLASS: &str = "clearway";
 
@@ -40,6 +43,7 @@ pub fn files() -> Result<BTreeMap<String, String>, KustomizeError> {
     monitoring(&mut files)?;
     gateway_status(&mut files)?;
     policies(&mut files)?;
+    update_service(&mut files)?;
     let head = "# The alerts, for a Prometheus that reads rule files.\n";
     files.insert("alerts.yaml".to_owned(), format!("{head}{}", yaml(&[&alerts::rules()])?));
     Ok(files)
@@ -170,6 +174,35 @@ fn policies(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> 
     let resources =
         [("crds.yaml", all.policy_crds.iter().collect()), ("rights.yaml", rights), ("policies.yaml", workload)];
     component("policies", &head, &resources, &[], files)
+}
+
+/// The update service, which is installed on its own.
+fn update_service(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError> {
+    let settings = UpdateServiceSettings {
+        graph_config_map: Some(GRAPH_CONFIG_MAP.to_owned()),
+        ..UpdateServiceSettings::default()
+    };
+    let objects = update_service::objects(&settings);
+    let is_namespace = |object: &&Value| object["kind"] == "Namespace";
+    let namespace: Vec<&Value> = objects.iter().filter(is_namespace).collect();
+    let others: Vec<&Value> = objects.iter().filter(|object| !is_namespace(object)).collect();
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": ["namespace.yaml", "update-service.yaml"],
+    });
+    let head = format!(
+        "# The update service: two replicas of `clearway serve`. It needs no operator and no rights.\n\
+         # Graph-data comes from a ConfigMap; without it no pod starts. In your own kustomization.yaml:\n#\n\
+         #   resources: [deploy/update-service]\n\
+         #   configMapGenerator:                      # tar -czf {ARCHIVE} -C graph-data .\n\
+         #   - {{name: {GRAPH_CONFIG_MAP}, namespace: {}, files: [{ARCHIVE}]}}\n#\n\
+         # Graph-data in a registry instead: `clearway install update-service --graph oci://... --dry-run` prints those objects.\n",
+        settings.namespace
+    );
+    files.insert("update-service/kustomization.yaml".to_owned(), format!("{head}{}", yaml(&[&kustomization])?));
+    files.insert("update-service/namespace.yaml".to_owned(), yaml(&namespace)?);
+    files.insert("update-service/update-service.yaml".to_owned(), yaml(&others)?);
+    Ok(())
 }
 
 fn is_rbac(object: &Value) -> bool {

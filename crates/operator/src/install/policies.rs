@@ -22,10 +22,12 @@ use crate::policies::webhook_configuration::CONFIGURATION;
 /// The option that asks for it.
 pub const OPTION: &str = "policies";
 /// The options of `clearway operator` that this Deployment is given besides; all need [`OPTION`].
-pub const OPTIONS: [&str; 15] = [
+pub const OPTIONS: [&str; 17] = [
     "audit-chunk-size",
     "audit-interval",
     "constraint-violations-limit",
+    "emit-admission-events",
+    "emit-audit-events",
     "evaluation-timeout",
     "evaluator-memory",
     "evaluators",
@@ -63,6 +65,14 @@ pub const POLICIES: &[Right] = &[
         &["patch"],
         "the status of templates by pod",
     ),
+    Right::new(&["config.gatekeeper.sh"], &["configs/status"], &["patch"], "the status of the Config by pod"),
+    Right::new(&["syncset.gatekeeper.sh"], &["syncsets/status"], &["patch"], "the status of SyncSets by pod"),
+    Right::new(
+        &["expansion.gatekeeper.sh"],
+        &["expansiontemplate/status"],
+        &["patch"],
+        "the status of ExpansionTemplates by pod",
+    ),
     Right::new(
         &["constraints.gatekeeper.sh"],
         &["*/status"],
@@ -88,6 +98,12 @@ pub const POLICIES: &[Right] = &[
 pub const OWN_NAMESPACE: &[Right] = &[
     Right::new(&["coordination.k8s.io"], &["leases"], &["create"], "leader election"),
     Right::new(&["coordination.k8s.io"], &["leases"], &["patch"], "leader election").named(&[NAME]),
+    Right::new(
+        &[""],
+        &["events"],
+        &["create", "patch"],
+        "Events about violations, with --emit-audit-events and --emit-admission-events",
+    ),
     Right::new(&[""], &["secrets"], &["create"], "the certificates of the webhook"),
     Right::new(&[""], &["secrets"], &["update"], "the certificates of the webhook, which replicas share")
         .named(&[SECRET]),
@@ -241,7 +257,7 @@ mod tests {
         for right in POLICIES.iter().chain(OWN_NAMESPACE) {
             assert!(!right.why.is_empty(), "{right:?}");
             let reads = right.verbs.iter().all(|verb| ["get", "list", "watch"].contains(verb));
-            let known = ["leases", "secrets", "customresourcedefinitions", "validatingwebhookconfigurations"];
+            let known = ["events", "leases", "secrets", "customresourcedefinitions", "validatingwebhookconfigurations"];
             let named = |one: &&str| one.ends_with("/status") || known.contains(one);
             assert!(reads || right.resources.iter().all(named), "{right:?}");
             let deletes = right.verbs.iter().any(|verb| ["delete", "*"].contains(verb));

@@ -143,36 +143,27 @@ impl Settings {
             add("prometheus", url);
         }
         for (name, values) in self.more.iter().chain(&self.gateway_status).chain(&self.policies) {
-            add(name, if values.is_empty() { "yes".to_owned() } else { values.join(", ") }.as_str());
+            add(name, &shown_values(values));
         }
         shown
     }
 
     /// What is different now, by the name of the option.
     pub fn changes_since(&self, before: &Settings) -> Vec<Change> {
-        let (mut old, new) = (before.shown(), self.shown());
-        let mut changes = Vec::new();
-        for (setting, after) in new {
-            let before = old.remove(&setting);
-            if before.as_ref() != Some(&after) {
-                changes.push(Change { setting, before, after: Some(after) });
-            }
-        }
-        let dropped = old.into_iter().map(|(setting, before)| Change { setting, before: Some(before), after: None });
-        changes.extend(dropped);
-        changes.sort_by(|one, other| one.setting.cmp(&other.setting));
-        changes
+        changes(before.shown(), self.shown())
+    }
+
+    /// What is wrong if neither these settings nor the ClusterVersion name an update service.
+    pub fn upstream_warning(&self, is_named_in_cluster: bool) -> Option<&'static str> {
+        (self.upstream.is_none() && !is_named_in_cluster).then_some(
+            "the operator has no update service, so it finds no updates; pass --upstream URL, or set spec.upstream of the \
+             ClusterVersion",
+        )
     }
 
     /// What is unwise about them, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if !is_pinned(&self.image) {
-            warnings.push(format!(
-                "the image {} is named by a tag, so anyone who can write to its registry decides what runs; name it by digest (--image NAME@sha256:...)",
-                self.image
-            ));
-        }
+        let mut warnings = Vec::from_iter(tag_warning(&self.image));
         if self.apply_updates && self.release_keys.is_empty() {
             warnings.push(
                 "releases are applied without checking signatures; pass the keys with --release-key FILE".to_owned(),
@@ -180,6 +171,35 @@ impl Settings {
         }
         warnings
     }
+}
+
+/// What is different between two installations, by the name of the option.
+pub(super) fn changes(mut old: BTreeMap<String, String>, new: BTreeMap<String, String>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (setting, after) in new {
+        let before = old.remove(&setting);
+        if before.as_ref() != Some(&after) {
+            changes.push(Change { setting, before, after: Some(after) });
+        }
+    }
+    let dropped = old.into_iter().map(|(setting, before)| Change { setting, before: Some(before), after: None });
+    changes.extend(dropped);
+    changes.sort_by(|one, other| one.setting.cmp(&other.setting));
+    changes
+}
+
+/// The values of an option as people may see them; a flag has none.
+pub(super) fn shown_values(values: &[String]) -> String {
+    if values.is_empty() { "yes".to_owned() } else { values.join(", ") }
+}
+
+/// What is unwise about an image that is named by a tag.
+pub(super) fn tag_warning(image: &str) -> Option<String> {
+    (!is_pinned(image)).then(|| {
+        format!(
+            "the image {image} is named by a tag, so anyone who can write to its registry decides what runs; name it by digest (--image NAME@sha256:...)"
+        )
+    })
 }
 
 /// The image of this version.

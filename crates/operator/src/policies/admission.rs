@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use self::handler::Handler;
 use super::certificates::ServerCertificates;
 use super::evaluation::Evaluators;
+use super::events::EventRecorder;
 use super::excluded_namespaces::Exemptions;
 use super::metrics::Metrics;
 
@@ -75,6 +76,8 @@ pub struct AdmissionParts {
     pub certificates: ServerCertificates,
     /// Where requests are counted.
     pub metrics: Arc<Metrics>,
+    /// Writes violations as Events; nothing if that is not wanted.
+    pub events: Option<EventRecorder>,
 }
 
 /// Why the webhook cannot answer.

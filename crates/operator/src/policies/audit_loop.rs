@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::controller::LoadedPolicies;
 use super::evaluation::{AuditObject, Evaluators};
+use super::events::{EventRecorder, Occasion};
 use super::log_lines::{self, CONTROLLER, LineLevel, now};
 use super::metrics::Metrics;
 use crate::constraint_status;
@@ -56,6 +57,14 @@ impl Default for AuditSettings {
     }
 }
 
+/// What an audit did not see.
+struct Incomplete {
+    /// Groups whose kinds are not known.
+    groups: BTreeSet<String>,
+    /// Kinds of which objects are missing.
+    kinds: BTreeSet<ObjectKind>,
+}
+
 /// Audits the objects of a cluster.
 pub(super) struct Auditor<S> {
     pub(super) store: S,
@@ -64,6 +73,8 @@ pub(super) struct Auditor<S> {
     pub(super) metrics: Arc<Metrics>,
     pub(super) settings: AuditSettings,
     pub(super) clock: fn() -> Timestamp,
+    /// Writes violations as Events; nothing if that is not wanted.
+    pub(super) events: Option<EventRecorder>,
 }
 
 impl<S: Store> Auditor<S> {
@@ -96,14 +107,14 @@ impl<S: Store> Auditor<S> {
         let kinds = kinds.into_iter().filter(|kind| is_audited(policies, kind)).collect();
         let (sender, mut events) = mpsc::channel(1);
         let list = ObjectStream::new(&self.store).with_page_size(self.settings.chunk_size).send_to(kinds, sender);
-        let mut incomplete = BTreeSet::new();
+        let mut incomplete = Incomplete { groups: self.stale_groups(policies), kinds: BTreeSet::new() };
         let review = async {
             let mut part = new_audit(audit.started());
             while let Some(event) = events.recv().await {
                 match event {
                     StreamEvent::Objects { kind, objects } => {
                         if !self.review(policies, objects, &mut part).await {
-                            incomplete.insert(object_kind(&kind));
+                            incomplete.kinds.insert(object_kind(&kind));
                         }
                     }
                     StreamEvent::Restarted { .. } => part = new_audit(audit.started()),
@@ -113,7 +124,7 @@ impl<S: Store> Auditor<S> {
                     }
                     StreamEvent::Failed { kind, error } => {
                         tracing::warn!(%error, "cannot list objects of {kind}; constraints about them keep their status");
-                        incomplete.insert(object_kind(&kind));
+                        incomplete.kinds.insert(object_kind(&kind));
                         part = new_audit(audit.started());
                     }
                 }
@@ -126,6 +137,22 @@ impl<S: Store> Auditor<S> {
         }
         log_lines::write(LineLevel::Info, CONTROLLER, &audit.finished_line(started.elapsed()));
         self.metrics.end_audit(now(), started.elapsed(), audit.violations_by_action());
+    }
+
+    /// Groups whose kinds are not known, because their server does not answer: constraints about them keep their status.
+    fn stale_groups(&self, policies: &LoadedPolicies) -> BTreeSet<String> {
+        let is_audited = |group: &String| {
+            let mut audited = policies.constraints.iter().filter(|one| one.is_enforced_at(EnforcementPoint::Audit));
+            audited.any(|constraint| constraint.concerns_group(group))
+        };
+        let stale: BTreeSet<String> = self.store.stale_groups().into_iter().filter(is_audited).collect();
+        for group in &stale {
+            tracing::warn!(
+                "the server of the group {group} does not answer, so it is not known which kinds it has; constraints about \
+                 them keep their status"
+            );
+        }
+        stale
     }
 
     /// Reviews the objects of one page; whether all could be reviewed.
@@ -156,6 +183,9 @@ impl<S: Store> Auditor<S> {
                 for result in &results {
                     if let Some(line) = audit.violation_line(&object.object, result) {
                         log_lines::write(LineLevel::Info, CONTROLLER, &line);
+                        if let Some(events) = &self.events {
+                            events.record(Occasion::Audit, &line.message, &line);
+                        }
                     }
                 }
             }
@@ -179,9 +209,11 @@ impl<S: Store> Auditor<S> {
     }
 
     /// Writes the statuses of constraints whose results are complete: a smaller number than there is would be wrong.
-    async fn write_statuses(&self, audit: &Audit, policies: &LoadedPolicies, incomplete: &BTreeSet<ObjectKind>) {
+    async fn write_statuses(&self, audit: &Audit, policies: &LoadedPolicies, incomplete: &Incomplete) {
         let is_complete = |audited: &&ConstraintAudit| {
-            !incomplete.iter().any(|kind| audited.constraint().is_about(kind, &policies.expander))
+            let constraint = audited.constraint();
+            !incomplete.kinds.iter().any(|kind| constraint.is_about(kind, &policies.expander))
+                && !incomplete.groups.iter().any(|group| constraint.concerns_group(group))
         };
         let complete = audit.constraints().filter(is_complete);
         let writes: Vec<BoxFuture<'_, ()>> = complete.map(|audited| self.write_status(audited).boxed()).collect();

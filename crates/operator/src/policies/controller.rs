@@ -75,7 +75,7 @@ pub(super) struct Published {
 
 /// An expansion template.
 struct ExpansionState {
-    object: Arc<Value>,
+    object: Value,
     error: Option<LoadError>,
 }
 
@@ -267,13 +267,21 @@ impl Controller {
                 let is_ours =
                     place(&object) == (self.settings.gatekeeper_namespace.clone(), kinds::CONFIG_NAME.to_owned());
                 if is_ours {
-                    self.config = Some(object);
-                    self.follow_configuration().await;
+                    self.due.insert(StatusKey::Config);
+                    let before = self.config.replace(object);
+                    // Statuses that other pods write change nothing.
+                    if !is_unchanged(before.as_ref(), self.config.as_ref()) {
+                        self.follow_configuration().await;
+                    }
                 }
             }
             Subject::SyncSets => {
-                self.sync_sets.insert(place(&object).1, object);
-                self.follow_configuration().await;
+                let name = place(&object).1;
+                self.due.insert(StatusKey::SyncSet(name.clone()));
+                let before = self.sync_sets.insert(name.clone(), object);
+                if !is_unchanged(before.as_ref(), self.sync_sets.get(&name)) {
+                    self.follow_configuration().await;
+                }
             }
             Subject::Synced(kind) => self.put_synced(kind, object).await,
         }
@@ -302,11 +310,12 @@ impl Controller {
 
     async fn put_expansion(&mut self, object: Value) {
         let name = place(&object).1;
-        if self.expansions.get(&name).is_some_and(|known| known.object["spec"] == object["spec"]) {
+        self.due.insert(StatusKey::Expansion(name.clone()));
+        if let Some(known) = self.expansions.get_mut(&name).filter(|known| known.object["spec"] == object["spec"]) {
+            known.object = object;
             return;
         }
-        let object = Arc::new(object);
-        let loaded = self.evaluators.apply(Change::PutExpansion(Arc::clone(&object))).await;
+        let loaded = self.evaluators.apply(Change::PutExpansion(Arc::new(object.clone()))).await;
         if let Some(error) = &loaded.error {
             tracing::warn!("ExpansionTemplate {name} is not used: {}", error.message);
         }
@@ -355,7 +364,7 @@ impl Controller {
         if !std::mem::take(&mut self.is_changed) {
             return;
         }
-        let objects = self.expansions.values().filter(|state| state.error.is_none()).map(|state| &*state.object);
+        let objects = self.expansions.values().filter(|state| state.error.is_none()).map(|state| &state.object);
         let expander = Expander::read(objects).unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot use the expansion templates");
             Expander::default()
@@ -417,6 +426,11 @@ fn place(object: &Value) -> (String, String) {
 /// The name of the CRD of constraints of a kind.
 fn definition_name(kind: &str) -> String {
     format!("{}.{}", kind.to_lowercase(), kinds::CONSTRAINTS)
+}
+
+/// Whether an object is what it was before, but for its status.
+fn is_unchanged(before: Option<&Value>, now: Option<&Value>) -> bool {
+    matches!((before, now), (Some(before), Some(now)) if is_same(before, now))
 }
 
 /// Whether two versions of an object mean the same, whatever their statuses are.

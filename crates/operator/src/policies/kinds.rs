@@ -42,6 +42,26 @@ pub(super) fn constraints_of(kind: &str) -> Resource {
     Resource::new(GroupVersionKind::new(&version, kind), &kind.to_lowercase(), false)
 }
 
+/// The Config, in the version of an object.
+pub(super) fn configs_like(object: &Value) -> Resource {
+    like(object, "Config", "configs", true)
+}
+
+/// `SyncSet`s, in the version of an object.
+pub(super) fn sync_sets_like(object: &Value) -> Resource {
+    like(object, "SyncSet", "syncsets", false)
+}
+
+/// Expansion templates, in the version of an object.
+pub(super) fn expansions_like(object: &Value) -> Resource {
+    like(object, "ExpansionTemplate", "expansiontemplate", false)
+}
+
+fn like(object: &Value, kind: &str, plural: &str, is_namespaced: bool) -> Resource {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    Resource::new(GroupVersionKind::new(api_version, kind), plural, is_namespaced)
+}
+
 /// CRDs.
 pub(super) fn crds() -> Resource {
     let kind = GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition");

@@ -1,4 +1,4 @@
-//! The status by pod of templates and constraints, as Gatekeeper writes it: each replica has one entry.
+//! The status by pod of templates, constraints and settings, as Gatekeeper writes it: each replica has one entry.
 //!
 //! Only the entry of this pod is written; those of other pods stay, and so does everything else in a status. Entries of
 //! pods that are gone are removed. A status that is as it should be is not written.
@@ -25,29 +25,43 @@ pub(super) enum Finding<'f> {
     Template { errors: &'f [LoadError] },
     /// About a constraint, and whether it is enforced.
     Constraint { errors: &'f [LoadError], enforced: bool },
+    /// About the Config.
+    Config,
+    /// About a `SyncSet`.
+    SyncSet,
+    /// About an expansion template.
+    Expansion { error: Option<&'f LoadError> },
 }
 
 impl Reporter {
     fn entry(&self, object: &Value, finding: &Finding<'_>) -> Value {
         let metadata = &object["metadata"];
-        let mut entry = json!({
-            "id": self.id,
-            "observedGeneration": metadata["generation"].as_i64().unwrap_or(0),
-            "operations": self.operations,
-        });
-        let errors = match finding {
+        let mut entry = json!({"id": self.id, "observedGeneration": metadata["generation"].as_i64().unwrap_or(0)});
+        if *finding != Finding::SyncSet {
+            entry["operations"] = json!(self.operations);
+        }
+        let errors: Vec<Value> = match finding {
             Finding::Template { errors } => {
                 entry["templateUID"] = metadata["uid"].clone();
-                errors
+                errors.iter().map(LoadError::to_status).collect()
             }
             Finding::Constraint { errors, enforced } => {
                 entry["constraintUID"] = metadata["uid"].clone();
                 entry["enforced"] = json!(enforced);
-                errors
+                errors.iter().map(LoadError::to_status).collect()
+            }
+            Finding::Config => {
+                entry["configUID"] = metadata["uid"].clone();
+                Vec::new()
+            }
+            Finding::SyncSet => Vec::new(),
+            Finding::Expansion { error } => {
+                entry["templateUID"] = metadata["uid"].clone();
+                error.iter().map(|error| json!({"type": error.code, "message": error.message})).collect()
             }
         };
         if !errors.is_empty() {
-            entry["errors"] = errors.iter().map(LoadError::to_status).collect();
+            entry["errors"] = Value::Array(errors);
         }
         entry
     }
@@ -60,7 +74,7 @@ impl Reporter {
         let uid = &object["metadata"]["uid"];
         let stays = |other: &&Value| {
             let id = other["id"].as_str().unwrap_or_default();
-            let of = other.get("templateUID").or_else(|| other.get("constraintUID"));
+            let of = ["templateUID", "constraintUID", "configUID"].into_iter().find_map(|field| other.get(field));
             // An entry about an earlier object of the same name says nothing about this one.
             id != self.id && !gone.contains(id) && of.is_none_or(|of| of == uid)
         };
@@ -122,6 +136,29 @@ mod tests {
         assert_eq!((&second["status"]["created"], second["status"]["byPod"][0].get("errors")), (&json!(true), None));
         let third = patch(second["status"].clone(), &broken).unwrap();
         assert_eq!(third["status"].get("created"), None, "it stays created");
+    }
+
+    #[test]
+    fn settings_have_entries_as_gatekeeper_writes_them() {
+        let error = LoadError { code: "conflicted_expansion".to_owned(), message: "no".to_owned(), location: None };
+        let operations = ["audit", "status", "webhook"];
+        for (finding, wanted) in [
+            (
+                Finding::Config,
+                json!({"id": "pod-b", "configUID": "u1", "observedGeneration": 3, "operations": operations}),
+            ),
+            (Finding::SyncSet, json!({"id": "pod-b", "observedGeneration": 3})),
+            (
+                Finding::Expansion { error: Some(&error) },
+                json!({
+                    "id": "pod-b", "templateUID": "u1", "observedGeneration": 3, "operations": operations,
+                    "errors": [{"type": "conflicted_expansion", "message": "no"}],
+                }),
+            ),
+        ] {
+            let patch = reporter().patch(&object(&json!(null)), &finding, &BTreeSet::new()).unwrap();
+            assert_eq!(patch["status"], json!({"byPod": [wanted]}), "{finding:?}");
+        }
     }
 
     #[test]

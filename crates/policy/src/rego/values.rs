@@ -3,6 +3,8 @@
 //! Gatekeeper sends reviews through Go's JSON, which makes every number a float: an integer of seven digits or more is
 //! then written with an exponent in messages. Such numbers are floats here as well, and all others integers.
 
+use std::collections::BTreeMap;
+
 use regorus::Value;
 use serde_json::Value as Json;
 
@@ -17,6 +19,11 @@ pub fn from_json(json: &Json) -> Value {
 /// A value of a review.
 pub fn from_review(json: &Json) -> Value {
     convert(json, true)
+}
+
+/// A review of these fields.
+pub(crate) fn from_review_fields<'f>(fields: impl Iterator<Item = (&'f str, &'f Json)>) -> Value {
+    Value::from(fields.map(|(key, value)| (Value::from(key), from_review(value))).collect::<BTreeMap<Value, Value>>())
 }
 
 fn convert(json: &Json, review: bool) -> Value {
@@ -35,7 +42,7 @@ fn convert(json: &Json, review: bool) -> Value {
             fields
                 .iter()
                 .map(|(key, value)| (Value::from(key.as_str()), convert(value, review)))
-                .collect::<std::collections::BTreeMap<Value, Value>>(),
+                .collect::<BTreeMap<Value, Value>>(),
         ),
     }
 }

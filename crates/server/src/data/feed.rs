@@ -1,5 +1,5 @@
-//! Where a service's own graph-data comes from: a directory or an artifact in a registry, and releases from the images
-//! of repositories beside it.
+//! Where a service's own graph-data comes from: a directory, an archive of one, or an artifact in a registry, and releases
+//! from the images of repositories beside it.
 //!
 //! Whatever the combination, it comes together as the files of one revision.
 
@@ -8,10 +8,11 @@ use std::sync::Mutex;
 
 use clearway_core::{CapExceeded, Limits};
 use clearway_graph::Inputs;
-use clearway_sources::graph_data::{self, GraphDataError};
+use clearway_sources::graph_data::{self, Content, GraphDataError};
 use clearway_sources::oci::{
     self, Cache, Image, OciError, Progress, Registry, Repository, ScrapedReleases, SkipReason, SkippedTag,
 };
+use clearway_sources::release::Key;
 
 /// How many images pass between two lines of the log.
 const PROGRESS: usize = 250;
@@ -23,6 +24,8 @@ pub struct Feed {
     registry: Option<Registry>,
     repositories: Vec<Repository>,
     cache: Cache,
+    /// Keys of which one must have signed an image of graph-data; signatures are not checked without any.
+    keys: Vec<Key>,
     /// What was left out of the repositories the last time, so that it is told once.
     told: Mutex<Vec<SkippedTag>>,
 }
@@ -30,7 +33,7 @@ pub struct Feed {
 /// Where the files are.
 #[derive(Debug, Clone)]
 pub enum GraphData {
-    /// In a directory, which is watched.
+    /// In a directory or in an archive of one, which is watched.
     Directory(PathBuf),
     /// In an image or artifact of a registry.
     Image(Box<Image>),
@@ -45,6 +48,13 @@ pub enum FeedError {
     /// The registry.
     #[error(transparent)]
     Registry(#[from] OciError),
+    /// A file with an answer of another service.
+    #[error(
+        "{} is an answer of an update service; serve graph-data (a directory or an archive), or mirror the service with \
+         --upstream",
+        .0.display()
+    )]
+    Answer(PathBuf),
     /// A repository that holds no release. It may have held some, and whoever runs them would be left without a way.
     #[error("{0} has no release; it is not served, because an empty repository would strand every cluster")]
     NoReleases(String),
@@ -67,7 +77,13 @@ impl Feed {
 
     /// Graph-data with releases from repositories. What was read of a registry is kept in the cache by its digest.
     pub fn new(graph_data: GraphData, registry: Option<Registry>, repositories: Vec<Repository>, cache: Cache) -> Self {
-        Feed { graph_data, registry, repositories, cache, told: Mutex::default() }
+        Feed { graph_data, registry, repositories, cache, keys: Vec::new(), told: Mutex::default() }
+    }
+
+    /// The same feed, of which an image of graph-data is used only if one of these keys signed it.
+    #[must_use]
+    pub fn signed_by(self, keys: Vec<Key>) -> Self {
+        Feed { keys, ..self }
     }
 
     /// Whether all of it is on this machine.
@@ -87,7 +103,9 @@ impl Feed {
     pub(crate) async fn read(&self, limits: &Limits) -> Result<Inputs, FeedError> {
         let mut inputs = match &self.graph_data {
             GraphData::Directory(path) => directory(path.clone(), limits.clone()).await?,
-            GraphData::Image(image) => oci::graph_data(self.registry()?, image, &self.cache, limits).await?.0,
+            GraphData::Image(image) => {
+                oci::graph_data(self.registry()?, image, &self.cache, limits, &self.keys).await?.0
+            }
         };
         let mut left_out = Vec::new();
         for repository in &self.repositories {
@@ -142,5 +160,14 @@ impl Feed {
 
 async fn directory(path: PathBuf, limits: Limits) -> Result<Inputs, FeedError> {
     // A directory that changes meanwhile is read again, which may take a moment.
-    Ok(tokio::task::spawn_blocking(move || graph_data::directory(&path, &limits)).await??)
+    let read = move || {
+        if !path.is_file() {
+            return Ok(graph_data::directory(&path, &limits)?);
+        }
+        match graph_data::file(&path, &limits)? {
+            Content::Files(files) => Ok(files),
+            Content::Answer(_) => Err(FeedError::Answer(path)),
+        }
+    };
+    tokio::task::spawn_blocking(read).await?
 }

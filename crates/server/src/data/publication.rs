@@ -4,7 +4,7 @@
 //! refused. Then, as far as there is room, answers are kept plain and in other codings as well, so that most requests cost
 //! nothing. Channels with the same releases have the same answer, which is made once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,6 +23,9 @@ use crate::data::body::Body;
 const MOST_THREADS: usize = 8;
 /// Bytes of an answer from which on only one of them is made at a time.
 const LARGE: usize = 1 << 20;
+
+/// The digests of an answer before and after a change; nothing where there is no answer.
+type BodyChange = (Option<String>, Option<String>);
 
 /// All answers of one revision. It never changes.
 #[derive(Debug)]
@@ -196,6 +199,35 @@ impl Publication {
     pub(crate) fn answer(&self, channel: &str, arch: &str) -> &Arc<Body> {
         let number = || self.answers.get(channel)?.get(*self.arches.get(arch)?);
         number().and_then(|number| self.bodies.list.get(*number as usize)).unwrap_or(&self.empty)
+    }
+
+    /// The answers that differ from those of another publication: channel and architecture. Those of one list changed from
+    /// the same answer to the same answer.
+    pub(crate) fn changed_answers(&self, previous: &Publication) -> Vec<Vec<(String, Arch)>> {
+        let (new, old) = (self.digests(), previous.digests());
+        let channels: BTreeSet<&String> = self.answers.keys().chain(previous.answers.keys()).collect();
+        let arches: BTreeSet<&String> = self.arches.keys().chain(previous.arches.keys()).collect();
+        let mut changed: BTreeMap<BodyChange, Vec<(String, Arch)>> = BTreeMap::new();
+        for channel in channels {
+            for name in &arches {
+                let number = |publication: &Publication| {
+                    publication.answers.get(channel)?.get(*publication.arches.get(*name)?).copied()
+                };
+                let digest = |publication: &Publication, digests: &HashMap<u32, &Digest>| {
+                    number(publication).and_then(|number| digests.get(&number)).map(ToString::to_string)
+                };
+                let change = (digest(previous, &old), digest(self, &new));
+                if let (true, Ok(arch)) = (change.0 != change.1, name.parse()) {
+                    changed.entry(change).or_default().push((channel.clone(), arch));
+                }
+            }
+        }
+        changed.into_values().collect()
+    }
+
+    /// The digests of the bodies, by their numbers.
+    fn digests(&self) -> HashMap<u32, &Digest> {
+        self.bodies.numbers.iter().map(|(digest, number)| (*number, digest)).collect()
     }
 
     pub(crate) fn graph_data(&self) -> &Body {

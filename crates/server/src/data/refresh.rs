@@ -4,6 +4,7 @@
 //! but the age of what is served, and is told in the log and by the metrics.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use clearway_core::diagnostic::terminal;
 use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
 use clearway_graph::{Inputs, load};
 
+use crate::console::graph_console::NextRevision;
 use crate::data::feed::Feed;
 use crate::data::last_good::{LastGoodData, StagedData};
 use crate::data::publication::{Publication, ServedFiles};
@@ -32,13 +34,29 @@ pub struct Refresher {
     /// What is wrong with the files that are served.
     findings: Findings,
     failures: u32,
+    /// Why the source could not be read, or is refused.
+    why: String,
+}
+
+/// What came of preparing a revision.
+#[derive(Default)]
+struct PreparedRevision {
+    findings: Findings,
+    /// The first of the errors.
+    why: String,
+    /// Nothing if it is refused.
+    publication: Option<Publication>,
+    /// The files as they are kept for the next start.
+    staged: Option<StagedData>,
+    /// What the console shows of it.
+    shown: Option<NextRevision>,
 }
 
 impl Refresher {
     /// A refresher of a service.
     pub fn new(service: Arc<Service>, feed: Feed, last_good: Option<LastGoodData>) -> Self {
-        let findings = Findings::default();
-        Refresher { service, feed, last_good, limits: Limits::for_graph_data(), refused: None, findings, failures: 0 }
+        let (limits, findings) = (Limits::for_graph_data(), Findings::default());
+        Refresher { service, feed, last_good, limits, refused: None, findings, failures: 0, why: String::new() }
     }
 
     /// Publishes something for the first time: what the source holds, or what was good before the restart.
@@ -61,6 +79,9 @@ impl Refresher {
         let outcome = self.look().await;
         self.failures = if outcome == RefreshResult::Failed { self.failures.saturating_add(1) } else { 0 };
         self.service.metrics().record_refresh(outcome);
+        if let Some(console) = self.service.console() {
+            console.record_source(self.service.now(), outcome, self.why.clone(), self.findings.clone());
+        }
         outcome
     }
 
@@ -75,6 +96,7 @@ impl Refresher {
             Err(error) => {
                 let served = self.service.publication().is_some();
                 tracing::error!(%error, "the graph-data cannot be read; {}", instead(served));
+                self.why = error.to_string();
                 return RefreshResult::Failed;
             }
         };
@@ -94,14 +116,16 @@ impl Refresher {
         }
         // Those who are being served share the processors with this.
         let threads = if current.is_some() { NonZeroUsize::MIN } else { processors() };
-        let (findings, made, staged) = self.prepare(inputs, threads, true).await;
+        let PreparedRevision { findings, why, publication, staged, shown } =
+            self.prepare(inputs, threads, true, now).await;
         self.service.metrics().record_findings(&findings);
-        let Some(publication) = made else {
+        let Some(publication) = publication else {
             tracing::error!(revision = %id, "graph-data refused; {}", instead(current.is_some()));
             self.refused = Some(id);
+            self.why = why;
             return RefreshResult::Refused;
         };
-        self.publish(publication, findings, now);
+        self.publish(publication, shown, findings, now);
         if let Some(staged) = staged {
             self.keep(|kept| kept.commit(staged, now));
         }
@@ -116,17 +140,27 @@ impl Refresher {
         let loaded = tokio::task::spawn_blocking(move || kept.load(&limits)).await;
         let Some((inputs, confirmed)) = loaded.ok().flatten() else { return };
         // What the metrics tell of is what the source holds, and not this.
-        let (findings, made, _) = self.prepare(inputs, processors(), false).await;
-        if let Some(publication) = made {
+        let PreparedRevision { findings, publication, shown, .. } =
+            self.prepare(inputs, processors(), false, confirmed).await;
+        if let Some(publication) = publication {
             let age = clearway_core::humanize(self.service.now().since(confirmed));
             tracing::warn!("serving the last good graph-data from before the restart, {age} old");
-            self.publish(publication, findings, confirmed);
+            self.publish(publication, shown, findings, confirmed);
         }
     }
 
-    fn publish(&mut self, publication: Publication, findings: Findings, confirmed: Timestamp) {
+    fn publish(
+        &mut self,
+        publication: Publication,
+        shown: Option<NextRevision>,
+        findings: Findings,
+        confirmed: Timestamp,
+    ) {
         let publication = Arc::new(publication);
         self.service.publish(Arc::clone(&publication), confirmed);
+        if let (Some(console), Some(shown)) = (self.service.console(), shown) {
+            console.show(shown);
+        }
         self.findings = findings;
         tracing::info!(
             revision = %publication.revision(),
@@ -136,26 +170,25 @@ impl Refresher {
         );
     }
 
-    /// Everything that takes long, away from the threads that answer: what came of it, and with `stage` the files as they
-    /// are kept for the next start.
+    /// Everything that takes long, away from the threads that answer; with `stage`, the files are kept for the next start.
     ///
     /// The files are let go before the answers are made, and nobody else prepares anything large meanwhile: so the memory
     /// of both together is bounded.
-    async fn prepare(
-        &self,
-        inputs: Inputs,
-        threads: NonZeroUsize,
-        stage: bool,
-    ) -> (Findings, Option<Publication>, Option<StagedData>) {
+    async fn prepare(&self, inputs: Inputs, threads: NonZeroUsize, stage: bool, now: Timestamp) -> PreparedRevision {
         let _alone = self.service.acquire_preparation().await;
         let service = Arc::clone(&self.service);
         let limits = self.limits.clone();
         let last_good = self.last_good.clone().filter(|_| stage);
+        let directory = self.feed.watched().map(Path::to_owned);
         let work = move || {
             let outcome = load(&inputs, &limits);
             tell(&outcome.diagnostics);
             let findings = Findings::of(&outcome.diagnostics);
-            let Some(revision) = outcome.revision else { return (findings, None, None) };
+            let first_error = outcome.diagnostics.iter().find(|finding| finding.severity == Severity::Error);
+            let why = first_error.map_or(String::new(), |error| error.message.clone());
+            let Some(revision) = outcome.revision else {
+                return PreparedRevision { findings, why, ..PreparedRevision::default() };
+            };
             let files = ServedFiles::new(&inputs, &revision);
             let staged = last_good.and_then(|kept| {
                 let warn = |error: &std::io::Error| tracing::warn!(%error, "cannot save graph-data for the next start");
@@ -163,11 +196,14 @@ impl Refresher {
             });
             drop(inputs);
             let previous = service.publication();
-            let made = files
+            let publication = files
                 .and_then(|files| Publication::of_files(files, &revision, previous.as_deref(), threads))
                 .inspect_err(|error| tracing::error!("graph-data cannot be served: {error}"))
                 .ok();
-            (findings, made, staged)
+            let shown = service.console().zip(publication.as_ref()).map(|(console, made)| {
+                console.prepare(revision, (previous.as_deref(), made), directory.as_deref(), now)
+            });
+            PreparedRevision { findings, why, publication, staged, shown }
         };
         // It does not panic; if it did, the revision would be as good as refused.
         tokio::task::spawn_blocking(work).await.unwrap_or_default()

@@ -72,7 +72,11 @@ impl Watch {
 /// Whether an event is about one of these places, and not about what else is in the directory of a link.
 fn concerns(event: &notify::Event, places: &[Option<PathBuf>]) -> bool {
     let here = |changed: &PathBuf| {
-        places.iter().flatten().any(|place| changed.starts_with(place) || changed.file_name() == place.file_name())
+        // A file of a mounted ConfigMap changes when the kubelet moves this link.
+        let is_mount = changed.file_name().is_some_and(|name| name == "..data");
+        let is_place =
+            |place: &PathBuf| changed.starts_with(place) || changed.file_name() == place.file_name() || is_mount;
+        places.iter().flatten().any(is_place)
     };
     // An event without a path says that some were lost.
     event.paths.is_empty() || event.paths.iter().any(here)

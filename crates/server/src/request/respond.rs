@@ -259,7 +259,7 @@ impl RequestHandler for Service {
 }
 
 /// Whether a client says that it has the body of this tag. A tag that a cache made weak is the same here.
-fn has(request: &HeaderMap, tag: &HeaderValue) -> bool {
+pub(crate) fn has(request: &HeaderMap, tag: &HeaderValue) -> bool {
     request.get_all(IF_NONE_MATCH).into_iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).any(
         |known| {
             let known = known.trim_ascii();

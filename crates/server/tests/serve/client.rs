@@ -145,7 +145,8 @@ impl Client {
 /// A request without a body.
 pub(crate) fn request(method: &str, target: &str, headers: &[(&str, &str)]) -> String {
     let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("{method} {target} HTTP/1.1\r\nHost: test\r\n{}\r\n", headers.concat())
+    let host = if headers.iter().any(|line| line.starts_with("Host: ")) { "" } else { "Host: localhost\r\n" };
+    format!("{method} {target} HTTP/1.1\r\n{host}{}\r\n", headers.concat())
 }
 
 /// Asks over a connection of its own.

@@ -3,6 +3,8 @@
 mod answers;
 mod caching;
 mod client;
+mod console;
+mod console_browser;
 mod drain;
 mod files;
 mod hammer;

@@ -61,6 +61,36 @@ async fn a_relative_path_is_watched_as_well() {
     fs::remove_file(link).unwrap();
 }
 
+/// An archive of a directory, as `tar -czf` makes it.
+fn archive(data: &Data) -> Vec<u8> {
+    let mut archive = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    archive.append_dir_all(".", data.path()).unwrap();
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+#[tokio::test]
+async fn an_archive_in_a_mounted_config_map_is_served_and_watched() {
+    // As the kubelet mounts it: the file is a link into `..data`, which is a link to a directory with a date.
+    let mount = tempfile::tempdir().unwrap();
+    let publish = |date: &str, content: &[u8]| {
+        fs::create_dir(mount.path().join(date)).unwrap();
+        fs::write(mount.path().join(date).join("graph-data.tar.gz"), content).unwrap();
+        symlink(date, mount.path().join("..data_tmp")).unwrap();
+        fs::rename(mount.path().join("..data_tmp"), mount.path().join("..data")).unwrap();
+    };
+    publish("..2026_01", &archive(&Data::of(&["1.0.0"])));
+    let file = mount.path().join("graph-data.tar.gz");
+    symlink("..data/graph-data.tar.gz", &file).unwrap();
+    let site = Site::start(config(Some(Feed::directory(&file)))).await;
+    site.serves("c", &["1.0.0"]).await;
+    publish("..2026_02", &archive(&Data::of(&["1.0.0", "1.1.0"])));
+    site.serves("c", &["1.0.0", "1.1.0"]).await;
+    // What is no archive does not replace it, and the next one does.
+    publish("..2026_03", b"no archive");
+    publish("..2026_04", &archive(&Data::of(&["1.2.0"])));
+    site.serves("c", &["1.2.0"]).await;
+}
+
 #[tokio::test]
 async fn a_swapped_link_is_seen_without_asking_and_what_it_leads_to_is_watched() {
     let (one, two, three) = (Data::of(&["1.0.0"]), Data::of(&["2.0.0"]), Data::of(&["2.0.0"]));

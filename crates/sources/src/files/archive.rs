@@ -5,6 +5,7 @@
 //! is something that is not read.
 
 mod hasher;
+mod pack;
 mod unpack;
 
 use std::io::{self, Read};
@@ -14,6 +15,7 @@ use tar::EntryType;
 
 use crate::files::file_tree::names_of;
 pub(crate) use hasher::Hasher;
+pub(crate) use pack::{gzip, pack};
 pub(crate) use unpack::{Excess, Unpacked};
 
 /// Bytes of a name; Linux takes no longer path.

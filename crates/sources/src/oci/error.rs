@@ -110,6 +110,22 @@ pub enum OciError {
         /// What is wrong with it.
         why: String,
     },
+    /// No trusted key signed it, and one has to.
+    #[error("{at}: {why}; it is refused because keys are given")]
+    Untrusted {
+        /// The image.
+        at: String,
+        /// What its signatures say.
+        why: String,
+    },
+    /// An image without a catalogue of products.
+    #[error("{at}: {why}; an image of a catalogue has one directory per product with a file `product.yaml`")]
+    NotACatalog {
+        /// The image.
+        at: String,
+        /// What it has instead.
+        why: String,
+    },
     /// An image without graph-data, or with more than one.
     #[error("{at}: {why}; an image of graph-data has one directory with a file `version` and a directory `channels`")]
     NotGraphData {
@@ -136,6 +152,8 @@ impl OciError {
             OciError::Unsupported { .. } => "unsupported",
             OciError::Architecture { .. } => "architecture",
             OciError::Broken { .. } => "broken",
+            OciError::Untrusted { .. } => "untrusted",
+            OciError::NotACatalog { .. } => "not_a_catalog",
             OciError::NotGraphData { .. } => "not_graph_data",
         }
     }

@@ -28,7 +28,7 @@ use super::error::ReleaseError;
 use super::{FetchedRelease, Reference, Registries};
 use crate::files::confined::{ConfinedDirectory, read_regular_file};
 use crate::files::file_tree::ReadError;
-use crate::oci::{self, Attached};
+use crate::oci::{self, Attached, Cache, OciError, Registry, Repository};
 
 /// What a key may be.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 5] = [
@@ -123,6 +123,26 @@ impl Key {
     }
 }
 
+/// What the signatures of an image in a registry say about its digest, with these keys. Those that were found before are
+/// tried first, so that what was good needs no registry to be good again.
+pub(crate) async fn verify_image(
+    registry: &Registry,
+    repository: &Repository,
+    digest: &Digest,
+    keys: &[Key],
+    cache: &Cache,
+) -> Result<Verdict, OciError> {
+    let of = |attached: Vec<Attached>| {
+        let signature = |one: Attached| Signature { payload: Some(one.payload), signature: one.signature };
+        attached.into_iter().map(signature).collect::<Signatures>()
+    };
+    let kept = verify(digest, &of(oci::cached_signatures(cache, digest).await), keys);
+    if matches!(kept, Verdict::Verified { .. }) {
+        return Ok(kept);
+    }
+    Ok(verify(digest, &of(oci::attached(registry, repository, digest, cache).await?), keys))
+}
+
 /// What signatures say about a digest.
 pub(super) fn verify(digest: &Digest, signatures: &[Signature], keys: &[Key]) -> Verdict {
     if signatures.is_empty() {
@@ -165,24 +185,14 @@ fn named(payload: &[u8]) -> Result<String, String> {
 }
 
 impl FetchedRelease {
-    /// What its signatures say, with these keys. Those that were found before are tried first, so that a release that was
-    /// good needs no registry to be good again.
+    /// What its signatures say, with these keys.
     pub async fn verify(&self, keys: &[Key], registries: Registries<'_>) -> Result<Verdict, ReleaseError> {
         let image = match &self.reference {
             Reference::Directory(path) => return Ok(verify(&self.digest, &beside(path)?, keys)),
             Reference::Image(image) => image,
         };
-        let of = |attached: Vec<Attached>| {
-            let signature = |one: Attached| Signature { payload: Some(one.payload), signature: one.signature };
-            attached.into_iter().map(signature).collect::<Signatures>()
-        };
         let Registries { registry, cache, .. } = registries;
-        let kept = verify(&self.digest, &of(oci::cached_signatures(cache, &self.digest).await), keys);
-        if matches!(kept, Verdict::Verified { .. }) {
-            return Ok(kept);
-        }
-        let found = oci::attached(registry, image.repository(), &self.digest, cache).await?;
-        Ok(verify(&self.digest, &of(found), keys))
+        Ok(verify_image(registry, image.repository(), &self.digest, keys, cache).await?)
     }
 }
 

@@ -45,6 +45,7 @@ fn sample() -> Snapshot {
         version: Some("4.14.1".parse().unwrap()),
         arch: Some("amd64".parse().unwrap()),
         channel: Some("stable-4.14".to_owned()),
+        kubernetes_version: Some("v1.27.6".to_owned()),
     };
     snapshot.sources = vec!["https://prometheus.acme.example/".to_owned()];
     snapshot.series = Part::Collected(SeriesEvidence {

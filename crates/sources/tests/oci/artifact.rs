@@ -13,7 +13,7 @@ use crate::quick;
 async fn read(host: &str, name: &str, cache: &Cache) -> Result<(Vec<String>, String), OciError> {
     let image: Image = format!("oci://{host}/{name}").parse().unwrap();
     let registry = Registry::new(quick()).unwrap();
-    let (inputs, digest) = oci::graph_data(&registry, &image, cache, &Limits::default()).await?;
+    let (inputs, digest) = oci::graph_data(&registry, &image, cache, &Limits::default(), &[]).await?;
     Ok((names(&inputs), digest.to_string()))
 }
 
@@ -133,6 +133,7 @@ async fn what_is_no_graph_data_is_said() {
     push_artifact(&push, "good", vec![("application/gzip", gzip(&under("")))]).await;
     let small = Limits { file_bytes: 10, ..Limits::default() };
     let image: Image = format!("{host}/g:good").parse().unwrap();
-    let error = oci::graph_data(&Registry::new(quick()).unwrap(), &image, &Cache::none(), &small).await.unwrap_err();
+    let error =
+        oci::graph_data(&Registry::new(quick()).unwrap(), &image, &Cache::none(), &small, &[]).await.unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
 }

@@ -95,7 +95,8 @@ impl Reconciler {
             evidence.round_since = None;
         }
         let Some(knowledge) = &self.upstream.knowledge else { return };
-        let questions = knowledge.plan.object_questions();
+        let mut questions = knowledge.plan.object_questions();
+        questions.extend(knowledge.plan.release_questions());
         let look_again = self.settings.look_again;
         let stale = evidence.objects.as_ref().is_none_or(|objects| now.since(objects.at) >= look_again);
         // Objects are asked with every round, and not more often. Until they answer, what they said last counts.

@@ -33,7 +33,7 @@ impl ClusterConnection {
 /// A metrics store, and the client's credentials for it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PrometheusAccess {
-    /// Prometheus URL: any Prometheus-compatible API (Thanos, Mimir, `VictoriaMetrics`)
+    /// Prometheus URL: any Prometheus-compatible API (Thanos, Mimir, VictoriaMetrics)
     #[arg(long = "prometheus", id = "prometheus", value_name = "URL")]
     pub(crate) url: Option<String>,
     /// File with the bearer token for Prometheus

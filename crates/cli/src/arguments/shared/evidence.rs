@@ -107,7 +107,7 @@ pub(crate) enum SeriesFormat {
     Auto,
     /// Text exposition
     Text,
-    /// `OpenMetrics`
+    /// OpenMetrics
     Openmetrics,
     /// A response of Prometheus' HTTP API
     Api,

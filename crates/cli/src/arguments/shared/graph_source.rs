@@ -1,5 +1,7 @@
 //! Options that name a graph: a directory, an archive, an answer, an update service or an image.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clearway_core::Arch;
 
@@ -21,14 +23,24 @@ pub(crate) struct GraphSource {
     pub(crate) registries: Registries,
 }
 
-/// Repositories with release images.
+/// Repositories with release images, and the keys for graph-data in a registry.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Registries {
     /// Repository whose release images are added to the releases of the graph-data; repeatable
     #[arg(long, value_name = "HOST/PATH")]
     pub(crate) registry: Vec<String>,
     #[command(flatten)]
+    pub(crate) keys: GraphKeys,
+    #[command(flatten)]
     pub(crate) access: RegistryAccess,
+}
+
+/// Keys of which one must have signed graph-data or a catalogue in a registry.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct GraphKeys {
+    /// Public keys (PEM): one of them must have signed the graph-data or catalogue that is read from a registry; repeatable
+    #[arg(long = "graph-key", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Certificates and redirects that are trusted when an update service is read.
@@ -41,10 +53,28 @@ pub(crate) struct ServiceTrust {
     pub(crate) allow_redirects_to: Vec<String>,
 }
 
+/// The channel that a command is about: as an argument, or with the option that other commands have.
+#[derive(Debug, Args)]
+pub(crate) struct ChannelArgument {
+    /// Channel; optional for an answer in a file, or a URL with a channel
+    #[arg(value_name = "CHANNEL", conflicts_with = "channel_option")]
+    name: Option<String>,
+    /// Channel: the same as CHANNEL
+    #[arg(id = "channel_option", long = "channel", value_name = "CHANNEL")]
+    option: Option<String>,
+}
+
+impl ChannelArgument {
+    /// The channel, if one is named.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref().or(self.option.as_deref())
+    }
+}
+
 /// The architecture of releases.
 #[derive(Debug, Args)]
 pub(crate) struct ArchOption {
     /// Architecture [default: amd64, or the one in the URL]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
 }

@@ -8,9 +8,10 @@ pub(crate) struct Logging {
     /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
-    /// Log level (error, warn, info, debug), or a filter such as `info,clearway_server=debug`
-    #[arg(long, value_name = "FILTER", default_value = "info")]
-    pub(crate) log: String,
+    /// Log level (error, warn, info, debug), or a filter such as `info,clearway_server=debug` [default: info; -q: warn; -v:
+    /// debug]
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
 }
 
 /// The format of the log.

@@ -1,4 +1,4 @@
-//! Options of `clearway install` that are passed to `clearway operator`.
+//! Options of `clearway install` that are passed to `clearway operator` and `clearway serve`.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -6,10 +6,12 @@ use std::marker::PhantomData;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
-use crate::arguments::{Arguments, Operator, OperatorPace, PolicyEnforcement, QueryLimits};
+use clearway_operator::install::update_service;
 
-/// Options of `clearway operator` that were given, by name; without a value for a flag. None has a default here: what
-/// is not given stays as it is in the cluster.
+use crate::arguments::{Arguments, Operator, OperatorPace, PolicyEnforcement, QueryLimits, Serve};
+
+/// Options of a service that were given, by name; without a value for a flag. None has a default here: what is not given
+/// stays as it is in the cluster.
 #[derive(Debug)]
 pub(crate) struct GivenOptions<T> {
     pub(crate) given: BTreeMap<String, Vec<String>>,
@@ -21,6 +23,25 @@ pub(crate) type OperatorSettings = GivenOptions<AdviceOptions>;
 /// The options of the operator that enforces policies.
 pub(crate) type PolicySettings = GivenOptions<PolicyEnforcement>;
 
+/// The options of the update service.
+pub(crate) type ServeSettings = GivenOptions<Serve>;
+
+/// Which of a service's options are passed on.
+pub(crate) trait PassedOn: Args {
+    /// Whether an option is passed on, by its name.
+    fn is_passed_on(_name: &str) -> bool {
+        true
+    }
+}
+
+impl PassedOn for AdviceOptions {}
+impl PassedOn for PolicyEnforcement {}
+impl PassedOn for Serve {
+    fn is_passed_on(name: &str) -> bool {
+        update_service::OPTIONS.contains(&name)
+    }
+}
+
 /// What is passed on to the operator that advises.
 #[derive(Debug, Args)]
 pub(crate) struct AdviceOptions {
@@ -31,9 +52,10 @@ pub(crate) struct AdviceOptions {
 }
 
 /// The options that are passed on.
-fn passed_on<T: Args>() -> Vec<Arg> {
-    let command = T::augment_args(Command::new("operator"));
-    command.get_arguments().map(without_default).collect()
+fn passed_on<T: PassedOn>() -> Vec<Arg> {
+    let command = T::augment_args(Command::new("service"));
+    let is_passed_on = |arg: &&Arg| arg.get_long().is_some_and(T::is_passed_on);
+    command.get_arguments().filter(is_passed_on).map(without_default).collect()
 }
 
 fn without_default(arg: &Arg) -> Arg {
@@ -46,7 +68,7 @@ fn without_default(arg: &Arg) -> Arg {
     arg.clone().default_value(None).help(help)
 }
 
-impl<T: Args> Args for GivenOptions<T> {
+impl<T: PassedOn> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
         command.args(passed_on::<T>())
     }
@@ -56,7 +78,7 @@ impl<T: Args> Args for GivenOptions<T> {
     }
 }
 
-impl<T: Args> FromArgMatches for GivenOptions<T> {
+impl<T: PassedOn> FromArgMatches for GivenOptions<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = BTreeMap::new();
         for arg in passed_on::<T>() {
@@ -84,10 +106,19 @@ pub(crate) fn is_operator_option(name: &str) -> bool {
 
 /// Reads a command line of `clearway operator` as the operator itself will.
 pub(crate) fn read_operator(arguments: &[String]) -> Result<Operator, clap::Error> {
+    read_command("operator", arguments)
+}
+
+/// Reads a command line of `clearway serve` as the service itself will.
+pub(crate) fn read_serve(arguments: &[String]) -> Result<Serve, clap::Error> {
+    read_command("serve", arguments)
+}
+
+fn read_command<T: FromArgMatches>(command: &str, arguments: &[String]) -> Result<T, clap::Error> {
     let words = ["clearway"].into_iter().chain(arguments.iter().map(String::as_str));
     let matches = Arguments::command().try_get_matches_from(words)?;
     match matches.subcommand() {
-        Some(("operator", matches)) => Operator::from_arg_matches(matches),
+        Some((name, matches)) if name == command => T::from_arg_matches(matches),
         _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
     }
 }
@@ -118,5 +149,14 @@ mod tests {
             assert!(is_operator_option(arg.get_long().unwrap()), "{arg}");
         }
         assert!(!is_operator_option("adopt"));
+    }
+
+    #[test]
+    fn the_options_of_the_update_service_exist() {
+        let names: Vec<String> =
+            passed_on::<Serve>().iter().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+        for name in update_service::OPTIONS {
+            assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Durations, sizes and times as arguments.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
@@ -36,6 +37,15 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.is_empty() { Err(help()) } else { Ok(Duration::from_secs(total)) }
 }
 
+/// Reads an address to listen on: `127.0.0.1:8080`, `[::1]:8080`.
+pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let help = || match text.trim_start_matches(':').parse::<u16>() {
+        Ok(port) => format!("it has no IP address; write 127.0.0.1:{port}, or 0.0.0.0:{port} for all interfaces"),
+        Err(_) => format!("`{text}` is not an IP address and a port, such as 127.0.0.1:8080"),
+    };
+    text.parse().map_err(|_| help())
+}
+
 /// Reads `512`, `64K`, `10M`, `1G` (powers of 1024).
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let help = || format!("`{text}` is not a size such as 512K, 10M or 1G");
@@ -65,6 +75,10 @@ mod tests {
         }
         for (text, bytes) in [("512", 512), ("64K", 65_536), ("1MiB", 1 << 20), ("1g", 1 << 30)] {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        assert!(parse_listen("0.0.0.0:80").is_ok() && parse_listen("[::1]:80").is_ok());
+        for text in ["8080", ":8080", "localhost:80", ""] {
+            assert!(parse_listen(text).unwrap_err().contains("127.0.0.1:8080"), "{text}");
         }
         for text in ["", "K", "1T", "-1", "99999999999G"] {
             assert!(parse_bytes(text).is_err(), "{text}");

@@ -1,7 +1,9 @@
 //! The connection to the assessed cluster, and its `ClusterVersion` if it has one.
 
 use anyhow::{Context as _, Result};
+use clearway_catalog::{Detection, Product};
 use clearway_core::{Arch, Version};
+use clearway_sources::catalog;
 use clearway_sources::kubernetes::{Catalog, Cluster, ClusterError};
 use clearway_sources::store::ClusterStore;
 use serde_json::Value;
@@ -50,6 +52,18 @@ impl ClusterClient {
     /// The cluster as a place that objects are read from.
     pub(crate) fn store(&self) -> ClusterStore {
         ClusterStore::new(self.cluster.clone(), "clearway")
+    }
+
+    /// The version that its API server reports, or why that is unknown.
+    pub(crate) fn api_server_version(&self) -> Result<String, String> {
+        self.runtime.block_on(self.cluster.api_server_version()).map_err(|error| error.to_string())
+    }
+
+    /// Which versions of products the cluster runs.
+    pub(crate) fn installed(&self, products: &[&Product]) -> Vec<Detection> {
+        let version = self.api_server_version();
+        let version = version.as_deref().map_err(String::as_str);
+        self.runtime.block_on(catalog::installed(&self.store(), products, version))
     }
 
     /// What the cluster says about itself.

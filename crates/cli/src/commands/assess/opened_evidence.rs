@@ -8,6 +8,7 @@ use clearway_advice::evidence::{
     Evidence, FailureClass, ObjectAnswer, ObjectQuestion, Question, Record, RecordedEvidence, Reply, Snapshot,
 };
 use clearway_advice::{Plan, RiskProof, Verdict};
+use clearway_catalog::{Detection, Product};
 use clearway_core::{Timestamp, humanize};
 use clearway_promql::Series;
 use clearway_promql::eval::Value;
@@ -17,6 +18,7 @@ use clearway_sources::kubernetes::ClusterError;
 
 use super::cluster::{CLUSTER, ClusterClient, ClusterInfo};
 use super::prometheus_evidence;
+use super::release_reader::ReleaseReader;
 use super::snapshot_evidence::{self, SnapshotEvidence};
 use crate::arguments::{AsOf, EvidenceSource, EvidenceTime, ServiceTrust};
 use crate::commands::promql::series;
@@ -30,6 +32,8 @@ pub(crate) struct OpenedEvidence<'o> {
     connected: Option<ClusterClient>,
     /// Why the cluster cannot be reached, where the rest can be assessed without it.
     unreachable_cluster: Option<String>,
+    /// The way to releases, where the command has one.
+    releases: Option<ReleaseReader>,
 }
 
 impl<'o> OpenedEvidence<'o> {
@@ -44,6 +48,23 @@ impl<'o> OpenedEvidence<'o> {
         OpenedEvidence::connected(options, trust, options.cluster.connection.is_named())
     }
 
+    /// Opens what the options name, and finds the cluster as `kubectl` does unless a snapshot takes its place: the versions of
+    /// products are found in its objects, also where metrics are read from a file.
+    pub(crate) fn for_products(options: &'o EvidenceSource, trust: &'o ServiceTrust) -> Result<Self> {
+        OpenedEvidence::connected(options, trust, options.snapshot.is_none())
+    }
+
+    /// Which versions of products the cluster runs.
+    pub(crate) fn installed(&self, products: &[&Product]) -> Result<Vec<Detection>> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.installed(products));
+        }
+        match self.cluster() {
+            Ok(connected) => Ok(connected.installed(products)),
+            Err(reason) => bail!("the versions of products are found in a cluster or a snapshot: {reason}"),
+        }
+    }
+
     fn connected(options: &'o EvidenceSource, trust: &'o ServiceTrust, needs_cluster: bool) -> Result<Self> {
         let access = &options.cluster;
         if options.time.as_of == Some(AsOf::Capture) && options.snapshot.is_none() && options.series.is_none() {
@@ -51,14 +72,15 @@ impl<'o> OpenedEvidence<'o> {
         }
         let kept =
             options.snapshot.as_deref().map(|path| snapshot_evidence::read(path, access.shared_store)).transpose()?;
-        let mut given = OpenedEvidence { options, trust, kept, connected: None, unreachable_cluster: None };
+        let mut given =
+            OpenedEvidence { options, trust, kept, connected: None, unreachable_cluster: None, releases: None };
         if needs_cluster {
             match ClusterClient::open(&access.connection) {
                 Ok(connected) => given.connected = connected,
                 // Without the cluster only its objects are not known, if its version was named.
                 Err(error) if access.version.is_some() && is_unreachable(&error) => {
                     let sentence = format!("{error}.");
-                    output::print_note!("{}", output::printable(&sentence));
+                    output::print_problem!("{}", output::printable(&sentence));
                     given.unreachable_cluster = Some(sentence);
                 }
                 Err(error) => return Err(error),
@@ -70,6 +92,11 @@ impl<'o> OpenedEvidence<'o> {
     /// The same evidence, with the values of objects that the user owns in proofs; those of a live cluster are never shown.
     pub(crate) fn showing_values(self) -> Self {
         OpenedEvidence { kept: self.kept.map(SnapshotEvidence::showing_values), ..self }
+    }
+
+    /// The same evidence, which also fetches releases that rules ask about.
+    pub(crate) fn with_releases(self, releases: ReleaseReader) -> Self {
+        OpenedEvidence { releases: Some(releases), ..self }
     }
 
     /// Whether anything is named that could say something about a cluster.
@@ -163,10 +190,10 @@ impl<'o> OpenedEvidence<'o> {
     /// What the objects of the cluster say, if there is one.
     fn objects(&self, plan: &Plan) -> Option<BTreeMap<String, Record<ObjectAnswer>>> {
         if let Some(connected) = &self.connected {
-            return Some(look(plan, connected));
+            return Some(look(plan, connected, self.releases.as_ref()));
         }
         let why = self.unreachable_cluster.as_ref()?;
-        let questions = plan.object_questions().into_iter();
+        let questions = plan.object_questions().into_iter().chain(plan.release_questions());
         let failed = |text: &str| (text.to_owned(), Record::failed(FailureClass::Unreachable, why));
         Some(questions.map(|(question, _)| failed(question.text())).collect())
     }
@@ -182,7 +209,7 @@ impl<'o> OpenedEvidence<'o> {
         }
         // That of the cluster was said when it was connected to.
         for sentence in sentences.into_iter().filter(|said| Some(*said) != self.unreachable_cluster.as_deref()) {
-            output::print_note!("{}", output::printable(sentence));
+            output::print_problem!("{}", output::printable(sentence));
         }
         is_needed
     }
@@ -218,11 +245,25 @@ impl Evidence for FileAndCluster<'_> {
 }
 
 /// What the objects of a live cluster say.
-fn look(plan: &Plan, connected: &ClusterClient) -> BTreeMap<String, Record<ObjectAnswer>> {
-    let questions = plan.object_questions();
-    let questions = questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect();
+fn look(
+    plan: &Plan,
+    connected: &ClusterClient,
+    releases: Option<&ReleaseReader>,
+) -> BTreeMap<String, Record<ObjectAnswer>> {
+    let owned = |questions: Vec<(&ObjectQuestion, u64)>| -> Vec<(ObjectQuestion, u64)> {
+        questions.into_iter().map(|(question, steps)| (question.clone(), steps)).collect()
+    };
+    let (questions, about_releases) = (owned(plan.object_questions()), owned(plan.release_questions()));
     let (store, limits) = (connected.store(), ObjectLimits::default());
-    connected.runtime.block_on(object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()))
+    connected.runtime.block_on(async {
+        let mut records = object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()).await;
+        if !about_releases.is_empty() {
+            let reader = ReleaseReader::default();
+            let evaluator = releases.unwrap_or(&reader).evaluator();
+            records.extend(evaluator.answers(&store, &about_releases, clock::now(), CLUSTER).await);
+        }
+        records
+    })
 }
 
 /// The metrics that were given, if any were.

@@ -66,6 +66,10 @@ impl OpenedRelease {
         Ok(Some(OpenedRelease { name: name.clone(), payload }))
     }
 
+    pub(super) fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
     pub(super) fn version(&self) -> Version {
         self.payload.version().without_build()
     }

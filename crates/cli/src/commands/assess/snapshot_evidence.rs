@@ -12,8 +12,10 @@ use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectExplanation, ObjectQuestion, Objects, Question, Reply,
     Snapshot as Series,
 };
+use clearway_catalog::{Detection, Product};
 use clearway_core::{Diagnostic, Limits, ObjectName, Timestamp};
 use clearway_promql::eval::Value;
+use clearway_sources::catalog;
 use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::prometheus::QueryWindows;
 use clearway_sources::snapshot::{self, ClusterFacts, Part, Snapshot, SnapshotError};
@@ -78,8 +80,14 @@ pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store
 
 impl SnapshotEvidence {
     pub(crate) fn about(&self) -> ClusterInfo {
-        let ClusterFacts { id, version, arch, channel } = self.snapshot.cluster.clone();
+        let ClusterFacts { id, version, arch, channel, .. } = self.snapshot.cluster.clone();
         ClusterInfo { version, channel, arch, id }
+    }
+
+    /// Which versions of products it says that the cluster runs.
+    pub(crate) fn installed(&self, products: &[&Product]) -> Vec<Detection> {
+        let api_server = self.snapshot.cluster.kubernetes_version.as_deref();
+        catalog::installed_in_snapshot(&self.objects, products, api_server, self.snapshot.redacted)
     }
 
     /// The same snapshot, with the values of its objects in proofs: it is a file that the user named, and holds no secrets.

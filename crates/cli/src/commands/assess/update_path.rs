@@ -53,7 +53,7 @@ impl UpdatePaths {
     }
 
     pub(super) fn print(&self, answer: &Answer<'_>) -> Result<Exit> {
-        answer.print(self, super::exit(self.status), || self.text())
+        answer.print(self, super::status_exit(self.status), || self.text())
     }
 
     fn text(&self) -> String {

@@ -14,10 +14,10 @@ use clearway_sources::clock;
 use serde_json::json;
 
 use super::source;
-use crate::arguments::{BundleCheck, BundleCheckFormat, BundleLevel};
+use crate::arguments::{BundleCheck, BundleCheckFormat, BundleLevel, DataFormat};
 use crate::exit::Exit;
 use crate::junit::{self, Case};
-use crate::output;
+use crate::output::{self, Document};
 
 pub(super) fn run(options: &BundleCheck) -> Result<Exit> {
     let pair = [options.pair.old.as_str(), options.pair.new.as_str()];
@@ -110,24 +110,18 @@ fn add_other_findings(judgement: &mut Judgement, new: &Bundle, experimental: Opt
 }
 
 fn print(options: &BundleCheck, old: &Bundle, new: &Bundle, judgement: &Judgement) -> Result<()> {
-    let shown = |finding: &&Finding| options.show_allowed || finding.verdict != Verdict::Allowed;
     match options.output {
-        BundleCheckFormat::Table => {
-            let findings: Vec<&Finding> = judgement.findings.iter().filter(shown).collect();
-            output::print_document(&table(&findings))?;
-            print_summary(old, new, judgement);
-            Ok(())
-        }
-        BundleCheckFormat::Json => {
-            let data = json!({
-                "old": describe(old), "new": describe(new), "outcome": judgement.outcome(), "needed": judgement.needed(),
-                "judgement": judgement,
-            });
-            Ok(output::print_document(&(serde_json::to_string_pretty(&data)? + "\n"))?)
-        }
+        BundleCheckFormat::Table => print_data(options, DataFormat::Table, old, new, judgement),
+        BundleCheckFormat::Wide => print_data(options, DataFormat::Wide, old, new, judgement),
+        BundleCheckFormat::Json => print_data(options, DataFormat::Json, old, new, judgement),
+        BundleCheckFormat::Yaml => print_data(options, DataFormat::Yaml, old, new, judgement),
         BundleCheckFormat::Sarif => {
-            let diagnostics: Vec<Diagnostic> =
-                judgement.findings.iter().filter(shown).map(Finding::to_diagnostic).collect();
+            let diagnostics: Vec<Diagnostic> = judgement
+                .findings
+                .iter()
+                .filter(|finding| is_shown(options, finding))
+                .map(Finding::to_diagnostic)
+                .collect();
             let rules: Vec<Rule> = RULES
                 .iter()
                 .map(|rule| Rule { code: rule.id.as_str(), title: rule.title, why: rule.why, text: rule.why })
@@ -144,6 +138,31 @@ fn print(options: &BundleCheck, old: &Bundle, new: &Bundle, judgement: &Judgemen
     }
 }
 
+fn is_shown(options: &BundleCheck, finding: &Finding) -> bool {
+    options.show_allowed || finding.verdict != Verdict::Allowed
+}
+
+fn print_data(
+    options: &BundleCheck,
+    format: DataFormat,
+    old: &Bundle,
+    new: &Bundle,
+    judgement: &Judgement,
+) -> Result<()> {
+    let data = json!({
+        "old": describe(old), "new": describe(new), "outcome": judgement.outcome(), "needed": judgement.needed(),
+        "judgement": judgement,
+    });
+    output::print_data(format, &data, || {
+        let findings: Vec<&Finding> = judgement.findings.iter().filter(|finding| is_shown(options, finding)).collect();
+        table(&findings)
+    })?;
+    if format.is_text() {
+        print_summary(old, new, judgement);
+    }
+    Ok(())
+}
+
 fn describe(bundle: &Bundle) -> serde_json::Value {
     json!({
         "name": bundle.name, "version": bundle.version.as_ref().map(ToString::to_string),
@@ -153,9 +172,9 @@ fn describe(bundle: &Bundle) -> serde_json::Value {
 }
 
 /// One line for each finding, and the sentence about stored objects below it.
-pub(crate) fn table(findings: &[&Finding]) -> String {
+pub(crate) fn table(findings: &[&Finding]) -> Document {
     if findings.is_empty() {
-        return String::new();
+        return Document::default();
     }
     let rows = findings.iter().map(|finding| {
         let verdict = match &finding.waiver {
@@ -165,7 +184,7 @@ pub(crate) fn table(findings: &[&Finding]) -> String {
         let path = finding.path.clone();
         vec![finding.rule.to_string(), verdict, finding.needed.to_string(), path, finding.message.clone()]
     });
-    output::table(&["RULE", "VERDICT", "NEEDS", "WHERE", "CHANGE"], rows)
+    output::table(&["RULE", "VERDICT", "NEEDS", "WHERE", "CHANGE"], rows).into()
 }
 
 fn print_summary(old: &Bundle, new: &Bundle, judgement: &Judgement) {
@@ -188,7 +207,7 @@ fn print_summary(old: &Bundle, new: &Bundle, judgement: &Judgement) {
         output::print_note!("{} findings more are not shown", judgement.left_out);
     }
     if judgement.incomplete {
-        output::print_note!("a part of a bundle could not be read, so the answer is not complete");
+        output::print_problem!("a part of a bundle could not be read, so the answer is not complete");
     }
 }
 

@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{installed, source};
-use crate::arguments::{BundleConvert, BundleConvertFormat};
+use crate::arguments::{BundleConvert, BundleConvertFormat, DataFormat};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Table};
 
 /// The code of a value that does not survive.
 const LOST: &str = "V5";
@@ -156,7 +156,8 @@ fn print(options: &BundleConvert, results: &[Value], reports: &[ObjectReport]) -
             let data = json!({"objects": results, "reports": reports});
             output::print_document(&(serde_json::to_string_pretty(&data)? + "\n"))?;
         }
-        BundleConvertFormat::Table => output::print_document(&table(reports))?,
+        BundleConvertFormat::Table => output::print_data(DataFormat::Table, &(), || table(reports))?,
+        BundleConvertFormat::Wide => output::print_data(DataFormat::Wide, &(), || table(reports))?,
     }
     let losses: usize = reports.iter().map(|report| report.losses.len()).sum();
     let review = reports.iter().filter(|report| !report.review.is_empty()).count();
@@ -189,7 +190,7 @@ fn verb(kind: ConversionLossKind) -> &'static str {
 }
 
 /// One line for each loss, and for each object without one.
-fn table(reports: &[ObjectReport]) -> String {
+fn table(reports: &[ObjectReport]) -> Table {
     let rows = reports.iter().flat_map(|report| {
         let row = |result: &str, path: &str, why: &str| {
             let step = format!("{} → {}", report.from, report.to);

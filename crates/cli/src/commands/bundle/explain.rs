@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clearway_bundle::{ExamplePair, RULES, Rule};
+use clearway_core::suggestion::did_you_mean;
 use serde_json::{Value, json};
 
 use crate::arguments::BundleExplain;
@@ -24,9 +25,9 @@ pub(super) fn run(options: &BundleExplain) -> Result<Exit> {
         return Ok(Exit::Yes);
     };
     let Some(rule) = Rule::find(name) else {
-        let (first, last) = (RULES.first(), RULES.last());
-        let range = first.zip(last).map(|(first, last)| format!("{} to {}", first.id, last.id)).unwrap_or_default();
-        output::print_note!("there is no rule `{}`; the rules are {range}", output::printable(name));
+        let hint = did_you_mean(name, RULES.iter().map(|rule| rule.id.as_str()));
+        let name = output::printable(name);
+        output::print_problem!("there is no rule `{name}`; `clearway bundle explain` lists all rules{hint}");
         return Ok(Exit::No);
     };
     output::print_data(options.output.format, &data(rule), || text(rule))?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::source;
 use crate::arguments::{BundleInstalled, ClusterConnection};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// What belongs to bundles, besides CRDs. Who may not list one of these sees the CRDs.
 const OTHERS: [(&str, &str); 8] = [
@@ -101,7 +101,7 @@ fn data(installed: &InstalledBundle) -> Value {
     })
 }
 
-fn table(found: &[InstalledBundle]) -> String {
+fn table(found: &[InstalledBundle]) -> Document {
     let rows = found.iter().map(|installed| {
         let bundle = &installed.bundle;
         let channel = bundle.channel.map_or("-", Channel::as_str).to_owned();
@@ -109,7 +109,7 @@ fn table(found: &[InstalledBundle]) -> String {
         let state = if problems.is_empty() { "whole".to_owned() } else { problems.join("; ") };
         vec![bundle.domain.clone(), bundle.version_text(), channel, bundle.crds.len().to_string(), state]
     });
-    let mut text = output::table(&["BUNDLE", "VERSION", "CHANNEL", "CRDS", "STATE"], rows);
+    let mut text = Document::from(output::table(&["BUNDLE", "VERSION", "CHANNEL", "CRDS", "STATE"], rows));
     for problem in found.iter().flat_map(|installed| &installed.problems) {
         // Writing into a text cannot fail.
         let _ = write!(text, "\n{}:\n  {}\n", problem.message, problem.objects.join("\n  "));

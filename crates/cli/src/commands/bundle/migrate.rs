@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{installed, source};
 use crate::arguments::BundleMigrate;
 use crate::exit::Exit;
-use crate::output::{self, LiveLine};
+use crate::output::{self, Document, LiveLine};
 
 /// Lists of one CRD before giving up on finding nothing new.
 const MAX_LISTS: usize = 5;
@@ -196,7 +196,7 @@ fn stored_versions(crd: &Value) -> Vec<String> {
     stored.into_iter().flatten().filter_map(|version| version.as_str().map(str::to_owned)).collect()
 }
 
-fn table(done: &[Migration], dry_run: bool) -> String {
+fn table(done: &[Migration], dry_run: bool) -> Document {
     let rows = done.iter().map(|one| {
         let state = match (one.failures, one.pruned) {
             (0, true) => "migrated".to_owned(),
@@ -207,5 +207,8 @@ fn table(done: &[Migration], dry_run: bool) -> String {
         let stored = one.stored_versions.join(", ");
         vec![one.crd.clone(), stored, one.storage_version.clone(), one.rewritten.to_string(), state]
     });
-    if done.is_empty() { String::new() } else { output::table(&["CRD", "STORED", "STORAGE", "OBJECTS", "STATE"], rows) }
+    if done.is_empty() {
+        return Document::default();
+    }
+    output::table(&["CRD", "STORED", "STORAGE", "OBJECTS", "STATE"], rows).into()
 }

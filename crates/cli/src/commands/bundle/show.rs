@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::source;
 use crate::arguments::BundleShow;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 pub(super) fn run(options: &BundleShow) -> Result<Exit> {
     let bundles = source::read(&[&options.name.bundle], &options.name.reading)?;
@@ -50,16 +50,17 @@ fn data(bundle: &Bundle) -> Value {
     })
 }
 
-fn table(bundle: &Bundle) -> String {
+fn table(bundle: &Bundle) -> Document {
     let channel = bundle.channel.map_or("no channel", Channel::as_str);
-    let mut text = format!("{}: {}, {channel} ({})\n\n", bundle.name, bundle.version_text(), bundle.domain);
+    let head = format!("{}: {}, {channel} ({})\n\n", bundle.name, bundle.version_text(), bundle.domain);
+    let mut text = Document::from(head);
     let crds = bundle.crds.values().map(|crd| {
         let versions: Vec<String> = crd.versions.values().map(shown_version).collect();
         let bundle_version = crd.bundle_version.clone().unwrap_or_else(|| "-".to_owned());
         let channel = crd.channel.clone().unwrap_or_else(|| "-".to_owned());
         vec![crd.name.clone(), crd.scope.clone(), bundle_version, channel, versions.join(", ")]
     });
-    text.push_str(&output::table(&["CRD", "SCOPE", "BUNDLE", "CHANNEL", "VERSIONS"], crds));
+    text.push_table(output::table(&["CRD", "SCOPE", "BUNDLE", "CHANNEL", "VERSIONS"], crds));
     let policies =
         bundle.policies.iter().map(|policy| (&policy.kind, &policy.name, &policy.bundle_version, String::new()));
     let webhooks = bundle.webhooks.iter().map(|webhook| {
@@ -73,8 +74,8 @@ fn table(bundle: &Bundle) -> String {
         })
         .collect();
     if !others.is_empty() {
-        text.push('\n');
-        text.push_str(&output::table(&["KIND", "NAME", "BUNDLE", "WORKLOADS"], others));
+        text.push_text("\n");
+        text.push_table(output::table(&["KIND", "NAME", "BUNDLE", "WORKLOADS"], others).named_by(1));
     }
     text
 }

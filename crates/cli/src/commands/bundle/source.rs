@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clearway_bundle::{Bundle, BundleLimits, BundleReader};
 use clearway_core::Severity;
 use clearway_sources::bundle_files::{BundleFiles, BundleSource};
@@ -11,6 +11,7 @@ use clearway_sources::oci::Registry;
 
 use crate::arguments::BundleReading;
 use crate::commands::graph::source::registry;
+use crate::name_hints;
 use crate::output;
 use crate::runtime;
 
@@ -36,7 +37,9 @@ pub(super) fn read_files(names: &[&str], reading: &BundleReading) -> Result<Vec<
         let mut files = Vec::new();
         for name in names {
             let source: BundleSource = name.parse()?;
-            files.push((name.to_string(), source.read(&registry).await?));
+            let read = source.read(&registry).await;
+            let hint = || if Path::new(name).exists() { String::new() } else { name_hints::image(name) };
+            files.push((name.to_string(), read.map_err(|error| anyhow!("{error}{}", hint()))?));
         }
         Ok(files)
     })

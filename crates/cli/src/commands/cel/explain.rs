@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clearway_cel::{FunctionHelp, KubernetesVersion};
+use clearway_core::suggestion::did_you_mean;
 use serde_json::{Value, json};
 
 use super::scope;
@@ -25,9 +26,16 @@ pub(super) fn run(options: &CelExplain) -> Result<Exit> {
         return Ok(Exit::Yes);
     };
     let Some(help) = environment.explain_function(name) else {
-        let near: Vec<&str> = environment.function_names().into_iter().filter(|known| is_near(known, name)).collect();
-        let hint = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
-        output::print_note!("function `{}` not found in this environment{hint}", output::printable(name));
+        let all = environment.function_names();
+        let near: Vec<&str> = all.iter().copied().filter(|known| is_near(known, name)).collect();
+        let hint = match near.as_slice() {
+            [] => did_you_mean(name, all.iter().copied()),
+            near => format!("; similar: {}", near.join(", ")),
+        };
+        output::print_problem!(
+            "function `{}` not found in this environment; `clearway cel explain` lists all{hint}",
+            output::printable(name)
+        );
         return Ok(Exit::No);
     };
     output::print_data(options.output.format, &data(&help), || {

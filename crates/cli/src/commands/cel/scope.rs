@@ -31,7 +31,8 @@ pub(super) fn find(options: &CelScope) -> Result<Scope> {
     let environment = match (kind, &options.schema) {
         (CelEnvironment::Crd, Some(file)) => {
             let crd = read_object(file)?;
-            let schema = schema_of(&crd, options.crd_version.as_deref())?;
+            let schema = schema_of(&crd, options.crd_version.as_deref())
+                .with_context(|| format!("`--schema {}` needs a CRD", file.display()))?;
             let (node, found) = place(schema.root(), &options.at)?;
             values = found;
             Environment::kubernetes_crd(version, node, options.at.is_empty(), false)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clearway_cel::conformance::{self, CaseNote, Report};
 use serde_json::{Value, json};
 
-use crate::arguments::{CelTest, DataFormat};
+use crate::arguments::CelTest;
 use crate::exit::Exit;
 use crate::junit;
 use crate::output;
@@ -29,7 +29,7 @@ pub(super) fn run(options: &CelTest) -> Result<Exit> {
     output::print_data(options.output.format, &data(&reports), || table(&reports))?;
     let count = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum::<usize>();
     let failed = count(|report| report.failed.len());
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         let (passed, unsupported) = (count(|report| report.passed), count(|report| report.unsupported.len()));
         output::print_note!("{passed} passed, {failed} failed, {unsupported} unsupported");
     }

@@ -23,23 +23,23 @@ pub(super) async fn introduce(stage: &Stage, narrator: &mut Narrator) -> Result<
 /// Prints commands to try, and with `--stay` waits for Ctrl-C.
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, options: &Demo) -> Result<()> {
     let status = stage.until("the first status", |_| true).await?;
-    narrator.heading("What to try next")?;
+    narrator.page("What to try next").await?;
     let place = quoted(&stage.state.root().display().to_string());
     if narrator.stays || options.output_dir.is_some() {
         let (base, channel, version) = (&stage.base, stage.channel, &status.desired.version);
         if narrator.stays {
             narrator.lines("In a second terminal:\n")?;
         }
-        narrator.lines(&format!("  export CLEARWAY_STATE={place}\n  clearway upgrade --include-not-recommended"))?;
+        narrator.verbatim(&format!("  export CLEARWAY_STATE={place}\n  clearway upgrade --include-not-recommended"))?;
         if narrator.stays {
             let mut known: Vec<&str> =
                 status.available_updates.iter().map(|release| release.version.as_str()).collect();
             // Only what is unpacked here can be carried out.
             known.retain(|version| stage.directory.join("releases").join(version).is_dir());
             if let Some(version) = known.first() {
-                narrator.lines(&format!("  clearway upgrade --to {version} --watch"))?;
+                narrator.verbatim(&format!("  clearway upgrade --to {version} --watch"))?;
             }
-            narrator.lines(&format!(
+            narrator.verbatim(&format!(
                 "  clearway assess --graph {base} \\\n    --channel {channel} --version {version} \\\n    --series \"$CLEARWAY_STATE\"/{METRICS}"
             ))?;
         }
@@ -49,7 +49,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, options: &De
     if narrator.stays {
         let [graph_data, metrics] = [stage.directory.join("graph-data"), stage.state.metrics()];
         narrator.lines("\nOr change one of these files, and watch the effect:\n")?;
-        narrator.lines(&format!("  {}\n  {}\n", graph_data.display(), metrics.display()))?;
+        narrator.verbatim(&format!("  {}\n  {}\n", graph_data.display(), metrics.display()))?;
         let left = if options.output_dir.is_some() { "" } else { "; all files are removed" };
         narrator.prose(&format!("Ctrl-C stops the demo{left}."))?;
         narrator.lines("")?;

@@ -1,7 +1,5 @@
 //! Manifests before they are applied: the status that Gateway API objects will have, and the policies that they meet.
 
-use std::io::Write;
-
 use anyhow::{Context as _, Result};
 use clearway_core::Limits;
 use clearway_policy::rego::Budget;
@@ -9,7 +7,7 @@ use clearway_policy::{
     Constraint, EnforcementPoint, Evaluator, Inventory, PolicySet, Review, Reviewer, Source, Template, read_documents,
 };
 
-use super::heading;
+use super::narration::Narrator;
 use crate::commands::gateway::input::GatewayObjects;
 use crate::commands::{gateway, policy};
 
@@ -23,21 +21,22 @@ pub(super) const POLICIES: [(&str, &str); 2] = [
 ];
 
 /// The status of a route whose traffic fails in part, with the cause.
-pub(super) fn show_gateway(out: &mut impl Write) -> Result<()> {
-    writeln!(out, "\n{}", heading("What will these routes do?   (clearway gateway status -f gateway --tree)"))?;
+pub(super) async fn show_gateway(narrator: &mut Narrator) -> Result<()> {
+    narrator.page("What will these routes do?").await?;
+    narrator.command("clearway gateway status -f gateway --tree")?;
     let mut objects = GatewayObjects::default();
     for (name, text) in GATEWAY {
         objects.read_text(name, text);
     }
-    write!(out, "{}", gateway::status_tree(&objects))?;
-    Ok(())
+    narrator.lines(gateway::status_tree(&objects).trim_end())
 }
 
 /// A Namespace that violates a constraint, and why the constraint applies to it.
-pub(super) fn show_policies(out: &mut impl Write) -> Result<()> {
+pub(super) async fn show_policies(narrator: &mut Narrator) -> Result<()> {
     let [(policies_name, policies_text), (object_name, object_text)] = POLICIES;
     let command = format!("clearway policy explain policies/{object_name} -f policies/{policies_name}");
-    writeln!(out, "\n{}", heading(&format!("Which policies does this object violate?   ({command})")))?;
+    narrator.page("Which policies does this object violate?").await?;
+    narrator.command(&command)?;
     let mut policies = PolicySet::new();
     let documents = read_documents(policies_text, policies_name, &Limits::default())?;
     for template in documents.iter().filter(|document| Template::is_template(document)) {
@@ -55,6 +54,5 @@ pub(super) fn show_policies(out: &mut impl Write) -> Result<()> {
     };
     let review = Review::of_object(object, Source::Original);
     let explained = policies.explain(&review, &reviewer, &mut Evaluator::new());
-    write!(out, "{}", policy::explanation_table(&explained))?;
-    Ok(())
+    narrator.lines(policy::explanation_table(&explained).trim_end())
 }

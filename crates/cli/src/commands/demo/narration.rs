@@ -1,41 +1,67 @@
-//! Output of the demo: short lines that fit a small terminal, with the time since its start, and commands that are run
-//! exactly as they are printed.
+//! Output of the demo: pages that fit a small terminal, and commands that are run exactly as they are printed.
 
+use std::fmt;
 use std::io::{Stdout, Write as _};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Parser as _;
 use clearway_core::terminal_text::escape;
+use tokio::process::Command;
 
-use super::{heading, quoted};
-use crate::arguments::{Arguments, Command};
-use crate::commands::upgrade;
+use super::fit;
+use super::keyboard::{Keyboard, PageRequest};
+use super::quoted;
+use crate::exit::Exit;
+use crate::output;
+use crate::text_wrap::wrap;
 
-/// Columns that sentences are wrapped at. Tables and what commands print are as wide as they are.
-const WIDTH: usize = 60;
+/// Columns that sentences are wrapped at: shorter lines are read faster.
+const SENTENCES: usize = 72;
 
 /// Speaks.
 pub(super) struct Narrator {
-    pub(super) out: anstream::AutoStream<Stdout>,
+    out: anstream::AutoStream<Stdout>,
     start: Instant,
     /// Whether the demo runs until a signal.
     pub(super) stays: bool,
+    /// Who turns the pages; nothing if they follow each other without a pause.
+    reader: Option<Keyboard>,
+    /// How many pages there were.
+    pages: usize,
 }
 
 impl Narrator {
-    pub(super) fn new(stays: bool) -> Self {
-        Narrator { out: anstream::stdout(), start: Instant::now(), stays }
+    pub(super) fn new(stays: bool, reader: Option<Keyboard>) -> Self {
+        Narrator { out: anstream::stdout(), start: Instant::now(), stays, reader, pages: 0 }
     }
 
-    pub(super) fn heading(&mut self, text: &str) -> Result<()> {
-        Ok(writeln!(self.out, "\n{}", heading(text))?)
+    /// Begins a page with a question, once the reader is done with the one before.
+    pub(super) async fn page(&mut self, question: &str) -> Result<()> {
+        self.pages += 1;
+        if let Some(reader) = self.reader.as_mut().filter(|_| self.pages > 1) {
+            let style = anstyle::Style::new().dimmed();
+            write!(self.out, "\n{style}Press Enter for the next page, or q and Enter for the rest{style:#} ")?;
+            self.out.flush()?;
+            if reader.wait().await == PageRequest::Rest {
+                self.reader = None;
+            }
+        }
+        let style = anstyle::Style::new().bold();
+        let before = if self.pages > 1 { "\n" } else { "" };
+        Ok(writeln!(self.out, "{before}{style}── {}{style:#}\n", escape(question))?)
+    }
+
+    /// The command that a page shows the output of.
+    pub(super) fn command(&mut self, command: &str) -> Result<()> {
+        let style = anstyle::Style::new().bold();
+        Ok(writeln!(self.out, "{style}{}{style:#}\n", escape(fit::command(command).trim_end()))?)
     }
 
     /// Sentences.
     pub(super) fn prose(&mut self, text: &str) -> Result<()> {
-        Ok(write!(self.out, "{}", wrapped("", "", &escape(text)))?)
+        Ok(write!(self.out, "{}", wrap("", "", SENTENCES, &escape(text)))?)
     }
 
     /// Prints an event. The time is printed only at a terminal, because it differs each time.
@@ -43,65 +69,57 @@ impl Narrator {
         let stamp =
             if self.stays { format!("{:>5.1}s  ", self.start.elapsed().as_secs_f64()) } else { "• ".to_owned() };
         let margin = " ".repeat(stamp.chars().count());
-        Ok(write!(self.out, "{}", wrapped(&stamp, &margin, &escape(text)))?)
+        Ok(write!(self.out, "{}", wrap(&stamp, &margin, SENTENCES, &escape(text)))?)
     }
 
-    /// Lines as they are.
+    /// Lines, as they are where they fit.
     pub(super) fn lines(&mut self, text: &str) -> Result<()> {
+        let text = escape(text);
+        // An empty text is an empty line.
+        if text.is_empty() {
+            return Ok(writeln!(self.out)?);
+        }
+        write!(self.out, "{}", fit::text(&text))?;
+        // A line break at the end is an empty line.
+        if text.ends_with('\n') { Ok(writeln!(self.out)?) } else { Ok(()) }
+    }
+
+    /// Lines that have styles of their own.
+    pub(super) fn styled(&mut self, text: &str) -> Result<()> {
+        Ok(write!(self.out, "{}", fit::text(text))?)
+    }
+
+    /// A table.
+    pub(super) fn table(&mut self, table: &impl fmt::Display) -> Result<()> {
+        Ok(write!(self.out, "{}", fit::table(&escape(&table.to_string())))?)
+    }
+
+    /// Lines that are copied as they are, such as commands with the name of a directory.
+    pub(super) fn verbatim(&mut self, text: &str) -> Result<()> {
         Ok(writeln!(self.out, "{}", escape(text))?)
     }
 
-    /// Runs `clearway upgrade` on a state directory, as with `CLEARWAY_STATE` in the environment.
+    /// Runs `clearway upgrade` on a state directory, as with `CLEARWAY_STATE` in the environment. The directory of the
+    /// demo is shown as `…`.
     pub(super) async fn upgrade(&mut self, state: &Path, words: &[&str]) -> Result<()> {
         let shown: Vec<String> = ["clearway", "upgrade"].iter().chain(words).map(|word| quoted(word)).collect();
-        let style = anstyle::Style::new().bold();
-        writeln!(self.out, "\n{style}$ {}{style:#}\n", shown.join(" "))?;
+        self.lines("")?;
+        self.command(&shown.join(" "))?;
         self.out.flush()?;
-        let state = state.display().to_string();
-        let words: Vec<&str> = [&["clearway", "upgrade", "--state", &state], words].concat();
-        let Command::Upgrade(options) = Arguments::try_parse_from(words)?.command else {
-            bail!("`clearway upgrade` is not the upgrade command");
-        };
-        // It waits by itself, which must not be done on a thread of this runtime.
-        tokio::task::spawn_blocking(move || upgrade::run(&options)).await.context("the command stopped early")??;
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(program);
+        command.arg("upgrade").args(words).env("CLEARWAY_STATE", state).env("NO_COLOR", "1").kill_on_drop(true);
+        let ran = command.stdin(Stdio::null()).output().await.context("cannot run `clearway upgrade`")?;
+        let directory = state.parent().unwrap_or(state).display().to_string();
+        let fitted = |bytes: &[u8]| fit::text(&escape(&String::from_utf8_lossy(bytes).replace(&directory, "…")));
+        write!(self.out, "{}", fitted(&ran.stdout))?;
+        let told = fitted(&ran.stderr);
+        if ran.status.code().is_none_or(|code| code >= Exit::CouldNotRun.number()) {
+            bail!("`{}` failed: {}", shown.join(" "), told.trim());
+        }
+        if !told.trim().is_empty() {
+            output::print_note!("{}", told.trim_end());
+        }
         Ok(())
-    }
-}
-
-/// Words on lines that are not too long; a word that is too long alone has a line.
-fn wrapped(first: &str, margin: &str, text: &str) -> String {
-    let mut lines = String::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            margin.clone_into(&mut line);
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    lines + line.trim_end() + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_fit_a_small_terminal() {
-        let text = "one two ".repeat(30) + &"x".repeat(70) + " end";
-        let told = wrapped("  1.0s  ", "        ", &text);
-        let mut lines = told.lines();
-        assert!(lines.next().unwrap().starts_with("  1.0s  one two"));
-        for line in lines {
-            assert!(line.starts_with("        ") && (line.len() <= WIDTH || line.trim().len() == 70), "{line:?}");
-        }
-        assert_eq!(wrapped("", "", ""), "\n");
     }
 }

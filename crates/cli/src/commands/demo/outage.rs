@@ -15,7 +15,7 @@ const RISKY: &str = "1.5.2";
 const PLAIN: &str = "1.4.3";
 
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
-    narrator.heading("What if the metrics are lost?")?;
+    narrator.page("What if the metrics are lost?").await?;
     introduce(stage, narrator).await?;
     let is = |word: Word| move |status: &_| advice(status, RISKY).is_some_and(|(said, _)| said == word);
     let status = stage.until("advice", is(Word::True)).await?;
@@ -27,7 +27,8 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()
     narrator.say(&line(&status, RISKY))?;
     narrator.say(&line(&status, PLAIN))?;
     narrator.lines("")?;
-    for text in message(&status, RISKY).lines().filter(|text| !text.is_empty()) {
+    let told = message(&status, RISKY).replace(&stage.directory.display().to_string(), "…");
+    for text in told.lines().filter(|text| !text.is_empty()) {
         narrator.lines(&format!("    {text}"))?;
     }
     narrator.lines("")?;

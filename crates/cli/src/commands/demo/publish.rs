@@ -26,7 +26,7 @@ matchingRules:
 "#;
 
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
-    narrator.heading("What if a risk is published?")?;
+    narrator.page("What if a risk is published?").await?;
     introduce(stage, narrator).await?;
     let is = |word: Word| move |status: &_| advice(status, VERSION).is_some_and(|(said, _)| said == word);
     let status = stage.until("advice", is(Word::True)).await?;

@@ -28,8 +28,8 @@ pub(super) async fn show(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
         graph.edges().len()
     ))?;
     if narrator.stays {
-        narrator.lines(&format!("\n  curl -i '{base}/graph?channel={channel}'"))?;
-        narrator.lines(&format!("  clearway graph paths 1.4.0 1.5.2 --channel {channel} \\\n    --graph {base}"))?;
+        narrator.verbatim(&format!("\n  curl -i '{base}/graph?channel={channel}'"))?;
+        narrator.verbatim(&format!("  clearway graph paths 1.4.0 1.5.2 --channel {channel} \\\n    --graph {base}"))?;
         if let Some(address) = stage.running.status_address() {
             narrator.lines(&format!("  curl http://{address}/metrics"))?;
         }

@@ -2,7 +2,6 @@
 //! that are recommended (U5, U10, U11, U14). The administrator requests the update anyway, and that is recorded (U12).
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -10,12 +9,12 @@ use clearway_advice::render;
 use clearway_core::Version;
 use clearway_release::{Metadata, ReleaseLimits};
 
-use super::heading;
 use super::hints::introduce;
 use super::narration::Narrator;
 use super::product::{Product, embedded};
 use super::stage::{Setting, Stage};
 use super::status_wait::is_settled;
+use super::{QUESTION, without_checks};
 use crate::commands::assess;
 
 /// The product and the cluster of the story.
@@ -87,16 +86,20 @@ pub(super) fn setting() -> Result<Setting> {
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Option<&Path>) -> Result<()> {
     let assessment = STORY.assess(kept_in)?;
     let command = STORY.command(kept_in);
+    narrator.page(QUESTION).await?;
     narrator.prose(&format!(
-        "A cluster at {} on vSphere, virtual hardware 14, behind a proxy. Its administrator wants to update to {TARGET}.",
+        "A cluster at {} on vSphere, virtual hardware 14, behind a proxy. Its administrator wants to update to {TARGET}. \
+         Three bugs of {TARGET} are known, and each is on some clusters only. Does this cluster have them?",
         assessment.cluster.version,
     ))?;
-    writeln!(narrator.out, "\n{}", heading(&format!("Which updates are safe for this cluster?   ({command})")))?;
-    write!(narrator.out, "{}", assess::table(&assessment))?;
-    writeln!(narrator.out, "\n{}", heading("And why?   (the same with --why)"))?;
-    writeln!(narrator.out, "{}", render::assessment(&assessment).trim_end())?;
+    narrator.page("Which updates are safe for this cluster?").await?;
+    narrator.command(&command)?;
+    narrator.table(&assess::table(&assessment))?;
+    narrator.page("And why?").await?;
+    narrator.command(&format!("{command} --why"))?;
+    narrator.lines(without_checks(&render::assessment(&assessment)).trim_end())?;
 
-    narrator.heading("What does the administrator see?")?;
+    narrator.page("What does the administrator see?").await?;
     introduce(stage, narrator).await?;
     narrator.prose(&format!(
         "In the graph of this demo, the image of {TARGET} is a directory with a sample release; the other images are those of the story."
@@ -105,7 +108,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     let root = stage.state.root().to_owned();
     narrator.upgrade(&root, &["--include-not-recommended"]).await?;
 
-    narrator.heading("What if the update is needed anyway?")?;
+    narrator.page("What if the update is needed anyway?").await?;
     narrator
         .prose("An update that is not recommended can be requested with an explicit flag, and this is recorded:")?;
     narrator.upgrade(&root, &["--to", TARGET, "--allow-not-recommended"]).await?;

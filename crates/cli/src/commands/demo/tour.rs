@@ -1,6 +1,5 @@
 //! Scenario: all features, on sample objects and a sample product.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -20,9 +19,10 @@ use super::narration::Narrator;
 use super::platform::{CHANNEL, PLATFORM};
 use super::stage::Stage;
 use super::status_wait::is_settled;
-use super::{heading, quoted, service, write_files};
+use super::{QUESTION, quoted, service, without_checks, write_files};
 use crate::commands::assess;
 use crate::commands::bundle::findings_table;
+use crate::commands::explain;
 use crate::commands::graph;
 use crate::commands::status::related_objects::{RelatedObjects, Schemas};
 use crate::commands::status::show;
@@ -40,6 +40,8 @@ const BUNDLES: [(&str, &str); 2] = [
     ("v1.1.0.yaml", include_str!("../../../../../examples/bundles/v1.1.0.yaml")),
 ];
 
+/// Findings about the status of objects that are shown.
+const SHOWN_FINDINGS: usize = 2;
 /// Where the objects are in a directory that is kept.
 const OBJECTS: &str = "objects";
 /// Where the bundles are in it.
@@ -53,123 +55,177 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
         write_files(&directory.join("gateway"), &manifests::GATEWAY)?;
         write_files(&directory.join("policies"), &manifests::POLICIES)?;
     }
+    tell_story(narrator).await?;
+    show_assessment(narrator, kept_in).await?;
+
+    narrator.page("What does the administrator see?").await?;
+    introduce(stage, narrator).await?;
+    stage.until("advice", is_settled).await?;
+    let root = stage.state.root().to_owned();
+    narrator.upgrade(&root, &["recommend"]).await?;
+
+    show_graph(narrator).await?;
+    narrator.page("How do clusters get the graph?").await?;
+    narrator.command("clearway serve --graph DIR")?;
+    service::show(stage, narrator).await?;
+
     // The objects are of the same morning as the snapshot of the cluster.
-    let now = PLATFORM.taken_at()?;
+    show_objects(narrator, PLATFORM.taken_at()?).await?;
+    show_bundles(narrator).await?;
+    show_gateway(narrator).await?;
+    show_policies(narrator).await?;
+    match kept_in {
+        Some(directory) => show_commands(narrator, directory).await,
+        None => Ok(()),
+    }
+}
+
+/// Why the product exists: the story of the enhancement "targeted update edge blocking".
+async fn tell_story(narrator: &mut Narrator) -> Result<()> {
+    narrator.page(QUESTION).await?;
+    narrator.prose(
+        "You run a cluster, and a new release is out. Somewhere another administrator has updated already and found a bug: clusters \
+         behind a proxy lose their registry for some minutes. The publisher of the releases knows about it.",
+    )?;
+    narrator.lines("")?;
+    narrator.prose(
+        "If they withdraw the update, every cluster has to wait, also those that never had the problem. If they do not, \
+         some clusters break. So they publish the update with the risk, and with a rule that says which clusters have it.",
+    )?;
+    narrator.lines("")?;
+    narrator.prose(
+        "Each cluster evaluates the rules with its own evidence: metrics, objects, conditions. You get an answer for your \
+         cluster, with the proof. What cannot be evaluated is never recommended.",
+    )?;
+    narrator.lines("")?;
+    narrator
+        .prose("This demo runs the real update service and the real operator on a sample product, without a cluster.")
+}
+
+/// Whether objects are healthy, and whether what they report is reliable.
+async fn show_objects(narrator: &mut Narrator, now: Timestamp) -> Result<()> {
     let (family, findings) = judge(now);
     let trees = forest(family.judge());
-    let out = &mut narrator.out;
-
-    writeln!(out, "{}", heading("Are these objects healthy?   (clearway status show --tree)"))?;
-    write!(out, "{}", output::table(&show::HEAD, trees.iter().flat_map(|tree| show::tree_rows(tree, now))))?;
+    narrator.page("Are these objects healthy?").await?;
+    narrator.command("clearway status show --tree -f objects")?;
+    // Health, reason and object of each row; the times and messages are left to the command.
+    let rows = trees.iter().flat_map(|tree| show::tree_rows(tree, now)).map(|row| shown_cells(&row));
+    narrator.table(&output::table(
+        &shown_cells(&show::HEAD.map(str::to_owned)).each_ref().map(String::as_str),
+        rows.map(Vec::from),
+    ))?;
     narrator.lines("")?;
     narrator.prose(
         "The rollout of `checkout` is not slow, it has failed: its newest pod crashes, which the Deployment reports only at \
          its deadline. `orders` has an empty status, which other tools treat as healthy. `cart` reports that it is ready.",
     )?;
 
-    narrator.heading("Is the reported status reliable?   (clearway status lint)")?;
-    let out = &mut narrator.out;
-    for finding in &findings {
-        writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;
+    narrator.page("Is the reported status reliable?").await?;
+    narrator.command("clearway status lint -f objects")?;
+    for finding in findings.iter().take(SHOWN_FINDINGS) {
+        narrator.styled(&format!("{}\n\n", terminal::render(finding, output::colour())))?;
     }
-    if let Some(rule) = findings.first().and_then(|finding| lint::rule(&finding.code)) {
-        writeln!(out, "{}", heading(&format!("What does the rule mean?   (clearway status explain {})", rule.code)))?;
-        // The examples of the page are left to the command.
-        let told = rule.page.split("\n## Fails").next().unwrap_or(rule.page);
-        writeln!(out, "{}", told.trim_end())?;
+    narrator.prose(&format!("And {} more.", findings.len().saturating_sub(SHOWN_FINDINGS)))?;
+    if let Some(finding) = findings.first() {
+        narrator.page(&format!("What does {} mean?", finding.code)).await?;
+        narrator.command(&format!("clearway explain {}", finding.code))?;
+        let page = explain::page_text(&finding.code).context("a code of a finding has no page")?;
+        // The examples are left to the command.
+        narrator.lines(page.split("\nWrong:").next().unwrap_or_default().trim_end())?;
     }
-    show_graph(out)?;
-    show_assessment(out, kept_in)?;
-    show_bundles(out)?;
-    show_gateway(out)?;
-    show_policies(out)?;
-    if let Some(directory) = kept_in {
-        let shown = quoted(&directory.display().to_string());
-        writeln!(out, "\n{}", heading("The same commands on the files"))?;
-        writeln!(out, "  clearway status show --tree -f {shown}/{OBJECTS} --now {now}")?;
-        writeln!(out, "  clearway status lint -f {shown}/{OBJECTS} --now {now}")?;
-        writeln!(out, "  {} --why", PLATFORM.command(Some(directory)))?;
-        let [old, new] = BUNDLES.map(|(name, _)| format!("{shown}/{BUNDLES_DIRECTORY}/{name}"));
-        writeln!(out, "  clearway bundle check {old} {new}")?;
-        writeln!(out, "  clearway gateway status -f {shown}/gateway --tree")?;
-        writeln!(out, "  clearway policy explain {shown}/policies/namespace.yaml -f {shown}/policies/owner.yaml")?;
-        writeln!(out, "  clearway serve --graph {shown}/graph-data")?;
-    }
-    narrator.heading("How do clusters get the graph?   (clearway serve --graph DIR)")?;
-    service::show(stage, narrator).await?;
-    narrator.heading("How is a cluster kept up to date?   (clearway operator)")?;
-    introduce(stage, narrator).await?;
-    stage.until("advice", is_settled).await?;
-    let root = stage.state.root().to_owned();
-    narrator.upgrade(&root, &["--include-not-recommended"]).await
+    Ok(())
+}
+
+/// The cells of a row that fit.
+fn shown_cells(row: &[String]) -> [String; 3] {
+    [0, 2, 4].map(|at| row.get(at).cloned().unwrap_or_default())
+}
+
+/// The commands on the files that are kept.
+async fn show_commands(narrator: &mut Narrator, directory: &Path) -> Result<()> {
+    let (shown, now) = (quoted(&directory.display().to_string()), PLATFORM.taken_at()?);
+    narrator.page("The same commands on the files").await?;
+    narrator.verbatim(&format!("  clearway status show --tree -f {shown}/{OBJECTS} --now {now}"))?;
+    narrator.verbatim(&format!("  clearway status lint -f {shown}/{OBJECTS} --now {now}"))?;
+    narrator.verbatim(&format!("  {} --why", PLATFORM.command(Some(directory))))?;
+    let [old, new] = BUNDLES.map(|(name, _)| format!("{shown}/{BUNDLES_DIRECTORY}/{name}"));
+    narrator.verbatim(&format!("  clearway bundle check {old} {new}"))?;
+    narrator.verbatim(&format!("  clearway gateway status -f {shown}/gateway --tree"))?;
+    narrator.verbatim(&format!(
+        "  clearway policy explain {shown}/policies/namespace.yaml -f {shown}/policies/owner.yaml"
+    ))?;
+    narrator.verbatim(&format!("  clearway serve --graph {shown}/graph-data"))
 }
 
 /// The update graph of the sample product: where each release may go, why one update is conditional, and whether the
 /// files are sound.
-fn show_graph(out: &mut impl Write) -> Result<()> {
+async fn show_graph(narrator: &mut Narrator) -> Result<()> {
     let revision = PLATFORM.revision()?;
     let arch = Arch::default();
-    writeln!(out, "\n{}", heading("Which updates does a release have?   (clearway graph show stable-1.5)"))?;
-    write!(out, "{}", graph::show::table(&revision.graph(CHANNEL, &arch)))?;
+    narrator.page("Where do the updates come from?").await?;
+    narrator.command(&format!("clearway graph show {CHANNEL} --graph examples/graph-data"))?;
+    narrator.table(&graph::show::table(&revision.graph(CHANNEL, &arch)))?;
     let (from, to) = (Version::new(1, 4, 2), Version::new(1, 5, 0));
     let explanation = revision.explain(&from, &to, &arch).context("the sample product has too few releases")?;
-    writeln!(
-        out,
-        "\n{}",
-        heading(&format!("Why not from {from} to {to} directly?   (clearway graph explain {from} {to})"))
-    )?;
-    writeln!(out, "{}", graph::explain::text(&explanation))?;
-    writeln!(out, "\n{}", heading("Are the graph-data files valid?   (clearway graph lint)"))?;
+    narrator.page(&format!("Why not from {from} to {to} directly?")).await?;
+    narrator.command(&format!("clearway graph explain {from} {to} --graph examples/graph-data"))?;
+    narrator.lines(&graph::explain::text(&explanation))?;
+    narrator.page("Are the graph-data files valid?").await?;
+    narrator.command("clearway graph lint --graph examples/graph-data")?;
     let findings = graph::lint::findings(&PLATFORM.inputs());
     let told =
         |finding: &&Diagnostic| finding.severity != Severity::Info || finding.code == codes::CHANNEL_STRANDED.code;
     for finding in findings.iter().filter(told) {
-        writeln!(out, "{}\n", terminal::render(finding, output::colour()))?;
+        narrator.styled(&format!("{}\n\n", terminal::render(finding, output::colour())))?;
     }
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    writeln!(
-        out,
+    narrator.prose(&format!(
         "{} files: {} errors, {} warnings, {} notes",
         PLATFORM.graph_data.len(),
         count(Severity::Error),
         count(Severity::Warning),
         count(Severity::Info)
-    )?;
-    Ok(())
+    ))
 }
 
-/// The product's question, asked for the sample cluster: one update of each answer, with its proof.
-fn show_assessment(out: &mut impl Write, kept_in: Option<&Path>) -> Result<()> {
+/// The product's question, asked for the sample cluster: one update of each answer, and the proof for one of them.
+async fn show_assessment(narrator: &mut Narrator, kept_in: Option<&Path>) -> Result<()> {
     let assessment = PLATFORM.assess(kept_in)?;
     let command = PLATFORM.command(kept_in);
-    writeln!(out, "\n{}", heading(&format!("Which updates are safe for this cluster?   ({command})")))?;
-    write!(out, "{}", assess::table(&assessment))?;
-    writeln!(out, "\n{}", heading("And why?   (the same with --why)"))?;
-    writeln!(out, "{}", render::assessment(&assessment).trim_end())?;
-    Ok(())
+    narrator.page("Which updates are safe for this cluster?").await?;
+    narrator.command(&command)?;
+    narrator.table(&assess::table(&assessment))?;
+    narrator.lines("")?;
+    narrator.prose(
+        "The cluster is behind a proxy, so the risk ProxyTimeouts applies to it. Its disks are not measured, so SlowEtcd is \
+         unknown: that is not taken for a yes.",
+    )?;
+    let update = assessment.updates.iter().find(|update| update.version == Version::new(1, 5, 0));
+    let update = update.context("the sample cluster has no such update")?;
+    narrator.page("And why?").await?;
+    narrator.command(&format!("{command} --why"))?;
+    narrator.lines(without_checks(&render::update(update)).trim_end())?;
+    narrator.lines("")?;
+    narrator.prose("With each query it also prints a command that repeats it.")
 }
 
 /// Two releases of CRDs compared: what a minor version may change, the change that it may not, and why.
-fn show_bundles(out: &mut impl Write) -> Result<()> {
+async fn show_bundles(narrator: &mut Narrator) -> Result<()> {
     let [old, new] = BUNDLES.map(|(name, text)| {
         let mut reader = BundleReader::new(name, "data.example.com", BundleLimits::default());
         reader.add_file(name, text.as_bytes());
         reader.finish()
     });
-    writeln!(
-        out,
-        "\n{}",
-        heading("May this change of CRDs ship in a minor version?   (clearway bundle check OLD NEW --show-allowed)")
-    )?;
+    narrator.page("May this change of CRDs ship in a minor version?").await?;
+    narrator.command("clearway bundle check bundles/v1.0.0.yaml bundles/v1.1.0.yaml --show-allowed")?;
     let judgement = Comparison::new(&old, &new).judge();
     let findings: Vec<&Finding> = judgement.findings.iter().collect();
-    write!(out, "{}", findings_table(&findings))?;
+    narrator.table(&findings_table(&findings))?;
     let violation = findings.iter().find(|finding| finding.verdict == Verdict::Violation);
     let violation = violation.context("the sample bundles have no violation")?;
     let rule = Rule::find(violation.rule.as_str()).context("the rule of a finding is unknown")?;
-    writeln!(out, "\n{}", heading(&format!("And why not?   (clearway bundle explain {})", rule.id)))?;
-    writeln!(out, "{}: {}. {}\n{}", rule.id, rule.title, rule.why, violation.stored_objects)?;
-    Ok(())
+    narrator.lines("")?;
+    narrator.prose(&format!("{}: {}. {} {}", rule.id, rule.title, rule.why, violation.stored_objects))
 }
 
 fn judge(now: Timestamp) -> (RelatedObjects, Vec<Diagnostic>) {

@@ -14,7 +14,7 @@ use super::status_wait::{advice, line};
 const HOPS: [&str; 2] = ["1.4.3", "1.5.2"];
 
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
-    narrator.heading("How is an update applied?")?;
+    narrator.page("How is an update applied?").await?;
     introduce(stage, narrator).await?;
     narrator.prose(
         "In the graph of this demo, the releases 1.4.2, 1.4.3 and 1.5.2 are directories; the other images do not exist.",

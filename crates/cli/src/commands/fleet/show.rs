@@ -3,13 +3,13 @@
 use clearway_advice::fleet::{Change, FleetReport, RiskMatchCounts, StrandedVersion, UpdateChange};
 use clearway_graph::MissingPath;
 
-use crate::output::table;
+use crate::output::{Document, Table, table};
 
 /// Versions of one list that are shown.
 const SHOWN: usize = 3;
 
 /// The report under one graph.
-pub(super) fn report(report: &FleetReport) -> String {
+pub(super) fn report(report: &FleetReport) -> Document {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let clusters = report.clusters.iter().map(|row| {
         let updates = row.updates;
@@ -25,6 +25,7 @@ pub(super) fn report(report: &FleetReport) -> String {
         ]
     });
     let head = ["CLUSTER", "VERSION", "CHANNEL", "STATE", "TRUE", "FALSE", "UNKNOWN", "NEWEST RECOMMENDED"];
+    let names: Vec<String> = report.clusters.iter().map(|row| row.member.name.clone()).collect();
     let mut sections = vec![table(&head, clusters)];
     if !report.targets.is_empty() {
         let row = |target: &clearway_advice::fleet::TargetCounts| {
@@ -42,14 +43,15 @@ pub(super) fn report(report: &FleetReport) -> String {
         sections.push(table(&["RISK", "MATCH", "NO MATCH", "UNKNOWN"], report.risks.iter().map(row)));
     }
     sections.extend(stranded(&report.stranded_versions));
-    sections.join("\n")
+    Document::join(sections.into_iter().map(Document::from)).named(names)
 }
 
 /// What a proposed graph does.
-pub(super) fn change(change: &Change) -> String {
-    let mut sections = Vec::new();
+pub(super) fn change(change: &Change) -> Document {
+    let mut sections: Vec<Document> = Vec::new();
+    let names: Vec<String> = change.clusters.iter().map(|row| row.member.name.clone()).collect();
     if change.clusters.is_empty() {
-        sections.push("nothing changes for any cluster\n".to_owned());
+        sections.push("nothing changes for any cluster\n".to_owned().into());
     } else {
         let rows = change.clusters.iter().map(|row| {
             vec![
@@ -73,7 +75,7 @@ pub(super) fn change(change: &Change) -> String {
             "NEWLY UNKNOWN",
             "NEWLY RECOMMENDED",
         ];
-        sections.push(table(&head, rows));
+        sections.push(table(&head, rows).into());
     }
     if !change.risks.is_empty() {
         let counts = |applies: Option<RiskMatchCounts>| {
@@ -85,14 +87,14 @@ pub(super) fn change(change: &Change) -> String {
             vec![risk.name.clone(), counts(risk.published), counts(risk.proposed)]
         };
         let head = ["RISK", "PUBLISHED (MATCH / NO MATCH / UNKNOWN)", "PROPOSED"];
-        sections.push(table(&head, change.risks.iter().map(row)));
+        sections.push(table(&head, change.risks.iter().map(row)).into());
     }
-    sections.extend(stranded(&change.newly_stranded_versions));
-    sections.join("\n")
+    sections.extend(stranded(&change.newly_stranded_versions).map(Document::from));
+    Document::join(sections).named(names)
 }
 
 /// The versions that only a risk leads out of, if there are any.
-fn stranded(versions: &[StrandedVersion]) -> Option<String> {
+fn stranded(versions: &[StrandedVersion]) -> Option<Table> {
     let row = |version: &StrandedVersion| {
         let missing = match version.missing {
             MissingPath::ToNewestPatch => "the newest patch",

@@ -7,7 +7,7 @@ use clearway_gateway::difference::{Difference, Effect, differences};
 
 use super::input::GatewayObjects;
 use super::settings::{evaluate_with, settings};
-use crate::arguments::{DataFormat, GatewayDiff};
+use crate::arguments::GatewayDiff;
 use crate::exit::Exit;
 use crate::output;
 
@@ -39,7 +39,7 @@ pub(super) async fn run(options: &GatewayDiff) -> Result<Exit> {
     let is_worse = found
         .iter()
         .any(|one| one.effect == Effect::StopsBeingAccepted || one.traffic.iter().any(|change| change.worse));
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         let count = |effect: Effect| found.iter().filter(|one| one.effect == effect).count();
         output::print_note!(
             "{} stop being accepted, {} start, {} change otherwise",

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use clearway_core::suggestion::did_you_mean;
 use clearway_gateway::explain::{EXPLANATIONS, Explanation, explain};
 use clearway_gateway::settings::CHOICES;
 use serde_json::{Value, json};
@@ -33,8 +34,9 @@ pub(super) fn run(options: &GatewayExplain) -> Result<Exit> {
             };
             let found = explain(condition, reason);
             if found.is_empty() {
+                let hint = did_you_mean(condition, EXPLANATIONS.iter().map(|row| row.condition.as_str()));
                 bail!(
-                    "`{what}` is not a condition of Gateway API, or not one of its reasons; `clearway gateway explain` lists all"
+                    "`{what}` is not a condition of Gateway API, or not one of its reasons; `clearway gateway explain` lists all{hint}"
                 );
             }
             let data: Vec<Value> = found.iter().map(|row| json_of(row)).collect();

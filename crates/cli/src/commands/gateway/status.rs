@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use super::input::{GatewayObjects, read_objects};
 use super::settings::{ASSUMED_CONTROLLER, evaluate, evaluate_with};
-use crate::arguments::{DataFormat, GatewayStatus};
+use crate::arguments::GatewayStatus;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document, Table};
 
 /// Runs the command.
 pub(super) async fn run(options: &GatewayStatus) -> Result<Exit> {
@@ -31,9 +31,12 @@ pub(super) async fn run(options: &GatewayStatus) -> Result<Exit> {
         "kind": "List",
         "items": report.objects.iter().filter_map(|key| item(&engine, &publisher, key)).collect::<Vec<Value>>(),
     });
-    output::print_data(options.output.format, &list, || if options.tree { report.tree() } else { report.table() })?;
+    output::print_data(options.output.format, &list, || {
+        let names = report.objects.iter().map(ToString::to_string);
+        if options.tree { Document::from(report.tree()).named(names) } else { report.table().into() }
+    })?;
     gathered.print_problems();
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         report.notes(&gathered);
     }
     Ok(match (gathered.is_incomplete(), report.rejected) {
@@ -118,7 +121,7 @@ impl<'a> Report<'a> {
         Report { engine, objects, rejected }
     }
 
-    fn table(&self) -> String {
+    fn table(&self) -> Table {
         let rows = self.objects.iter().map(|key| {
             let status = self.engine.status(key);
             let (accepted, resolved, programmed) = match (&status, self.engine.grant_verdict(key)) {

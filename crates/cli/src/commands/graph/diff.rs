@@ -17,6 +17,9 @@ use crate::output;
 
 /// Runs the command. Exit code 0: the answers are the same; 1: they differ.
 pub(super) fn run(options: &GraphDiff) -> Result<Exit> {
+    if [&options.before, &options.after].into_iter().all(|name| name.image().is_none()) {
+        registry::refuse_keys(&options.registries.keys, "two others")?;
+    }
     let sides = [Side::new(options, &options.before)?, Side::new(options, &options.after)?];
     let (channels, arch) = (channels(options, &sides)?, arch(options, &sides)?);
     let [before, after] = sides;

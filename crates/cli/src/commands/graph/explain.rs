@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use clearway_core::suggestion::did_you_mean;
 use clearway_core::{Arch, Version};
 use clearway_graph::{Edge, Effect, Explanation, Inputs, Revision, Risk, Statement, Verdict};
 use serde_json::{Value, json};
@@ -112,7 +113,12 @@ fn unknown(revision: &Revision, from: &Version, to: &Version, arch: &Arch) -> St
     let others: Vec<&str> =
         revision.arches().iter().filter(|other| revision.release(missing, other).is_some()).map(Arch::as_str).collect();
     if others.is_empty() {
-        format!("release {missing} not found")
+        let known: Vec<String> = revision
+            .channels()
+            .flat_map(|channel| revision.graph(&channel.name, arch).nodes().to_vec())
+            .map(|node| node.version().without_build().to_string())
+            .collect();
+        format!("release {missing} not found{}", did_you_mean(&missing.to_string(), known.iter().map(String::as_str)))
     } else {
         format!("release {missing} not found for {arch}, only for {}: use --arch", super::listing(&others))
     }

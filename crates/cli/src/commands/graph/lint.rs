@@ -5,15 +5,17 @@ mod rule_texts;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use clearway_core::suggestion::did_you_mean;
 use clearway_core::{Diagnostic, Limits, Severity};
 use clearway_graph::{Inputs, codes, load};
 use clearway_promql::Fence;
+use clearway_sources::clock;
 use serde_json::json;
 
 use super::source::{self, GraphInput, ServiceAnswer};
 use crate::arguments::{DataFormat, FindingFormat, GraphLint};
 use crate::exit::Exit;
-use crate::findings::Findings;
+use crate::findings::{self, Findings};
 use crate::output;
 use rule_texts::TextReader;
 
@@ -35,9 +37,16 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
         None => Vec::new(),
     };
     let known: BTreeSet<_> = known.iter().map(identity).collect();
-    let mut findings = Findings::new(options.output.format, if checked.is_answer { "answer" } else { "file" });
+    let graph = options.source.graph.as_path();
+    let input = findings::LintInput {
+        rules: codes::sarif_rules(),
+        directories: graph.is_dir().then(|| graph.to_owned()).into_iter().collect(),
+        now: clock::now(),
+        is_partial: options.new_since.is_some(),
+    };
+    let noun = if checked.is_answer { "answer" } else { "file" };
+    let mut findings = Findings::of_linter(options.output.format, noun, &options.lint, input)?;
     findings.checked = checked.number;
-    findings.begin(&codes::sarif_rules())?;
     for finding in checked.found.iter().filter(|finding| !known.contains(&identity(finding))) {
         let mut finding = finding.clone();
         // Who adds a block can still say why; who finds an old one cannot.
@@ -106,10 +115,12 @@ fn identity(finding: &Diagnostic) -> (&str, Option<&str>, &str) {
 fn explain(code: &str, format: FindingFormat) -> Result<Exit> {
     let Some(entry) = codes::code(&code.to_ascii_uppercase()) else {
         let known: Vec<&str> = codes::CODES.iter().map(|entry| entry.code).collect();
-        bail!("code `{code}` not found; the codes are {}", known.join(", "));
+        let range = known.first().zip(known.last()).map(|(first, last)| format!("{first} to {last}"));
+        let hint = did_you_mean(code, known);
+        bail!("code `{code}` not found; the codes are {}{hint}", range.unwrap_or_default());
     };
     let format = match format {
-        FindingFormat::Table => DataFormat::Table,
+        FindingFormat::Table | FindingFormat::Wide => DataFormat::Table,
         FindingFormat::Yaml => DataFormat::Yaml,
         FindingFormat::Json => DataFormat::Json,
         FindingFormat::Sarif => bail!("`--explain` does not support `-o sarif`"),

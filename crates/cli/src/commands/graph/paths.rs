@@ -17,7 +17,10 @@ pub(super) fn run(options: &GraphPaths) -> Result<Exit> {
             output::print_data(options.output.format, &why, || why.to_string())?;
             return Ok(Exit::No);
         }
-        Err(why) => bail!("{why}"),
+        Err(why) => {
+            let hints = [&options.from, &options.to].map(|version| super::version_hint(&graph, version));
+            bail!("{why}{}", hints.concat())
+        }
     };
     output::print_data(options.output.format, &found, || {
         let fewest = &found.fewest_risks;

@@ -1,11 +1,15 @@
-//! `clearway graph render`: a channel as a drawing.
+//! `clearway graph render`: a channel as a drawing, on standard output or in a file.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clearway_graph::render::{Format, Options, RenderDetail, render};
 
 use super::source;
 use crate::arguments::{DrawingFormat, DrawnUpdates, GraphRender};
 use crate::exit::Exit;
+use crate::output;
+
+/// Letters of the digest of a revision in a caption: the algorithm, and enough to tell revisions apart.
+const SHOWN_REVISION: usize = 19;
 
 /// Runs the command.
 pub(super) fn run(options: &GraphRender) -> Result<Exit> {
@@ -19,14 +23,17 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
         _ => source::view(&options.source, channel, arch)?,
     };
     let removed = match (&view.revision, &view.arch) {
-        _ if !options.blocked => Vec::new(),
-        (Some(revision), Some(arch)) => revision.removed(&view.name, arch),
-        _ => bail!("an answer does not contain blocked updates: omit --blocked, or pass graph-data with --graph"),
+        (Some(revision), Some(arch)) => Some(revision.removed(&view.name, arch)),
+        _ if options.blocked => {
+            bail!("an answer does not contain blocked updates: omit --blocked, or pass graph-data with --graph")
+        }
+        _ => None,
     };
+    let blocked = removed.as_ref().map(Vec::len);
     let drawing = render(
         &view.graph,
         &Options {
-            format: match options.format {
+            format: match options.output.format {
                 DrawingFormat::Svg => Format::Svg,
                 DrawingFormat::Dot => Format::Dot,
                 DrawingFormat::Mermaid => Format::Mermaid,
@@ -38,10 +45,18 @@ pub(super) fn run(options: &GraphRender) -> Result<Exit> {
             },
             from: options.from.clone(),
             to: options.to.clone(),
-            removed,
+            removed: removed.filter(|_| options.blocked).unwrap_or_default(),
             title: view.arch.map_or_else(|| view.name.clone(), |arch| format!("{} ({arch})", view.name)),
+            blocked,
+            revision: view.revision.map(|revision| revision.id().to_string().chars().take(SHOWN_REVISION).collect()),
         },
     )?;
-    crate::output::print_document(&drawing)?;
+    match &options.output.file {
+        Some(file) => {
+            std::fs::write(file, drawing).with_context(|| format!("cannot write {}", file.display()))?;
+            output::print_note!("wrote {}", file.display());
+        }
+        None => output::print_document(&drawing)?,
+    }
     Ok(Exit::Yes)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::source;
 use crate::arguments::GraphShow;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Table};
 
 /// Where one release may go.
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct ReleaseUpdates<'g> {
 
 /// Runs the command.
 pub(super) fn run(options: &GraphShow) -> Result<Exit> {
-    let graph = source::view(&options.source, options.channel.as_deref(), options.arch.arch.as_ref())?.graph;
+    let graph = source::view(&options.source, options.channel.name(), options.arch.arch.as_ref())?.graph;
     output::print_data(options.output.format, &data(&graph), || table(&graph))?;
     Ok(Exit::Yes)
 }
@@ -58,7 +58,7 @@ fn data(graph: &Graph) -> Vec<Value> {
 }
 
 /// One line per release.
-pub(crate) fn table(graph: &Graph) -> String {
+pub(crate) fn table(graph: &Graph) -> Table {
     let newest = |places: &[u32]| places.iter().max().map_or_else(|| "-".to_owned(), |place| version(graph, *place));
     let rows = (0..).zip(ways(graph)).map(|(place, ways)| {
         vec![

@@ -16,6 +16,7 @@ use clearway_sources::http::HttpOptions;
 use clearway_sources::service::{Answer, Service, ServiceError};
 
 use crate::arguments::{GraphSource, Registries, ServiceTrust};
+use crate::name_hints;
 use crate::runtime::block_on;
 
 /// The metadata key under which the nodes of an answer say in which channels they are.
@@ -105,6 +106,7 @@ pub(super) fn service(source: &GraphSource) -> Result<Option<Service>> {
         bail!("`--rev` needs a git repository; an update service is not one");
     }
     refuse_registries(&source.registries)?;
+    registry::refuse_keys(&source.registries.keys, &source.graph.to_string())?;
     connect(&address, &source.trust).map(Some)
 }
 
@@ -185,7 +187,10 @@ pub(super) fn read_input(source: &GraphSource) -> Result<GraphInput> {
     let mut given = match (graph.image(), rev) {
         (Some(_), Some(_)) => bail!("`--rev` needs a git repository; an image is not one"),
         (Some(name), None) => GraphInput::Files(registry::graph_data(name, registries, trust)?),
-        (None, rev) => local(graph.as_path(), rev.as_deref())?,
+        (None, rev) => {
+            registry::refuse_keys(&registries.keys, &graph.to_string())?;
+            local(graph.as_path(), rev.as_deref())?
+        }
     };
     match &mut given {
         GraphInput::Files(inputs) => registry::add_releases(inputs, registries, trust)?,
@@ -201,6 +206,10 @@ pub(super) fn read_input(source: &GraphSource) -> Result<GraphInput> {
 pub(super) fn local(path: &Path, rev: Option<&str>) -> Result<GraphInput> {
     let limits = Limits::for_graph_data();
     let shown = path.display().to_string();
+    if shown != "-" && !path.exists() {
+        let hint = name_hints::remote(&shown, "an update service", "graph-data in a registry");
+        bail!("{shown} not found: name a graph-data directory, an archive of one, or an answer in a file{hint}");
+    }
     let content = match rev {
         Some(rev) if path.is_file() || shown == "-" => {
             bail!("`--rev {rev}` needs a git repository; {shown} is not one")
@@ -285,7 +294,7 @@ fn of_service(service: &Service, channel: &str, arch: Option<&Arch>) -> Result<V
 }
 
 /// One channel of graph-data.
-pub(super) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
+pub(crate) fn of_files(inputs: &Inputs, channel: Option<&str>, arch: Option<&Arch>) -> Result<View> {
     let (revision, diagnostics) = super::revision_and_findings(inputs)?;
     let Some(channel) = channel else {
         let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();

@@ -21,7 +21,7 @@ pub(super) fn run(options: &GraphStranded) -> Result<Exit> {
     let data: Vec<Value> =
         found.iter().map(|(channel, version)| json!({"channel": channel, "stranded": version})).collect();
     output::print_data(options.output.format, &data, || {
-        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "PATHS WITH RISKS"], found.iter().map(row))
+        output::table(&["CHANNEL", "VERSION", "CANNOT REACH", "PATHS WITH RISKS"], found.iter().map(row)).named_by(1)
     })?;
     output::print_note!("{} stranded", found.len());
     Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
@@ -33,7 +33,7 @@ fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
     let given = match source::service(&options.source)? {
         Some(service) => {
             let arch = source::arch_of(&service, arch)?;
-            let named = options.channels.iter().map(String::as_str);
+            let named = options.channels().iter().map(String::as_str);
             let mut channels: Vec<&str> = named.collect();
             if channels.is_empty() {
                 channels.extend(service.channel());
@@ -44,17 +44,17 @@ fn graphs(options: &GraphStranded) -> Result<Vec<(String, Graph)>> {
                 };
                 return channels.into_iter().map(answer).collect();
             }
-            return of_files(&source::data_of(&service)?, &options.channels, &arch);
+            return of_files(&source::data_of(&service)?, options.channels(), &arch);
         }
         None => source::read_input(&options.source)?,
     };
     match given {
-        GraphInput::Files(inputs) => of_files(&inputs, &options.channels, &arch.cloned().unwrap_or_default()),
+        GraphInput::Files(inputs) => of_files(&inputs, options.channels(), &arch.cloned().unwrap_or_default()),
         GraphInput::Answer(answer) => {
-            if let [_, _, ..] = options.channels.as_slice() {
+            if let [_, _, ..] = options.channels() {
                 bail!("{} is a single answer, for one channel", answer.name);
             }
-            let view = source::of_answer(answer, options.channels.first().map(String::as_str), arch)?;
+            let view = source::of_answer(answer, options.channels().first().map(String::as_str), arch)?;
             Ok(vec![(view.name, view.graph)])
         }
     }

@@ -132,6 +132,8 @@ fn wanted(options: &Operator) -> Result<Options> {
             // One is left for the webhook.
             evaluators: processes.saturating_sub(1).max(1),
         },
+        emit_audit_events: given.emit_audit_events,
+        emit_admission_events: given.emit_admission_events,
         inventory_bytes: given.inventory_limit.saturating_mul(1 << 20),
         exemptions: Exemptions {
             exempt_namespaces: given.exempt_namespace.clone(),

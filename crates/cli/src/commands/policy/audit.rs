@@ -1,9 +1,13 @@
 //! `clearway policy audit`: which objects of a cluster, or of a snapshot of one, violate constraints.
 
 pub(super) mod evaluation;
+mod evaluation_threads;
 pub(super) mod report;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use clearway_core::{GroupKind, GroupVersionKind, Limits, Timestamp};
@@ -11,20 +15,25 @@ use clearway_operator::{constraint_status, gatekeeper_installation};
 use clearway_policy::{EnforcementPoint, Inventory, ObjectKind, Process};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::Cluster;
-use clearway_sources::object_stream::{ObjectNamespace, ObjectStream, StreamEvent};
+use clearway_sources::object_stream::{ObjectNamespace, ObjectStream, StreamEvent, StreamedObject};
 use clearway_sources::snapshot::{self, Part, Snapshot};
 use clearway_sources::store::{ClusterStore, Store as _};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::files;
 use super::policies::{self, Concerned, LoadedPolicies, Problem, kind_text, object_kind};
-use super::{files, worker};
 use crate::arguments::{ClusterConnection, PolicyAudit};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine};
 use crate::runtime;
-use evaluation::{Evaluation, Outcome};
+use evaluation::{Evaluation, Outcome, Setting, evaluate};
 use report::Occasion;
+
+/// How many threads evaluate: one for each core. Reading needs little of them.
+pub(super) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// Runs the command.
 pub(super) fn run(options: &PolicyAudit) -> Result<Exit> {
@@ -35,7 +44,7 @@ pub(super) fn run(options: &PolicyAudit) -> Result<Exit> {
         let outcome = audit_snapshot(options, &loaded.snapshot)?;
         return report::print(&outcome, Occasion::Audit, options.output.format);
     }
-    // Objects are read on another thread than the one that evaluates them.
+    // Objects are read on another thread than those that evaluate them.
     let runtime = runtime::with_workers(1)?;
     let store = runtime.block_on(connect(&options.connection))?;
     if options.write_status
@@ -84,41 +93,54 @@ fn audit_cluster(
         why: "the server of this group does not answer, so it is not known which kinds it has".to_owned(),
         concerns: Concerned::Group(group),
     }));
-    let budget = worker::budget(&options.limits);
-    let limit = options.output.constraint_violations_limit;
-    let mut evaluation = Evaluation::new(policies, EnforcementPoint::Audit, inventory, &budget, started, limit);
+    let policies = &*policies;
+    let setting = setting(options, policies, inventory, started);
     let (sender, mut receiver) = mpsc::channel(1);
     let lister = store.clone();
     runtime.spawn(async move { ObjectStream::new(&lister).send_to(kinds, sender).await });
     let excluded = policies.excluded(Process::Audit);
     let mut progress = LiveLine::new();
-    while let Some(event) = receiver.blocking_recv() {
-        match event {
-            StreamEvent::Objects { kind, objects } => {
-                for streamed in objects {
-                    let object = &streamed.object;
-                    if excluded.excludes(object) {
-                        continue;
+    let outcome = evaluate(&setting, threads(), |evaluation| {
+        while let Some(event) = receiver.blocking_recv() {
+            match event {
+                StreamEvent::Objects { kind, objects } => {
+                    for streamed in objects.into_iter().filter(|streamed| !excluded.excludes(&streamed.object)) {
+                        add_streamed(evaluation, streamed);
                     }
-                    match &streamed.namespace {
-                        ObjectNamespace::None => evaluation.add(object, None),
-                        ObjectNamespace::Known(namespace) => evaluation.add(object, Some(namespace)),
-                        // It is being deleted with its namespace.
-                        ObjectNamespace::Gone => {}
-                        ObjectNamespace::Unknown(error) => {
-                            evaluation.fail_object(object, format!("its namespace cannot be read: {error}"));
-                        }
-                    }
+                    progress.set(&format!("{} objects evaluated; now {}", evaluation.objects(), shown(&kind)));
                 }
-                progress.set(&format!("{} objects evaluated; now {}", evaluation.objects(), shown(&kind)));
+                StreamEvent::Restarted { .. } => evaluation.restart_kind(),
+                StreamEvent::Listed { .. } => evaluation.end_kind(),
+                StreamEvent::Failed { kind, error } => evaluation.fail_kind(object_kind(&kind), error.to_string()),
             }
-            StreamEvent::Restarted { .. } => evaluation.restart_kind(),
-            StreamEvent::Listed { .. } => evaluation.end_kind(),
-            StreamEvent::Failed { kind, error } => evaluation.fail_kind(object_kind(&kind), error.to_string()),
+        }
+    });
+    progress.clear();
+    Ok(outcome)
+}
+
+fn setting<'p>(
+    options: &'p PolicyAudit,
+    policies: &'p LoadedPolicies,
+    inventory: &'p Inventory,
+    started: Timestamp,
+) -> Setting<'p> {
+    let violations_limit = options.output.constraint_violations_limit;
+    let point = EnforcementPoint::Audit;
+    Setting { policies, point, inventory, limits: &options.limits, started, violations_limit }
+}
+
+fn add_streamed(evaluation: &mut Evaluation<'_>, streamed: StreamedObject) {
+    let StreamedObject { object, namespace } = streamed;
+    match namespace {
+        ObjectNamespace::None => evaluation.add(Cow::Owned(object), None),
+        ObjectNamespace::Known(namespace) => evaluation.add(Cow::Owned(object), Some(namespace)),
+        // It is being deleted with its namespace.
+        ObjectNamespace::Gone => {}
+        ObjectNamespace::Unknown(error) => {
+            evaluation.fail_object(&object, format!("its namespace cannot be read: {error}"));
         }
     }
-    progress.clear();
-    Ok(evaluation.finish())
 }
 
 fn shown(kind: &GroupVersionKind) -> String {
@@ -138,37 +160,36 @@ fn audit_snapshot(options: &PolicyAudit, snapshot: &Snapshot) -> Result<Outcome>
         let synced = |object: &&Value| policies.synced.is_empty() || policies.synced.contains(&ObjectKind::of(object));
         policies.extend(&mut inventory, all().filter(synced));
     }
-    let namespaces: BTreeMap<&str, &Value> = snapshot
+    let namespaces: BTreeMap<&str, Arc<Value>> = snapshot
         .objects_of("", "Namespace")
         .map(|found| &found.items)
         .into_iter()
         .flatten()
-        .filter_map(|namespace| Some((namespace.pointer("/metadata/name")?.as_str()?, namespace)))
+        .filter_map(|namespace| Some((namespace.pointer("/metadata/name")?.as_str()?, Arc::new(namespace.clone()))))
         .collect();
     policies.problems.extend(missing_kinds(snapshot, &policies));
-    let budget = worker::budget(&options.limits);
-    let limit = options.output.constraint_violations_limit;
     let policies = &policies;
-    let mut evaluation =
-        Evaluation::new(policies, EnforcementPoint::Audit, &inventory, &budget, snapshot.taken_at, limit);
+    let setting = setting(options, policies, &inventory, snapshot.taken_at);
     let excluded = policies.excluded(Process::Audit);
     let mut progress = LiveLine::new();
-    for (group_kind, part) in &snapshot.objects {
-        let GroupKind { group, kind } = group_kind.clone();
-        let listed = ObjectKind { group, version: String::new(), kind };
-        let Part::Collected(found) = part else { continue };
-        if !policies.set.is_audited(&listed, &policies.expander) {
-            continue;
+    let outcome = evaluate(&setting, threads(), |evaluation| {
+        for (group_kind, part) in &snapshot.objects {
+            let GroupKind { group, kind } = group_kind.clone();
+            let listed = ObjectKind { group, version: String::new(), kind };
+            let Part::Collected(found) = part else { continue };
+            if !policies.set.is_audited(&listed, &policies.expander) {
+                continue;
+            }
+            for object in found.items.iter().filter(|object| !excluded.excludes(object)) {
+                let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+                evaluation.add(Cow::Borrowed(object), namespaces.get(namespace).cloned());
+            }
+            progress.set(&format!("{} objects evaluated; now {}", evaluation.objects(), kind_text(&listed)));
+            evaluation.end_kind();
         }
-        for object in found.items.iter().filter(|object| !excluded.excludes(object)) {
-            let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-            evaluation.add(object, namespaces.get(namespace).copied());
-        }
-        progress.set(&format!("{} objects evaluated; now {}", evaluation.objects(), kind_text(&listed)));
-        evaluation.end_kind();
-    }
+    });
     progress.clear();
-    Ok(evaluation.finish())
+    Ok(outcome)
 }
 
 /// The kinds that constraints are about and that a snapshot does not hold.
@@ -212,15 +233,19 @@ async fn write_statuses(store: &ClusterStore, outcome: &Outcome, policies: &Load
             Concerned::Policies => false,
         });
         if let Some(problem) = incomplete {
-            output::print_note!("the status of {name} is not written, because its results are incomplete: {problem}");
+            output::print_problem!(
+                "the status of {name} is not written, because its results are incomplete: {problem}"
+            );
             unwritten += 1;
             continue;
         }
         match constraint_status::write(store, audited).await {
             Ok(true) => {}
-            Ok(false) => output::print_note!("the status of {name} is not written, because the constraint was deleted"),
+            Ok(false) => {
+                output::print_problem!("the status of {name} is not written, because the constraint was deleted");
+            }
             Err(error) => {
-                output::print_note!("cannot write the status of {name}: {error}");
+                output::print_problem!("cannot write the status of {name}: {error}");
                 unwritten += 1;
             }
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{files, worker};
 use crate::arguments::PolicyBench;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// Runs the command.
 pub(super) fn run(options: &PolicyBench) -> Result<Exit> {
@@ -66,14 +66,15 @@ pub(super) fn run(options: &PolicyBench) -> Result<Exit> {
     output::print_data(options.output.format, &data, || {
         let rows = [("min", at(0)), ("median", at(50)), ("p99", at(99)), ("max", at(100)), ("mean", mean)];
         let rows = rows.map(|(name, duration)| vec![name.to_owned(), format!("{:.1}", micros(duration))]);
-        format!(
-            "{} objects, {} constraints, {} evaluations, {violations} violations, loaded in {:.1} us\n{}",
+        let mut text = Document::from(format!(
+            "{} objects, {} constraints, {} evaluations, {violations} violations, loaded in {:.1} us\n",
             objects.len(),
             policies.constraints().count(),
             times.len(),
             micros(loading),
-            output::table(&["OBJECT", "MICROSECONDS"], rows)
-        )
+        ));
+        text.push_table(output::table(&["OBJECT", "MICROSECONDS"], rows));
+        text
     })?;
     Ok(Exit::Yes)
 }

@@ -8,6 +8,7 @@ use clearway_core::Limits;
 use clearway_policy::{Constraint, Expander, PolicySet, Template, read_documents};
 use serde_json::Value;
 
+use crate::findings::suppression_file;
 use crate::output;
 
 /// The files below some paths, in the order of their names.
@@ -41,6 +42,8 @@ fn list_below(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let kind = entry.file_type()?;
         if kind.is_dir() {
             list_below(&path, files)?;
+        } else if entry.file_name() == suppression_file::FILE_NAME {
+            // It is about the other files.
         } else if path
             .extension()
             .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
@@ -82,7 +85,7 @@ pub(super) fn load(objects: &[(String, Value)], refuse_unknown_actions: bool) ->
             .add_constraint(object)
             .map_err(|error| anyhow!("{file}: adding constraint {:?}: {error}", name(object)))?;
         if let Some(warning) = warning {
-            output::print_note!(
+            output::print_problem!(
                 "warning: {file}: constraint {:?}: {warning}; it is not enforced in a cluster",
                 name(object)
             );

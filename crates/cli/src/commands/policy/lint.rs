@@ -1,19 +1,28 @@
 //! `clearway policy lint`: what is wrong or unwise in templates and constraints.
 
-use anyhow::Result;
-use clearway_policy::lint::{LintedObject, lint};
+use anyhow::{Result, bail};
+use clearway_policy::lint::{LintedObject, lint, rules};
+use clearway_sources::clock;
 
 use super::{files, worker};
 use crate::arguments::PolicyLint;
 use crate::exit::Exit;
-use crate::findings::Findings;
+use crate::findings::{Findings, LintInput};
 
 /// Runs the command.
 pub(super) fn run(options: &PolicyLint) -> Result<Exit> {
     let objects = files::read_objects(&options.files)?;
+    if objects.is_empty() {
+        bail!("no objects found: name files or directories (.yaml, .yml, .json) with templates and constraints");
+    }
     let linted: Vec<LintedObject<'_>> = objects.iter().map(|(file, object)| LintedObject { file, object }).collect();
-    let mut findings = Findings::new(options.output.format, "object");
-    findings.begin(&[])?;
+    let input = LintInput {
+        rules: rules(),
+        directories: options.files.iter().filter(|path| path.is_dir()).cloned().collect(),
+        now: clock::now(),
+        is_partial: false,
+    };
+    let mut findings = Findings::of_linter(options.output.format, "object", &options.lint, input)?;
     findings.checked = linted.len();
     for finding in worker::watched("the files", || lint(&linted)) {
         findings.add(&finding)?;

@@ -83,7 +83,7 @@ impl LoadedPolicies {
                 Ok(None) => {}
                 Ok(Some(warning)) => {
                     let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
-                    output::print_note!("warning: {place}: constraint {kind}/{name}: {warning}; it is not enforced");
+                    output::print_problem!("warning: {place}: constraint {kind}/{name}: {warning}; it is not enforced");
                 }
                 Err(error) => refuse(place, object, &error),
             }
@@ -130,7 +130,7 @@ impl LoadedPolicies {
             return inventory;
         }
         if self.synced.is_empty() {
-            output::print_note!(
+            output::print_problem!(
                 "warning: {} uses data.inventory, but no Config or SyncSet names a kind; the inventory is empty",
                 users.join(", ")
             );

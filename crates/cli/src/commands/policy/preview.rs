@@ -1,6 +1,8 @@
 //! `clearway policy preview`: which objects of a release would violate the constraints of a cluster.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clearway_operator::apply_update::PolicyRequest;
@@ -13,10 +15,10 @@ use clearway_sources::store::StoreError;
 use serde_json::Value;
 
 use super::audit::connect;
-use super::audit::evaluation::{Evaluation, Outcome};
+use super::audit::evaluation::{Outcome, Setting, evaluate};
 use super::audit::report::{self, Occasion};
+use super::files;
 use super::policies::{self, LoadedPolicies, is_policy};
-use super::{files, worker};
 use crate::arguments::{PolicyEvaluate, PolicyLimits, PolicyPreview, PolicyReportFormat};
 use crate::commands::release::NamedRelease;
 use crate::exit::Exit;
@@ -38,7 +40,7 @@ pub(super) fn run(options: &PolicyPreview) -> Result<Exit> {
 }
 
 /// Runs `clearway policy evaluate`: the same for objects that the operator sends, with the results as JSON.
-pub(super) fn evaluate(options: &PolicyEvaluate) -> Result<Exit> {
+pub(super) fn evaluate_request(options: &PolicyEvaluate) -> Result<Exit> {
     let request: PolicyRequest =
         serde_json::from_reader(std::io::stdin().lock()).context("standard input is not a request of the operator")?;
     let placed = |objects: Vec<Value>| objects.into_iter().map(|object| ("cluster".to_owned(), object));
@@ -47,7 +49,7 @@ pub(super) fn evaluate(options: &PolicyEvaluate) -> Result<Exit> {
     let mut inventory = Inventory::default();
     policies.extend(&mut inventory, &request.inventory);
     let name = |namespace: &Value| text(namespace, "/metadata/name").to_owned();
-    let namespaces = request.namespaces.into_iter().map(|one| (name(&one), Ok(Some(one)))).collect();
+    let namespaces = request.namespaces.into_iter().map(|one| (name(&one), Ok(Some(Arc::new(one))))).collect();
     let preview = Preview { policies, inventory, namespaces };
     let objects: Vec<&Value> = request.objects.iter().collect();
     let outcome = preview.evaluate(&objects, &options.limits, VIOLATIONS_LIMIT);
@@ -58,11 +60,11 @@ struct Preview {
     policies: LoadedPolicies,
     inventory: Inventory,
     /// Namespaces by name: nothing if one does not exist, or why it cannot be read.
-    namespaces: BTreeMap<String, Result<Option<Value>, StoreError>>,
+    namespaces: BTreeMap<String, Result<Option<Arc<Value>>, StoreError>>,
 }
 
 impl Preview {
-    fn evaluate(mut self, objects: &[&Value], limits: &PolicyLimits, limit: usize) -> Outcome {
+    fn evaluate(mut self, objects: &[&Value], limits: &PolicyLimits, violations_limit: usize) -> Outcome {
         let Preview { policies, inventory, namespaces } = &mut self;
         if !policies.inventory_users().is_empty() {
             let synced =
@@ -70,20 +72,29 @@ impl Preview {
             policies.extend(inventory, objects.iter().filter(synced).copied());
         }
         for object in objects.iter().filter(|object| ObjectKind::of(object).is_namespace()) {
-            namespaces.insert(text(object, "/metadata/name").to_owned(), Ok(Some((*object).clone())));
+            namespaces.insert(text(object, "/metadata/name").to_owned(), Ok(Some(Arc::new((*object).clone()))));
         }
-        let budget = worker::budget(limits);
-        let mut evaluation =
-            Evaluation::new(policies, EnforcementPoint::Webhook, inventory, &budget, clock::now(), limit);
+        let setting = Setting {
+            policies,
+            point: EnforcementPoint::Webhook,
+            inventory,
+            limits,
+            started: clock::now(),
+            violations_limit,
+        };
         let excluded = policies.excluded(Process::Webhook);
-        for object in objects.iter().filter(|object| !excluded.excludes(object)) {
-            match namespaces.get(text(object, "/metadata/namespace")) {
-                Some(Err(error)) => evaluation.fail_object(object, format!("its namespace cannot be read: {error}")),
-                Some(Ok(namespace)) => evaluation.add(object, namespace.as_ref()),
-                None => evaluation.add(object, None),
+        // A release is small, and this also runs in the memory of the operator.
+        evaluate(&setting, 1, |evaluation| {
+            for object in objects.iter().filter(|object| !excluded.excludes(object)) {
+                match namespaces.get(text(object, "/metadata/namespace")) {
+                    Some(Err(error)) => {
+                        evaluation.fail_object(object, format!("its namespace cannot be read: {error}"));
+                    }
+                    Some(Ok(namespace)) => evaluation.add(Cow::Borrowed(object), namespace.clone()),
+                    None => evaluation.add(Cow::Borrowed(object), None),
+                }
             }
-        }
-        evaluation.finish()
+        })
     }
 
     fn of_cluster(options: &PolicyPreview, objects: &[&Value]) -> Result<Self> {
@@ -92,6 +103,8 @@ impl Preview {
             let mut policies = LoadedPolicies::of(&policies::read_cluster(&store).await?);
             let inventory = policies.read_inventory(&store).await;
             let namespaces = namespaces_of(&store, objects.iter().copied()).await;
+            let namespaces = namespaces.into_iter().map(|(name, found)| (name, found.map(|one| one.map(Arc::new))));
+            let namespaces = namespaces.collect();
             Ok(Preview { policies, inventory, namespaces })
         })?
     }
@@ -104,8 +117,9 @@ impl Preview {
             policies.extend(&mut inventory, others());
         }
         let namespaces = others().filter(|object| ObjectKind::of(object).is_namespace());
-        let namespaces =
-            namespaces.map(|object| (text(object, "/metadata/name").to_owned(), Ok(Some(object.clone())))).collect();
+        let namespaces = namespaces
+            .map(|object| (text(object, "/metadata/name").to_owned(), Ok(Some(Arc::new(object.clone())))))
+            .collect();
         Preview { policies, inventory, namespaces }
     }
 }

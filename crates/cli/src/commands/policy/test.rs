@@ -14,7 +14,7 @@ use crate::output;
 /// Runs the command. Everything that goes wrong is exit code 1, as in gator.
 pub(super) fn run(options: &PolicyTest) -> Exit {
     evaluate(options).unwrap_or_else(|error| {
-        output::print_note!("auditing objects: {error:#}");
+        output::print_problem!("auditing objects: {error:#}");
         Exit::No
     })
 }

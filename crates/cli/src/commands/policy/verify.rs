@@ -17,7 +17,7 @@ use crate::{junit, output};
 /// Runs the command. Everything that goes wrong is exit code 1, as in gator.
 pub(super) fn run(options: &PolicyVerify) -> Exit {
     verify(options).unwrap_or_else(|error| {
-        output::print_note!("Error: {error:#}");
+        output::print_problem!("Error: {error:#}");
         Exit::No
     })
 }
@@ -41,9 +41,9 @@ fn verify(options: &PolicyVerify) -> Result<Exit> {
         let suites = results.iter().map(|suite| (suite.path.as_str(), junit_cases(suite)));
         fs::write(file, junit::write(suites)).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    output::print_line!("{}", run::print(&results, options.verbose));
+    output::print_line!("{}", run::print(&results, output::settings().verbose > 0));
     if results.iter().any(SuiteResult::is_failure) {
-        output::print_note!("Error: FAIL");
+        output::print_problem!("Error: FAIL");
         return Ok(Exit::No);
     }
     Ok(Exit::Yes)

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::series;
 use crate::arguments::PromqlQuery;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// Runs the command.
 pub(super) fn run(options: &PromqlQuery) -> Result<Exit> {
@@ -48,30 +48,31 @@ fn print_error(error: &Error, source: &str) {
 }
 
 /// One line per series; with an explanation, the parts of the query before.
-fn table(answer: &Answer, query: &Query) -> String {
-    let mut text = String::new();
+fn table(answer: &Answer, query: &Query) -> Document {
+    let mut text = Document::default();
     for part in &answer.explained {
-        text.push_str(&explained(part, query));
+        text.push_text(&explained(part, query));
     }
     if !answer.explained.is_empty() {
-        text.push('\n');
+        text.push_text("\n");
     }
-    text + &match &answer.value {
-        Value::Scalar(_) | Value::String(_) => format!("{}\n", answer.value),
-        Value::Vector(samples) if samples.is_empty() => "no series\n".to_owned(),
+    match &answer.value {
+        Value::Scalar(_) | Value::String(_) => text.push_text(&format!("{}\n", answer.value)),
+        Value::Vector(samples) if samples.is_empty() => text.push_text("no series\n"),
         Value::Vector(samples) => {
             let row = |sample: &eval::Sample| vec![sample.labels.to_string(), number(sample.value)];
-            output::table(&["SERIES", "VALUE"], samples.iter().map(row))
+            text.push_table(output::table(&["SERIES", "VALUE"], samples.iter().map(row)));
         }
-        Value::Matrix(rows) if rows.is_empty() => "no series\n".to_owned(),
+        Value::Matrix(rows) if rows.is_empty() => text.push_text("no series\n"),
         Value::Matrix(rows) => {
             let samples = rows.iter().flat_map(|row| row.samples.iter().map(move |sample| (row, sample)));
             let row = |(row, (time, value)): (&eval::Row, &(i64, f64))| {
                 vec![row.labels.to_string(), time.to_string(), number(*value)]
             };
-            output::table(&["SERIES", "TIME", "VALUE"], samples.map(row))
+            text.push_table(output::table(&["SERIES", "TIME", "VALUE"], samples.map(row)));
         }
     }
+    text
 }
 
 /// A part of the query with its value; of many series the first.

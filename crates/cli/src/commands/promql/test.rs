@@ -9,7 +9,7 @@ use clearway_promql::eval::Settings;
 use clearway_promql::script::{self, Report, Verdict};
 use serde_json::{Value, json};
 
-use crate::arguments::{DataFormat, PromqlTest};
+use crate::arguments::PromqlTest;
 use crate::exit::Exit;
 use crate::junit;
 use crate::output;
@@ -34,7 +34,7 @@ pub(super) fn run(options: &PromqlTest) -> Result<Exit> {
         let counts = report.counts();
         total = (total.0 + counts.0, total.1 + counts.1, total.2 + counts.2);
     }
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         let (passed, failed, unsupported) = total;
         output::print_note!("{passed} passed, {failed} failed, {unsupported} unsupported");
     }

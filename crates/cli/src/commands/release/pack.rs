@@ -1,15 +1,13 @@
 //! `clearway release pack`: a release from plain manifests.
 
-use std::path::Path;
-
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clearway_core::{Diagnostic, Digest, Version};
 use clearway_release::{Metadata, PackedRelease, ReleaseLimits};
 use clearway_sources::files;
 use clearway_sources::oci::{Image, Repository};
 use clearway_sources::release::{self, SigningKey};
 
-use super::wait;
+use super::{signing_key, wait};
 use crate::arguments::ReleasePack;
 use crate::exit::Exit;
 use crate::output;
@@ -30,7 +28,7 @@ pub(super) fn run(options: &ReleasePack) -> Result<Exit> {
             for problem in &problems {
                 output::print_diagnostic(problem);
             }
-            output::print_note!("nothing was packed: {} errors", problems.len());
+            output::print_problem!("nothing was packed: {} errors", problems.len());
             return Ok(Exit::No);
         }
     };
@@ -77,11 +75,6 @@ fn metadata(options: &ReleasePack) -> Metadata {
         next: versions(&options.next),
         metadata: options.metadata.iter().cloned().chain(url).collect(),
     }
-}
-
-fn signing_key(path: &Path) -> Result<SigningKey> {
-    let pem = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(SigningKey::read(&path.display().to_string(), &pem)?)
 }
 
 /// Where to push to: a repository and a tag, which is the version if none is named.

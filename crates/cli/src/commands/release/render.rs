@@ -28,7 +28,7 @@ pub(super) fn run(options: &ReleaseRender) -> Result<Exit> {
     let payload = match payload {
         Ok(payload) => payload,
         Err(error) if error.is_about_the_release() => {
-            crate::output::print_note!("error: {error}");
+            crate::output::print_problem!("error: {error}");
             return Ok(Exit::No);
         }
         Err(error) => return Err(error.into()),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{NamedRelease, wait};
 use crate::arguments::ReleaseShow;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// Runs the command.
 pub(super) fn run(options: &ReleaseShow) -> Result<Exit> {
@@ -72,7 +72,7 @@ fn images(payload: &Payload) -> BTreeSet<&str> {
     of_objects.chain(listed).collect()
 }
 
-fn table(payload: &Payload) -> String {
+fn table(payload: &Payload) -> Document {
     let listing = |versions: &[String]| if versions.is_empty() { "-".to_owned() } else { versions.join(", ") };
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -112,7 +112,8 @@ fn table(payload: &Payload) -> String {
             })
         })
     });
-    text += &output::table(&["LEVEL", "COMPONENT", "DO", "OBJECT", "FILE"], rows);
+    let mut text = Document::from(text);
+    text.push_table(output::table(&["LEVEL", "COMPONENT", "DO", "OBJECT", "FILE"], rows).named_by(3));
     if !payload.left_out.is_empty() {
         let _ = writeln!(text, "\n{} objects are excluded for this kind of cluster", payload.left_out.len());
     }

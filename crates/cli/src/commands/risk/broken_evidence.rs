@@ -187,6 +187,7 @@ impl Tests<'_> {
             ("the audit of the constraint is old", json!({"auditTimestamp": old, "totalViolations": 0})),
         ] {
             let mut objects = self.objects_of(requests, None);
+            // Results about releases are not made of audits, and are absent here.
             for own in reached(self.risk).filter(|rule| rule.kind == Rule::POLICY).filter_map(own) {
                 let text = |key: &str| word(own, key).unwrap_or_default();
                 objects.insert(json!({

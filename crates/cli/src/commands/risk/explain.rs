@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clearway_advice::{RiskProof, Settings, Verdict, render};
+use clearway_core::suggestion::did_you_mean;
 use clearway_graph::Risk;
 use serde::Serialize;
 
@@ -104,7 +105,8 @@ fn found(options: &RiskExplain) -> Result<Vec<RiskMatch>> {
     }
     if found.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        bail!("risk `{name}` not found; the risks are {}", graph::listing(&names));
+        let hint = did_you_mean(name, names.iter().copied());
+        bail!("risk `{name}` not found; the risks are {}{hint}", graph::listing(&names));
     }
     found.sort_by(|one, other| one.risk.order(&other.risk));
     Ok(found)

@@ -189,6 +189,17 @@ fn bundle(parameters: &Map<String, Value>, text: &mut RuleText) {
 fn policy(parameters: &Map<String, Value>, text: &mut RuleText) {
     let of = |key: &str| word(parameters, key).unwrap_or_default();
     let constraint = format!("{} {}", of("kind"), of("name"));
+    if of("objects") == "Release" {
+        text.asks =
+            format!("objects of the release that the update leads to would violate the constraint {constraint}");
+        text.needs
+            .push(format!("the constraint {constraint}, its template, and the release by the digest of its image"));
+        text.matches = Some("objects of the release violate it".to_owned());
+        text.no_match = Some("no object of the release violates it".to_owned());
+        let unknown = "a release that cannot be read, a constraint that admission does not evaluate, an evaluation that \
+                       fails, or an unreachable API server";
+        return absent(parameters, "no such constraint", unknown, text);
+    }
     text.asks = format!("objects of the cluster violate the constraint {constraint}");
     text.needs.push(format!("the constraint {constraint} with the results of an audit in its status"));
     text.matches = Some("the last audit found violations".to_owned());

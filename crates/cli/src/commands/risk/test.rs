@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::{Objects, Snapshot};
 use clearway_advice::{RiskProof, RuleProof, Settings, render};
+use clearway_core::suggestion::did_you_mean;
 use clearway_core::{Limits, Timestamp};
 use clearway_graph::{Risk, load};
 use clearway_promql::Millis;
@@ -48,7 +49,11 @@ struct TestResults {
 
 /// Runs the command.
 pub(super) fn run(options: &RiskTest) -> Result<Exit> {
-    let graph = options.directory.as_ref().unwrap_or(&options.graph);
+    let graph = &options.graph;
+    if !graph.is_dir() {
+        let what = if graph.exists() { "is not a directory" } else { "not found" };
+        bail!("{} {what}: `risk test` needs a graph-data directory, with its tests in {DIRECTORY}/", graph.display());
+    }
     let inputs = graph_data::directory(graph, &Limits::for_graph_data())?;
     let Some(revision) = load(&inputs, &Limits::default()).revision else {
         bail!("the graph-data is refused; run `clearway graph lint`");
@@ -58,7 +63,8 @@ pub(super) fn run(options: &RiskTest) -> Result<Exit> {
     let files = cases::read(&mut directory)?;
     let known = |name: &str| risks.keys().any(|(own, _)| own == name);
     if let Some((name, file)) = files.iter().find(|(_, file)| !known(&file.risk)) {
-        bail!("{name}: risk `{}` not found", file.risk);
+        let hint = did_you_mean(&file.risk, risks.keys().map(|(own, _)| own.as_str()));
+        bail!("{name}: risk `{}` not found in the graph-data{hint}", file.risk);
     }
     let settings = Settings { fence: options.queries.fence()?, ..Settings::default() };
     let mut tested = Vec::new();

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clearway_conditions::lint::{self, RuleDoc};
+use clearway_core::suggestion::did_you_mean;
 use serde_json::{Value, json};
 
 use crate::arguments::DataFormat;
@@ -12,7 +13,8 @@ use crate::output;
 pub(super) fn run(code: Option<&str>, format: DataFormat) -> Result<Exit> {
     if let Some(code) = code {
         let Some(rule) = lint::rule(&code.to_ascii_uppercase()) else {
-            bail!("rule `{code}` not found; `clearway status explain` lists all rules");
+            let hint = did_you_mean(code, lint::RULES.iter().map(|rule| rule.code));
+            bail!("rule `{code}` not found; `clearway status explain` lists all rules{hint}");
         };
         output::print_data(format, &data(rule), || rule.page.to_owned())?;
         return Ok(Exit::Yes);

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_conditions::Object;
-use clearway_conditions::lint::{self, History, Policy, Suppressions};
+use clearway_conditions::lint::{self, History, Policy};
 use clearway_core::{Diagnostic, Place, Severity};
 use clearway_sources::clock;
 use clearway_sources::kubernetes::{ClusterError, WatchEvent};
@@ -16,7 +16,7 @@ use super::Repeats;
 use super::live_objects::{FetchResult, LiveObjects};
 use crate::arguments::Lint;
 use crate::exit::Exit;
-use crate::findings::Findings;
+use crate::findings::{Findings, LintInput};
 use crate::output::{self, LiveLine};
 
 /// The code of the finding that live objects could not be looked at.
@@ -28,13 +28,15 @@ pub(super) async fn run(options: &Lint) -> Result<Exit> {
     if !options.all {
         super::require_named(selection)?;
     }
-    let policy = policy(options)?;
-    let mut findings = Findings::new(options.output.format, "object");
+    let policy = policy(options);
+    let input = LintInput {
+        rules: lint::sarif_rules(),
+        directories: selection.files.iter().filter(|path| path.is_dir()).cloned().collect(),
+        now: policy.now,
+        is_partial: false,
+    };
+    let mut findings = Findings::of_linter(options.output.format, "object", &options.findings, input)?;
     findings.told = options.watch.map(|_| BTreeSet::new());
-    findings.begin(&lint::sarif_rules())?;
-    for expired in policy.suppressions.expired(policy.now) {
-        findings.add(&expired)?;
-    }
     let several = options.history || options.watch.is_some();
     findings.distinct = several.then(BTreeSet::new);
     let mut checker = Checker { policy, history: several.then(History::new), found: Vec::new() };
@@ -83,19 +85,10 @@ fn not_seen(message: String) -> Diagnostic {
         .with_help("the objects that could be read were checked")
 }
 
-fn policy(options: &Lint) -> Result<Policy> {
+fn policy(options: &Lint) -> Policy {
     let mut policy = Policy::new(options.time.now.unwrap_or_else(clock::now));
     policy.profile = options.profile.0;
-    if let Some(path) = &options.suppressions {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the suppressions in {name}"))?;
-        policy.suppressions = Suppressions::parse(&text, &name).map_err(|problems| {
-            let rendered: Vec<String> =
-                problems.iter().map(|problem| clearway_core::diagnostic::terminal::render(problem, false)).collect();
-            anyhow::anyhow!("invalid suppressions in {name}\n\n{}", rendered.join("\n\n"))
-        })?;
-    }
-    Ok(policy)
+    policy
 }
 
 async fn watch(

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::Repeats;
 use super::live_objects::{FetchResult, LiveObjects};
 use super::related_objects::{RelatedObjects, Schemas};
-use crate::arguments::{DataFormat, Show};
+use crate::arguments::Show;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// Kinds that others own, looked at for a tree of live objects.
 const OWNED_KINDS: [(&str, &str); 4] =
@@ -22,6 +22,8 @@ const OWNED_KINDS: [(&str, &str); 4] =
 
 /// The columns of the table.
 pub(crate) const HEAD: [&str; 6] = ["HEALTH", "SINCE", "REASON", "BASIS", "OBJECT", "MESSAGE"];
+/// The column with the names of objects.
+pub(crate) const NAME_COLUMN: usize = 4;
 
 /// Runs the command.
 pub(super) async fn run(options: &Show) -> Result<Exit> {
@@ -38,18 +40,24 @@ pub(super) async fn run(options: &Show) -> Result<Exit> {
         let trees = forest(judged);
         let data: Vec<Value> = trees.iter().map(tree_data).collect();
         output::print_data(options.output.format, &data, || {
-            output::table(&HEAD, trees.iter().flat_map(|tree| tree_rows(tree, now)))
+            let mut names = Vec::new();
+            for tree in &trees {
+                tree.walk(&mut |_, node| names.push(node.id.to_string()));
+            }
+            let table = output::table(&HEAD, trees.iter().flat_map(|tree| tree_rows(tree, now)));
+            Document::from(table.named_by(NAME_COLUMN)).named(names)
         })?;
     } else {
         let data: Vec<Value> = judged.iter().map(|object| data(&object.id, &object.value)).collect();
         output::print_data(options.output.format, &data, || {
-            output::table(&HEAD, judged.iter().map(|object| row(object.id.to_string(), &object.value, now)))
+            let rows = judged.iter().map(|object| row(object.id.to_string(), &object.value, now));
+            output::table(&HEAD, rows).named_by(NAME_COLUMN)
         })?;
     }
     for problem in &problems {
         output::print_diagnostic(problem);
     }
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         output::print_note!("{tally}");
     }
     let unread = problems.iter().any(|problem| problem.severity == Severity::Error);

@@ -306,7 +306,7 @@ impl Display {
     }
 
     fn is_live(&self) -> bool {
-        self.output == DataFormat::Table && self.line.is_live()
+        self.output.is_text() && self.line.is_live()
     }
 
     fn show(&mut self, progress: Progress, now: Timestamp) {
@@ -320,12 +320,12 @@ impl Display {
         }
         self.line.clear();
         match self.output {
-            DataFormat::Table => output::print_note!("{progress}"),
+            DataFormat::Table | DataFormat::Wide => output::print_note!("{progress}"),
             DataFormat::Json => {
                 // A stream that nobody reads any more ends with the next thing that is written.
                 let _ = output::print_event(&json!({"event": "progress", "time": now, "progress": progress}));
             }
-            DataFormat::Yaml => {}
+            DataFormat::Yaml | DataFormat::Name => {}
         }
         self.shown = Some((progress, now));
     }
@@ -339,10 +339,10 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
         DataFormat::Json => output::print_event(&json!({"event": "end", "time": now, "result": outcome}))?,
         format => output::print_data(format, outcome, || {
             let rows = report.iter().map(|object| show::row(object.id.to_string(), &object.verdict, now));
-            output::table(&show::HEAD, rows)
+            output::table(&show::HEAD, rows).named_by(show::NAME_COLUMN)
         })?,
     }
-    if options.output.format == DataFormat::Table {
+    if options.output.format.is_text() {
         let tally: Tally = report.iter().map(|object| object.verdict.state).collect();
         output::print_note!("{tally}");
     }
@@ -365,7 +365,7 @@ fn finish(outcome: &Outcome, options: &arguments::Wait) -> Result<Exit> {
         }
         Outcome::CouldNotObserve { .. } => {
             let why = report.iter().find_map(|object| object.unreachable.as_deref()).unwrap_or("it was not observed");
-            output::print_note!("error: could not observe: {}", output::printable(why));
+            output::print_problem!("error: could not observe: {}", output::printable(why));
             Exit::CouldNotRun
         }
     })

@@ -1,6 +1,8 @@
 //! `--watch`: watches an object until the requested update completes or fails, or a time limit passes.
 //!
-//! On a terminal a line is kept up to date; elsewhere each change is a line, and so is every minute without one.
+//! On a terminal a progress bar shows what is done and waited for; elsewhere each change is a line, and so is every minute without one.
+
+mod progress_bar;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +17,8 @@ use super::object::{FetchedObject, Subject};
 use super::status_summary::{State, StatusSummary, summarize};
 use crate::arguments::{DataFormat, WatchOptions};
 use crate::exit::Exit;
-use crate::output::{self, LiveLine, printable};
+use crate::output::{self, printable};
+use progress_bar::{UpdateProgress, WatchBar};
 
 /// How often the clocks are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -29,7 +32,7 @@ struct Watch<'a> {
     /// The request that is followed, as it is stored; nothing follows whatever is asked for.
     wanted: Option<&'a Value>,
     format: DataFormat,
-    line: LiveLine,
+    bar: WatchBar,
     started: Timestamp,
     seen: Option<StatusSummary>,
     /// Since when it has been bad.
@@ -62,7 +65,7 @@ pub(super) async fn run<S: Store>(
         options,
         wanted,
         format,
-        line: LiveLine::new(),
+        bar: WatchBar::new(),
         started: clock::now(),
         seen: None,
         bad: None,
@@ -96,7 +99,7 @@ pub(super) async fn run<S: Store>(
             }
             ended = &mut interrupted => {
                 ended.context("cannot wait for Ctrl-C")?;
-                watch.line.clear();
+                watch.bar.clear();
                 output::print_note!("stopped watching; the update continues");
                 return watch.end(Exit::Unknown);
             }
@@ -111,7 +114,7 @@ impl Watch<'_> {
         if let Some(wanted) = self.wanted {
             let now = &found.raw["spec"]["desiredUpdate"];
             if ["architecture", "version", "image"].iter().any(|field| now[field] != wanted[field]) {
-                self.line.clear();
+                self.bar.clear();
                 let asked = match now["version"].as_str().filter(|text| !text.is_empty()).or(now["image"].as_str()) {
                     Some(other) => format!("{} has been requested instead", printable(other)),
                     None => "the request was cancelled".to_owned(),
@@ -140,13 +143,16 @@ impl Watch<'_> {
             && self.trouble.is_none()
             && now.since(since) >= self.options.patience
         {
-            self.line.clear();
-            output::print_note!("failing for {} (--patience)", humanize(now.since(since)));
+            self.bar.clear();
+            output::print_problem!("failing for {} (--patience)", humanize(now.since(since)));
             return self.end(Exit::No).map(Some);
         }
         if now.since(self.started) >= self.options.timeout {
-            self.line.clear();
-            output::print_note!("timed out after {} (--timeout); the update continues", humanize(self.options.timeout));
+            self.bar.clear();
+            output::print_problem!(
+                "timed out after {} (--timeout); the update continues",
+                humanize(self.options.timeout)
+            );
             return self.end(if self.seen.is_some() { Exit::Unknown } else { Exit::CouldNotRun }).map(Some);
         }
         self.show(now)?;
@@ -165,19 +171,26 @@ impl Watch<'_> {
             (None, None) if now.since(self.started) < 2 * TICK => return Ok(()),
             (None, None) => format!("waiting for {}", self.subject.key()),
         };
-        if self.format == DataFormat::Table && self.line.is_live() {
-            self.line.set(&format!("{} {text}", humanize(now.since(self.started))));
+        let is_live = self.format.is_text() && self.bar.is_live();
+        let mut text = text;
+        if is_live {
+            let seen = self.seen.as_ref().filter(|_| self.trouble.is_none());
+            let progress = seen.and_then(|standing| UpdateProgress::read(&standing.message));
+            self.bar.set(progress.as_ref(), &text);
+            // The bar has the numbers; a line stays for every change of the state.
+            if let (Some(_), Some(standing)) = (&progress, seen) {
+                text.clone_from(&standing.headline);
+            }
         }
         let news = self.shown.as_ref().is_none_or(|(shown, _)| *shown != text);
         let quiet = self.shown.as_ref().is_some_and(|(_, at)| now.since(*at) >= HEARTBEAT);
-        if !news && (!quiet || self.line.is_live()) {
+        if !news && (!quiet || is_live) {
             return Ok(());
         }
-        self.line.clear();
         match (self.format, &self.seen) {
             (DataFormat::Json, Some(standing)) if self.trouble.is_none() => emit("progress", &as_json(standing))?,
             (DataFormat::Json, _) => emit("trouble", &json!({"why": text}))?,
-            (DataFormat::Table | DataFormat::Yaml, _) => output::print_note!("{text}"),
+            (_, _) => self.bar.print_above(&text),
         }
         self.shown = Some((text, now));
         Ok(())
@@ -185,11 +198,13 @@ impl Watch<'_> {
 
     /// The last word, on standard output.
     fn end(&mut self, exit: Exit) -> Result<Exit> {
-        self.line.clear();
+        self.bar.clear();
         let Some(standing) = &self.seen else { return Ok(exit) };
         match self.format {
             DataFormat::Json => emit("end", &as_json(standing))?,
-            format => output::print_data(format, &as_json(standing), || format!("{}.", standing.headline))?,
+            format => output::print_data(format, &as_json(standing), || {
+                self.subject.document(format!("{}.", standing.headline))
+            })?,
         }
         Ok(exit)
     }

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::arguments::UpgradeAccess;
-use crate::output::printable;
+use crate::output::{Document, printable};
 
 /// Which object is meant.
 #[derive(Debug, Clone)]
@@ -72,6 +72,16 @@ impl Subject {
         }
     }
 
+    /// What it is called with `-o name`, as `kubectl` does.
+    pub(super) fn resource(&self) -> String {
+        format!("{}/{}", self.kind.plural().trim_end_matches('s'), self.name)
+    }
+
+    /// A sentence about it.
+    pub(super) fn document(&self, sentence: String) -> Document {
+        Document::from(sentence).named([self.resource()])
+    }
+
     /// The command that works on the same object.
     pub(super) fn command(&self) -> String {
         format!("clearway upgrade{}", self.whereabouts)
@@ -96,7 +106,7 @@ impl Subject {
         };
         let (found, remarks) = FetchedObject::read(raw)?;
         for remark in remarks {
-            crate::output::print_note!("warning: {}; ignored", printable(&remark.to_string()));
+            crate::output::print_problem!("warning: {}; ignored", printable(&remark.to_string()));
         }
         Ok(found)
     }

@@ -45,18 +45,18 @@ pub(super) async fn update<S: Store>(
         Ok(Choice::Update(target)) => target,
         Ok(Choice::AlreadyThere(sentence)) => {
             let data = json!({"object": subject, "action": "alreadyThere"});
-            output::print_data(format, &data, || format!("info: {sentence}"))?;
+            output::print_data(format, &data, || subject.document(format!("info: {sentence}")))?;
             if let Some(other) = found.object.spec.desired_update.as_ref().filter(|update| !is_there(&found, update)) {
                 let other = update_name(other).unwrap_or_default();
                 let command = subject.command();
-                output::print_note!("warning: {other} is still requested; cancel it with `{command} --clear`");
+                output::print_problem!("warning: {other} is still requested; cancel it with `{command} --clear`");
             }
             return Ok(Exit::Yes);
         }
         Err(refusal) => return Ok(print_refusal(&refusal)),
     };
     for warning in &target.warnings {
-        output::print_note!("warning: {warning}");
+        output::print_problem!("warning: {warning}");
     }
     // What is under way already is not disturbed by being asked for again.
     if let Some(objections) = objections::objections(&found.status).filter(|_| !target.again) {
@@ -64,7 +64,7 @@ pub(super) async fn update<S: Store>(
             let text = format!("{objections}\n\nIf you want to upgrade anyway, use --allow-upgrade-with-warnings.");
             return Ok(print_refusal(&Refusal { exit: Exit::No, text }));
         }
-        output::print_note!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
+        output::print_problem!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
     }
     let asked = build_patch(&found, &target, options.force);
     let stored = store.patch(&subject.key(), Part::Main, &asked.patch).await.context("unable to upgrade")?;
@@ -84,7 +84,7 @@ pub(super) async fn update<S: Store>(
         // A stream of events has one on each line.
         follow::emit("requested", &data)?;
     } else {
-        output::print_data(format, &data, || format!("Requested update to {shown}{again}"))?;
+        output::print_data(format, &data, || subject.document(format!("Requested update to {shown}{again}")))?;
         if options.following.watch && format == DataFormat::Yaml {
             output::print_line!("---");
         }
@@ -99,7 +99,7 @@ pub(super) async fn update<S: Store>(
 
 /// Says why nothing was asked for.
 fn print_refusal(refusal: &Refusal) -> Exit {
-    output::print_note!("error: {}", refusal.text);
+    output::print_problem!("error: {}", refusal.text);
     refusal.exit
 }
 
@@ -144,7 +144,7 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
         update.version.is_some() || update.image.is_some() || update.architecture.is_some()
     }) else {
         let data = json!({"object": subject, "action": "nothingToClear"});
-        output::print_data(format, &data, || "info: No update in progress".to_owned())?;
+        output::print_data(format, &data, || subject.document("info: No update in progress".to_owned()))?;
         return Ok(Exit::Yes);
     };
     // OpenShift keeps the names of accepted risks there; they are no request.
@@ -164,14 +164,14 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
         format,
         &json!({"object": subject, "action": action, "version": version, "image": image}),
         || {
-            if is_there {
+            subject.document(if is_there {
                 format!("Cleared the update field, still at {}", printable(&desired.version))
             } else {
                 format!(
                     "Cancelled requested upgrade to {}",
                     if shown.is_empty() { "<unknown>".to_owned() } else { printable(shown) }
                 )
-            }
+            })
         },
     )?;
     let open = found.status.open_entry();

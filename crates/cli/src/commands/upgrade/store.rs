@@ -40,7 +40,7 @@ fn directory(path: &Path) -> Result<UpgradeStore> {
     let state = StateDirectory::open(path)?;
     for finding in state.check() {
         let file = finding.place.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
-        output::print_note!("warning: {file}{}", finding.message);
+        output::print_problem!("warning: {file}{}", finding.message);
     }
     Ok(UpgradeStore::Directory(state))
 }

@@ -66,6 +66,8 @@ fn a_finding_has_its_line_and_what_to_do() {
   = note: 1 known release too many, of which 1 can update to 1.1.1
   = help: if only whole numbers are meant, write `(1[.]0[.]1)[+]`
 
+CODE   SEVERITY  FINDINGS  ABOUT
+GD102  warning   1         A `from` whose match ends within a number
 "
     );
     assert_eq!(answer.err, "4 files checked: 0 errors, 1 warning, 0 notes\n");
@@ -207,5 +209,5 @@ fn a_code_is_explained() {
     assert_eq!(run(&place, "graph lint --explain GD012 -o json").json()["severity"], "warning");
     let unknown = run(&place, "graph lint --explain GD999");
     assert_eq!(unknown.code, 3);
-    assert!(unknown.err.contains("code `GD999` not found; the codes are GD001, "), "{unknown:?}");
+    assert!(unknown.err.contains("code `GD999` not found; the codes are GD001 to "), "{unknown:?}");
 }

@@ -91,7 +91,7 @@ fn tests_of_risks_see_nothing_outside_of_graph_data() {
     let case = |rest: &str| {
         let text = format!("risk: {risk}\ncases:\n- name: a\n  expect: unknown\n  {rest}\n");
         place.write("data/risk-tests/hostile.yaml", text);
-        run(&place, "risk test data")
+        run(&place, "risk test --graph data")
     };
     for (rest, want) in [
         ("objects: [{file: ../../secret.yaml}]", "outside the directory"),
@@ -109,7 +109,7 @@ fn tests_of_risks_see_nothing_outside_of_graph_data() {
     // The files of tests themselves, too.
     fs::remove_file(beside.join("hostile.yaml")).unwrap();
     symlink("../../secret.yaml", beside.join("other.yaml")).unwrap();
-    let answer = run(&place, "risk test data");
+    let answer = run(&place, "risk test --graph data");
     assert!(answer.code == 3 && answer.err.contains("outside the directory"), "{answer:?}");
 }
 

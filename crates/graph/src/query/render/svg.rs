@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::PageDrawing;
 use super::layout::{BOX, Layout, ROW, Trunk, lay_out};
 use super::view::{Kind, View};
 
-/// Colours twice, because not every viewer knows variables; the second ones where the reader prefers dark.
-const STYLE: &str = "\
+/// The style of drawings. Colours twice, because not every viewer knows variables; the second ones where the reader prefers dark.
+pub const STYLE: &str = "\
 text{font:11px sans-serif;fill:#1f2937}.v{font:11px ui-monospace,Menlo,Consolas,monospace}\
 .h{font-weight:bold;font-size:13px}.t1{font-weight:bold;font-size:16px}.s{fill:#6b7280}\
 .g{font-size:9px;fill:#92400e;paint-order:stroke;stroke:#fff;stroke-width:4px}.n{font-size:8px;fill:#92400e;text-anchor:middle}\
@@ -24,9 +25,18 @@ text{font:11px sans-serif;fill:#1f2937}.v{font:11px ui-monospace,Menlo,Consolas,
 
 /// Draws a picture.
 pub(super) fn draw(view: &View<'_>) -> String {
+    draw_with(view, None)
+}
+
+/// Draws an element of a page.
+pub(super) fn draw_for_page(view: &View<'_>, page: PageDrawing<'_>) -> String {
+    draw_with(view, Some(page))
+}
+
+fn draw_with(view: &View<'_>, page: Option<PageDrawing<'_>>) -> String {
     let layout = lay_out(view);
     let mut out = String::with_capacity(4096 + view.nodes.len() * 320 + view.updates.len() * 24);
-    head(&mut out, view, &layout);
+    head(&mut out, view, &layout, page);
     for column in &layout.columns {
         let (x, width, height) = (column.x - 8, column.width + 16, column.bottom - 90);
         put(
@@ -43,7 +53,7 @@ pub(super) fn draw(view: &View<'_>) -> String {
         .collect();
     put(&mut out, format_args!("<path class=\"r\" d=\"{rows}\"/>"));
     for trunk in &layout.trunks {
-        draw_trunk(&mut out, view, &layout, trunk);
+        draw_trunk(&mut out, view, &layout, trunk, page.is_some());
     }
     let newest: Vec<u32> = crate::query::stranded::minors(view.graph).iter().map(|minor| minor.newest).collect();
     for (place, spot) in &layout.spots {
@@ -55,6 +65,10 @@ pub(super) fn draw(view: &View<'_>) -> String {
         };
         let text = if version.pre_release().is_empty() { "v" } else { "v pre" };
         let (x, y, width) = (spot.x, spot.y, spot.width);
+        if let Some(page) = page {
+            let (link, version) = (escaped(&(page.link)(&version)), escaped(&version.to_string()));
+            put(&mut out, format_args!("<a href=\"{link}\" data-version=\"{version}\">"));
+        }
         put(&mut out, format_args!("<g><title>{}</title>", escaped(&view.about(*place))));
         put(
             &mut out,
@@ -65,6 +79,9 @@ pub(super) fn draw(view: &View<'_>) -> String {
             &mut out,
             format_args!("<text class=\"{text}\" x=\"{x}\" y=\"{y}\">{}</text></g>", escaped(&version.to_string())),
         );
+        if page.is_some() {
+            out.push_str("</a>");
+        }
     }
     for label in &layout.labels {
         for (y, line) in (label.y + 9..).step_by(11).zip(&label.lines) {
@@ -92,13 +109,18 @@ pub(super) fn draw(view: &View<'_>) -> String {
     out
 }
 
-fn head(out: &mut String, view: &View<'_>, layout: &Layout) {
+fn head(out: &mut String, view: &View<'_>, layout: &Layout, page: Option<PageDrawing<'_>>) {
     let (width, height) = (layout.width, layout.height);
+    let zoomed = |length: i64| length.saturating_mul(page.map_or(100, |page| i64::from(page.zoom))) / 100;
+    // What is inside an image is not read aloud, and links have to be.
+    let role = if page.is_some() { "class=\"drawing\" role=\"group\"" } else { "role=\"img\"" };
     put(
         out,
         format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\" aria-labelledby=\"title desc\">"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{}\" \
+             height=\"{}\" {role} aria-labelledby=\"title desc\">",
+            zoomed(width),
+            zoomed(height)
         ),
     );
     let title = if view.title.is_empty() { "Updates" } else { view.title };
@@ -106,7 +128,9 @@ fn head(out: &mut String, view: &View<'_>, layout: &Layout) {
     let how = "Each column is a minor, oldest version first. A dot on a version's row is an update to the version at \
                the arrow of that line.";
     put(out, format_args!("<desc id=\"desc\">{}. {how}</desc>", escaped(&view.summary())));
-    put(out, format_args!("<style>{STYLE}</style>"));
+    if page.is_none() {
+        put(out, format_args!("<style>{STYLE}</style>"));
+    }
     put(out, format_args!("<rect class=\"bg\" width=\"{width}\" height=\"{height}\"/>"));
     put(out, format_args!("<text class=\"t1\" x=\"24\" y=\"34\">{}</text>", escaped(title)));
     put(out, format_args!("<text class=\"s\" x=\"24\" y=\"52\">{}</text>", escaped(&view.summary())));
@@ -131,12 +155,19 @@ fn head(out: &mut String, view: &View<'_>, layout: &Layout) {
     );
 }
 
-fn draw_trunk(out: &mut String, view: &View<'_>, layout: &Layout, trunk: &Trunk) {
+fn draw_trunk(out: &mut String, view: &View<'_>, layout: &Layout, trunk: &Trunk, on_page: bool) {
     let narrow = if trunk.narrow { " w" } else { "" };
+    let ends = if on_page {
+        let sources: Vec<_> = trunk.sources.iter().map(|place| view.version(*place).to_string()).collect();
+        let (sources, target) = (escaped(&sources.join(" ")), view.version(trunk.target).to_string());
+        format!(" data-from=\"{sources}\" data-to=\"{}\"", escaped(&target))
+    } else {
+        String::new()
+    };
     put(
         out,
         format_args!(
-            "<g class=\"{}{narrow}\"><title>{}</title>",
+            "<g class=\"{}{narrow}\"{ends}><title>{}</title>",
             class(trunk.kind),
             escaped(&about(view, layout, trunk))
         ),

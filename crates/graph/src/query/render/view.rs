@@ -23,6 +23,9 @@ pub(super) struct View<'g> {
     pub(super) focus: BTreeSet<u32>,
     /// Which updates are left out, in words.
     left_out: &'static str,
+    /// How many updates are blocked, if that is known.
+    blocked: Option<usize>,
+    revision: Option<&'g str>,
     /// By place.
     counts: Vec<Counts>,
 }
@@ -101,7 +104,8 @@ impl<'g> View<'g> {
         } else {
             ""
         };
-        Ok(View { graph, title: &options.title, nodes, updates, focus, left_out, counts })
+        let (blocked, revision) = (options.blocked, options.revision.as_deref());
+        Ok(View { graph, title: &options.title, nodes, updates, focus, left_out, blocked, revision, counts })
     }
 
     pub(super) fn version(&self, place: u32) -> Version {
@@ -128,16 +132,25 @@ impl<'g> View<'g> {
         format!("{version}\nupdates from here: {}\nupdates to here: {}", say(counts.out), say(counts.into))
     }
 
-    /// One line about the whole drawing.
+    /// One line about the whole drawing: how much of the graph is drawn, by kind, and of which revision it is.
     pub(super) fn summary(&self) -> String {
         let conditional: usize = self.graph.conditional().iter().map(|group| group.edges.len()).sum();
-        let total = self.graph.edges().len() + conditional;
-        let (nodes, all) = (self.nodes.len(), self.graph.nodes().len());
-        let drawn = self.updates.iter().filter(|update| update.kind != Kind::Removed).count();
-        format!(
-            "{nodes} of {all} versions; {drawn} of {total} updates, of which {conditional} are conditional{}",
-            self.left_out
-        )
+        let drawn = |kind: Kind| self.updates.iter().filter(|update| update.kind == kind).count();
+        let share = |drawn: usize, all: usize, what: &str| {
+            if drawn == all { format!("{all} {what}") } else { format!("{drawn} of {all} {what}") }
+        };
+        let mut parts = vec![
+            share(self.nodes.len(), self.graph.nodes().len(), "releases"),
+            share(drawn(Kind::Plain), self.graph.edges().len(), "unconditional updates"),
+            share(drawn(Kind::Conditional), conditional, "conditional updates"),
+        ];
+        let removed = drawn(Kind::Removed);
+        // Whoever names updates that are blocked knows how many there are, unless only some are drawn.
+        if let Some(blocked) = self.blocked.or((removed > 0).then_some(removed)) {
+            parts.push(share(removed, blocked, "blocked updates"));
+        }
+        let revision = self.revision.map(|revision| format!("; revision {revision}")).unwrap_or_default();
+        format!("{}{}{revision}", parts.join(", "), self.left_out)
     }
 
     /// The drawn versions with neighbours put together, by minor.

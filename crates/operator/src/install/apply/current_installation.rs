@@ -1,10 +1,11 @@
 //! What a cluster remembers of the present installation.
 
 use clearway_bundle::{Channel, Installed};
-use clearway_sources::kubernetes::ClusterError;
+use clearway_sources::kubernetes::{ClusterError, Resource};
+use clearway_update::api::{Kind, SINGLETON};
 use serde_json::{Value, json};
 
-use super::{InstallError, InstallTarget, installed, is_ours};
+use super::{InstallError, InstallTarget, installed, is_of_helm, is_ours};
 use crate::install::{Change, NAME, ReleaseKeys, Settings, gateway_status, installed_settings as read_back, policies};
 
 /// The present installation.
@@ -42,8 +43,11 @@ pub async fn current_installation(
     let experimental = channels.contains(&Some(Channel::Experimental));
     let channel = if experimental { Channel::Experimental } else { Channel::Standard };
     let wanted = object("apps/v1", "Deployment", namespace, NAME);
-    let stored = place.stored(place.resource(&wanted)?, &wanted).await?.filter(is_ours);
-    let Some(deployment) = stored else {
+    let stored = place.stored(place.resource(&wanted)?, &wanted).await?;
+    if stored.as_ref().is_some_and(is_of_helm) {
+        return Err(InstallError::ManagedByHelm { namespace: namespace.to_owned(), name: NAME });
+    }
+    let Some(deployment) = stored.filter(is_ours) else {
         let settings = Settings { namespace: namespace.to_owned(), ..Settings::new(channel) };
         return Ok((!channels.is_empty()).then_some(CurrentInstallation { settings, image: None }));
     };
@@ -63,6 +67,21 @@ pub async fn current_installation(
     settings.gateway_status = read_back::gateway_status(&other(gateway_status::NAME).await?);
     settings.policies = read_back::policies(&other(policies::NAME).await?);
     Ok(Some(CurrentInstallation { settings, image: read_back::image(&deployment).map(str::to_owned) }))
+}
+
+/// Whether the ClusterVersion names an update service, or needs none because OpenShift's own operator keeps it.
+pub async fn cluster_names_upstream(place: &InstallTarget<'_>) -> Result<bool, InstallError> {
+    let existing = installed(place).await?;
+    let Some((kind, crd)) = existing.iter().find(|(kind, _)| *kind == Kind::ClusterVersion) else { return Ok(false) };
+    if Installed::of(crd) == Installed::Foreign {
+        return Ok(true);
+    }
+    let Some(resource) = Resource::defined_by(crd, kind.version()) else { return Ok(false) };
+    match place.cluster.get(&resource, "", SINGLETON).await {
+        Ok(object) => Ok(object["spec"]["upstream"].as_str().is_some_and(|url| !url.is_empty())),
+        Err(ClusterError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The keys that the present installation checks signatures with.

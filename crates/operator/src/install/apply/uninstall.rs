@@ -2,9 +2,9 @@
 
 use clearway_bundle::Installed;
 use clearway_sources::kubernetes::ClusterError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::{MANAGED_BY, policies};
+use super::super::{MANAGED_BY, policies, update_service};
 use super::{
     Action, InstallError, InstallTarget, Manifests, ObjectAction, crd_resource, done, group_kind, installed, is_ours,
     name,
@@ -32,7 +32,7 @@ pub async fn uninstall(
     {
         let kind = group_kind(object);
         if place.catalog.of(&kind.group, &kind.kind).is_some() {
-            log.push(remove(place, object, removal).await?);
+            log.push(remove_unless_shared(place, object, update_service::NAME, removal).await?);
         }
     }
     // A pod may have made them once more before it ended.
@@ -81,6 +81,25 @@ pub(super) async fn remove_operator_objects(
         }
     }
     Ok(())
+}
+
+/// Removes an object, but not a namespace in which another Deployment of ours runs.
+pub(super) async fn remove_unless_shared(
+    place: &InstallTarget<'_>,
+    object: &Value,
+    other: &str,
+    removal: Removal,
+) -> Result<ObjectAction, InstallError> {
+    if object["kind"] == "Namespace" {
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"namespace": name(object).1, "name": other},
+        });
+        if place.stored(place.resource(&deployment)?, &deployment).await?.is_some() {
+            return Ok(done(object, Action::LeftAlone, &format!("{other} runs in it")));
+        }
+    }
+    remove(place, object, removal).await
 }
 
 pub(super) async fn remove(

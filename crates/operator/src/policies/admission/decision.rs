@@ -6,6 +6,7 @@ use std::time::Instant;
 use clearway_policy::sort_results;
 use serde_json::Value;
 
+use super::super::events::Occasion;
 use super::super::log_lines::{self, LineLevel, WEBHOOK};
 use super::super::metrics::AdmissionStatus;
 use super::handler::Handler;
@@ -88,6 +89,15 @@ impl Handler {
         if self.settings.log_denies {
             for line in results.iter().filter_map(|result| messages::line(request, result)) {
                 log_lines::write(LineLevel::Info, WEBHOOK, &line);
+            }
+        }
+        // A request that changes nothing leaves nothing behind either.
+        if let Some(events) = self.parts.events.as_ref().filter(|_| !request.is_dry_run()) {
+            for result in &results {
+                let Some(line) = messages::line(request, result) else { continue };
+                for occasion in messages::actions(result).into_iter().filter_map(Occasion::of_action) {
+                    events.record(occasion, &result.message, &line);
+                }
             }
         }
         let Messages { denials, warnings } = Messages::of(&results);

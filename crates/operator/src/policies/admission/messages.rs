@@ -14,7 +14,7 @@ pub(super) struct Messages {
 }
 
 /// The actions of a result that are known; others have no effect (P3).
-fn actions(result: &ReviewResult) -> Vec<&str> {
+pub(super) fn actions(result: &ReviewResult) -> Vec<&str> {
     match &result.action {
         EnforcementAction::Scoped => {
             let scoped = result.scoped_actions.iter().map(String::as_str);

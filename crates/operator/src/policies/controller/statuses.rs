@@ -28,12 +28,22 @@ pub(super) enum StatusKey {
     Template(String),
     /// A constraint, by kind and name.
     Constraint(String, String),
+    /// The Config.
+    Config,
+    /// A `SyncSet`, by name.
+    SyncSet(String),
+    /// An expansion template, by name.
+    Expansion(String),
 }
 
 impl StatusKey {
     fn name(&self) -> &str {
         match self {
-            StatusKey::Template(name) | StatusKey::Constraint(_, name) => name,
+            StatusKey::Template(name)
+            | StatusKey::Constraint(_, name)
+            | StatusKey::SyncSet(name)
+            | StatusKey::Expansion(name) => name,
+            StatusKey::Config => kinds::CONFIG_NAME,
         }
     }
 }
@@ -67,11 +77,13 @@ impl Controller {
     async fn write(&mut self, due: BTreeSet<StatusKey>) {
         let writes: Vec<_> = due.into_iter().filter_map(|key| self.patch(&key).map(|write| (key, write))).collect();
         let cluster = &self.cluster;
+        let config_namespace = self.settings.gatekeeper_namespace.as_str();
         let write = |(key, (resource, patch)): (StatusKey, (Resource, Value))| async move {
-            let outcome = match cluster.patch(&resource, ("", key.name()), Part::Status, &patch).await {
+            let namespace = if key == StatusKey::Config { config_namespace } else { "" };
+            let outcome = match cluster.patch(&resource, (namespace, key.name()), Part::Status, &patch).await {
                 Ok(object) => Outcome::Written(object),
                 Err(ClusterError::Conflict { .. } | ClusterError::NotFound { .. }) => {
-                    match cluster.get(&resource, "", key.name()).await {
+                    match cluster.get(&resource, namespace, key.name()).await {
                         Ok(object) => Outcome::Reread(Some(object)),
                         Err(ClusterError::NotFound { .. }) => Outcome::Reread(None),
                         Err(error) => Outcome::Failed(error),
@@ -107,6 +119,19 @@ impl Controller {
                 let finding = Finding::Constraint { errors: &errors, enforced };
                 Some((kinds::constraints_of(kind), reporter.patch(&state.object, &finding, &self.gone)?))
             }
+            StatusKey::Config => {
+                let config = self.config.as_ref()?;
+                Some((kinds::configs_like(config), reporter.patch(config, &Finding::Config, &self.gone)?))
+            }
+            StatusKey::SyncSet(name) => {
+                let sync_set = self.sync_sets.get(name)?;
+                Some((kinds::sync_sets_like(sync_set), reporter.patch(sync_set, &Finding::SyncSet, &self.gone)?))
+            }
+            StatusKey::Expansion(name) => {
+                let state = self.expansions.get(name)?;
+                let finding = Finding::Expansion { error: state.error.as_ref() };
+                Some((kinds::expansions_like(&state.object), reporter.patch(&state.object, &finding, &self.gone)?))
+            }
         }
     }
 
@@ -123,7 +148,11 @@ impl Controller {
                 let _ = self.set_object(&key, object);
             }
             Outcome::Reread(Some(object)) => {
-                if self.set_object(&key, object) {
+                let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+                // Nobody else wrote it, so it is the status that is not there.
+                if self.known_object(&key).is_some_and(|known| version(known) == version(&object)) {
+                    tracing::warn!("the CRD of {key:?} has no status, so nothing is reported there");
+                } else if self.set_object(&key, object) {
                     self.due.insert(key);
                 }
             }
@@ -139,6 +168,18 @@ impl Controller {
         }
     }
 
+    fn known_object(&self, key: &StatusKey) -> Option<&Value> {
+        match key {
+            StatusKey::Template(name) => self.templates.get(name).map(|state| &state.object),
+            StatusKey::Constraint(kind, name) => {
+                self.constraints.get(&(kind.clone(), name.clone())).map(|state| &state.object)
+            }
+            StatusKey::Config => self.config.as_ref(),
+            StatusKey::SyncSet(name) => self.sync_sets.get(name),
+            StatusKey::Expansion(name) => self.expansions.get(name).map(|state| &state.object),
+        }
+    }
+
     /// Remembers the status that the API server has now. If anything else changed, a watch reports it, and the status is
     /// computed then; whether that is not so.
     fn set_object(&mut self, key: &StatusKey, object: Value) -> bool {
@@ -147,6 +188,9 @@ impl Controller {
             StatusKey::Constraint(kind, name) => {
                 self.constraints.get_mut(&(kind.clone(), name.clone())).map(|state| &mut state.object)
             }
+            StatusKey::Config => self.config.as_mut(),
+            StatusKey::SyncSet(name) => self.sync_sets.get_mut(name),
+            StatusKey::Expansion(name) => self.expansions.get_mut(name).map(|state| &mut state.object),
         };
         match known.filter(|known| is_same(known, &object) && !is_older(&object, known)) {
             Some(known) => {
@@ -163,8 +207,15 @@ impl Controller {
         let constraints = self.constraints.iter();
         let constraints =
             constraints.map(|((kind, name), state)| (StatusKey::Constraint(kind.clone(), name.clone()), &state.object));
+        let config = self.config.iter().map(|config| (StatusKey::Config, config));
+        let sync_sets = self.sync_sets.iter().map(|(name, object)| (StatusKey::SyncSet(name.clone()), object));
+        let expansions =
+            self.expansions.iter().map(|(name, state)| (StatusKey::Expansion(name.clone()), &state.object));
         let entries: Vec<(StatusKey, String)> = templates
             .chain(constraints)
+            .chain(config)
+            .chain(sync_sets)
+            .chain(expansions)
             .flat_map(|(key, object)| reporting_pods(object).map(move |id| (key.clone(), id.to_owned())))
             .filter(|(_, id)| *id != self.settings.reporter.id)
             .collect();

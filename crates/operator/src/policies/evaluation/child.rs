@@ -57,8 +57,9 @@ pub fn run() -> Result<(), String> {
     })
 }
 
-/// Limits what is mapped from now on.
-fn limit_memory(memory: u64) -> io::Result<()> {
+/// Limits what this process maps from now on, in bytes: its program, and the stacks of threads that run, do not count. A
+/// limit on all of its address space would depend on the size of the program and on what the allocator has set aside.
+pub fn limit_memory(memory: u64) -> io::Result<()> {
     let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
     let used = std::fs::read_to_string("/proc/self/statm").ok();
     let used = used.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());

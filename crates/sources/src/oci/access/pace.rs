@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
 use crate::oci::OciError;
+use crate::waiting;
 
 /// How patient requests are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +90,11 @@ impl Pace {
                 Err(AttemptError::Passing { why, .. }) if tried >= self.attempts => {
                     return Err(OciError::Unreachable { at: at.to_owned(), attempts: tried, why });
                 }
-                Err(AttemptError::Passing { wait, .. }) => tokio::time::sleep(self.delay(tried, at, wait)).await,
+                Err(AttemptError::Passing { wait, why }) => {
+                    let delay = self.delay(tried, at, wait);
+                    waiting::to_retry(at, why, tried, Some(self.attempts), delay);
+                    tokio::time::sleep(delay).await;
+                }
             }
         }
     }

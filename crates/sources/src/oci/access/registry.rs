@@ -24,6 +24,7 @@ use crate::oci::access::pace::{AttemptError, Pace, retry_after};
 use crate::oci::error::{chain, printable};
 use crate::oci::image::media;
 use crate::oci::reference::{Repository, is_loopback};
+use crate::waiting;
 
 /// What is read of an answer that says what went wrong.
 const COMPLAINT_BYTES: u64 = 16 << 10;
@@ -162,7 +163,9 @@ impl Registry {
         if let Some(sends) = ask.sends {
             request = request.header(CONTENT_TYPE, sends.media_type).body(sends.bytes.clone());
         }
-        request.send().await.map_err(|error| classify_error(error, ask.at))
+        tracing::debug!("reading {} from the registry", ask.at);
+        let limit = ask.within.unwrap_or(self.options.timeout);
+        waiting::for_answer(ask.at, limit, request.send()).await.map_err(|error| classify_error(error, ask.at))
     }
 
     /// Sorts an answer into good, worth another attempt, and final.

@@ -1,13 +1,15 @@
-//! Files that are in an image or an artifact of a registry: graph-data, or manifests.
+//! Files that are in an image or an artifact of a registry: graph-data, a catalogue of products, or manifests.
 //!
-//! The layers are archives, as image builders and `oras` write them; what is none is passed over. Start at
-//! [`graph_data`] or [`manifest_files`].
+//! The layers are archives, as image builders and `oras` write them; what is none is passed over. Where keys are given,
+//! one of them must have signed the digest, before anything of the content is read. Start at [`graph_data`],
+//! [`catalog_files`] or [`manifest_files`].
 
 use std::io::Read;
 use std::sync::Arc;
 
 use clearway_core::{Digest, Limits};
 use clearway_graph::Inputs;
+use clearway_release::Verdict;
 
 use crate::files::file_tree::printable;
 use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, StoredEntry};
@@ -18,16 +20,19 @@ use crate::oci::image::media::{Image as Layers, Manifest, UnreadableManifest};
 use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
+use crate::release::{Key, verify_image};
 
-/// Reads the graph-data of an image, and the digest that its name has now.
+/// Reads the graph-data of an image, and the digest that its name has now. With keys, one of them must have signed it.
 pub async fn graph_data(
     registry: &Registry,
     image: &Image,
     cache: &Cache,
     limits: &Limits,
+    keys: &[Key],
 ) -> Result<(Inputs, Digest), OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
+    require_signature(registry, repository, &digest, keys, cache).await?;
     let name = image.to_string();
     if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
         return Ok((kept.into_iter().collect(), digest));
@@ -47,6 +52,56 @@ pub async fn graph_data(
         cache.store_graph_data(&name, &digest, archive).await;
     }
     Ok((inputs, digest))
+}
+
+/// Reads the files of an image that can belong to a catalogue of products, by path, and the digest that its name has now.
+/// With keys, one of them must have signed it.
+pub async fn catalog_files(
+    registry: &Registry,
+    image: &Image,
+    limits: &Limits,
+    keys: &[Key],
+) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
+    let repository = image.repository();
+    let digest = registry.digest(repository, image.at()).await?;
+    require_signature(registry, repository, &digest, keys, &Cache::none()).await?;
+    let wanted = FileFilter::catalog(limits.file_bytes.min(GRAPH_DATA_BYTES));
+    let mut files = Vec::new();
+    for (path, stored) in read_layers(registry, repository, &digest, wanted).await?.into_files() {
+        match (String::from_utf8(path), stored) {
+            (_, StoredEntry::Directory) => {}
+            (Ok(path), StoredEntry::File(content)) => files.push((path, content)),
+            // It may stand for a block or a risk, and without it an update would be offered that has one.
+            (path, _) => {
+                let path = path.map_or_else(|error| printable(error.as_bytes()), |path| printable(path.as_bytes()));
+                let at = format!("{repository}@{digest}");
+                return Err(OciError::NotACatalog {
+                    at,
+                    why: format!("{path} is not a regular file with a plain name"),
+                });
+            }
+        }
+    }
+    Ok((files, digest))
+}
+
+/// Refuses what none of the keys signed, if there are keys.
+async fn require_signature(
+    registry: &Registry,
+    repository: &Repository,
+    digest: &Digest,
+    keys: &[Key],
+    cache: &Cache,
+) -> Result<(), OciError> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let why = match verify_image(registry, repository, digest, keys, cache).await? {
+        Verdict::Verified { .. } => return Ok(()),
+        Verdict::Unsigned => "it is not signed".to_owned(),
+        Verdict::Failed { why } => why,
+    };
+    Err(OciError::Untrusted { at: format!("{repository}@{digest}"), why })
 }
 
 /// Reads the YAML and JSON files of an image or artifact, by path, and the digest that its name has now.

@@ -14,6 +14,7 @@ const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+j
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 pub(in crate::oci) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+pub(in crate::oci) const OCI_EMPTY: &str = "application/vnd.oci.empty.v1+json";
 pub(in crate::oci) const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 pub(in crate::oci) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";

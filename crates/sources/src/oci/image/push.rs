@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::oci::access::pace::AttemptError;
 use crate::oci::access::registry::{Registry, RegistryRequest, RequestBody};
-use crate::oci::image::media::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
+use crate::oci::image::media::{OCI_CONFIG, OCI_EMPTY, OCI_LAYER, OCI_MANIFEST};
 use crate::oci::{OciError, Repository};
 
 /// The slowest that something may be sent, in bytes per second.
@@ -27,6 +27,23 @@ pub(crate) async fn push_image(
     let layer = registry.push_blob(repository, OCI_LAYER, layer).await?;
     let config = registry.push_blob(repository, OCI_CONFIG, config).await?;
     let manifest = json!({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": config, "layers": [layer]});
+    registry.push_manifest(repository, tag, &manifest).await
+}
+
+/// Pushes an artifact of one layer under a tag; the digest of its manifest.
+pub(crate) async fn push_artifact(
+    registry: &Registry,
+    repository: &Repository,
+    tag: &str,
+    artifact_type: &str,
+    layer: Vec<u8>,
+) -> Result<Digest, OciError> {
+    let layer = registry.push_blob(repository, OCI_LAYER, layer).await?;
+    let config = registry.push_blob(repository, OCI_EMPTY, b"{}".to_vec()).await?;
+    let manifest = json!({
+        "schemaVersion": 2, "mediaType": OCI_MANIFEST, "artifactType": artifact_type,
+        "config": config, "layers": [layer],
+    });
     registry.push_manifest(repository, tag, &manifest).await
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use clearway_catalog::PRODUCT_FILE;
 use clearway_core::Digest;
 use clearway_graph::Inputs;
 
@@ -53,6 +54,15 @@ impl FileFilter {
         }
     }
 
+    /// What can be graph-data of a product or its `product.yaml`, wherever that is.
+    pub(in crate::oci) fn catalog(bytes: u64) -> Self {
+        FileFilter {
+            file: |path| is_product_file(path) || classify_entry(path) == EntryClass::File,
+            other: |path| is_product_file(path) || classify_entry(path) != EntryClass::None,
+            ..FileFilter::graph_data(bytes)
+        }
+    }
+
     /// YAML and JSON files, wherever they are.
     pub(in crate::oci) fn manifests(bytes: u64) -> Self {
         FileFilter {
@@ -65,6 +75,10 @@ impl FileFilter {
             noun: "YAML and JSON files",
         }
     }
+}
+
+fn is_product_file(path: &[u8]) -> bool {
+    split_last(path).1 == PRODUCT_FILE.as_bytes()
 }
 
 /// One thing that a layer does.

@@ -1,6 +1,7 @@
-//! Checks of the PromQL and CEL texts of rules and of the parameters of `Bundle` rules, for the linter of the graph.
+//! Checks of the PromQL and CEL texts of rules and of the parameters of `Bundle` and `Policy` rules, for the linter of the
+//! graph.
 
-use clearway_advice::{BUNDLE_PARAMETERS, check_bundle_rule, check_expression};
+use clearway_advice::{BUNDLE_PARAMETERS, POLICY_PARAMETERS, check_bundle_rule, check_expression, check_policy_rule};
 use clearway_cel::ErrorClass;
 use clearway_core::Severity;
 use clearway_graph::Rule;
@@ -63,18 +64,27 @@ impl RuleTexts for TextReader {
     }
 
     fn check_parameters(&self, rule: &Rule) -> Vec<ParameterFinding> {
-        let own = rule.parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(Rule::BUNDLE));
-        let Some(own) = own.and_then(|(_, own)| own.as_object()) else {
-            let message = "without parameters: `bundle` is missing or not an object".to_owned();
-            return vec![ParameterFinding { key: "group", message, span: 0..0, known: true }];
+        // Keys are read in any case.
+        let of_type = |name: &str| {
+            let own = rule.parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+            own.and_then(|(_, own)| own.as_object())
         };
-        let wrong = check_bundle_rule(rule).map(|fault| ParameterFinding {
+        let (own, first, known, fault) = if rule.kind == Rule::POLICY {
+            (of_type(Rule::POLICY), "kind", &POLICY_PARAMETERS[..], check_policy_rule(rule))
+        } else {
+            (of_type(Rule::BUNDLE), "group", &BUNDLE_PARAMETERS[..], check_bundle_rule(rule))
+        };
+        let Some(own) = own else {
+            let message = format!("without parameters: `{}` is missing or not an object", rule.kind.to_lowercase());
+            return vec![ParameterFinding { key: first, message, span: 0..0, known: true }];
+        };
+        let wrong = fault.map(|fault| ParameterFinding {
             key: fault.key,
             message: format!("whose `{}` cannot be read: {}", fault.key, fault.why),
             span: fault.span,
             known: true,
         });
-        let is_known = |key: &&String| BUNDLE_PARAMETERS.iter().any(|known| key.eq_ignore_ascii_case(known));
+        let is_known = |key: &&String| known.iter().any(|known| key.eq_ignore_ascii_case(known));
         let unknown = own.keys().filter(|key| !is_known(key)).map(|key| {
             let key: String = key.chars().take(64).collect();
             let message = format!("with the parameter `{key}`, which the type does not have");

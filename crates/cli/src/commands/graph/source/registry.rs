@@ -9,8 +9,9 @@ use clearway_graph::Inputs;
 use clearway_sources::oci::{
     self, Cache, Credentials, Image, PlainHttp, Progress, Registry, RegistryOptions, Repository, SkipReason, SkippedTag,
 };
+use clearway_sources::release::Key;
 
-use crate::arguments::{Registries, RegistryAccess, ServiceTrust};
+use crate::arguments::{GraphKeys, Registries, RegistryAccess, ServiceTrust};
 use crate::output::LiveLine;
 use crate::runtime::block_on;
 
@@ -28,8 +29,25 @@ pub(crate) fn options(ca_file: Option<PathBuf>, access: &RegistryAccess) -> Regi
 pub(crate) fn graph_data(name: &str, registries: &Registries, trust: &ServiceTrust) -> Result<Inputs> {
     let image: Image = name.parse()?;
     let registry = connect(registries, trust)?;
-    let limits = Limits::for_graph_data();
-    Ok(block_on(oci::graph_data(&registry, &image, &Cache::none(), &limits))??.0)
+    let (limits, keys) = (Limits::for_graph_data(), keys(&registries.keys)?);
+    Ok(block_on(oci::graph_data(&registry, &image, &Cache::none(), &limits, &keys))??.0)
+}
+
+/// The keys of which one must have signed graph-data; without any, signatures are not checked.
+pub(crate) fn keys(options: &GraphKeys) -> Result<Vec<Key>> {
+    let mut keys = Vec::new();
+    for path in &options.files {
+        keys.extend(Key::file(path)?);
+    }
+    Ok(keys)
+}
+
+/// Refuses keys for a graph that is not in a registry: nothing would be checked.
+pub(crate) fn refuse_keys(options: &GraphKeys, what: &str) -> Result<()> {
+    if !options.files.is_empty() {
+        bail!("--graph-key checks the signature of an image or artifact (oci://…), but got {what}");
+    }
+    Ok(())
 }
 
 /// Adds the releases of the named repositories, and prints ignored tags on standard error.
@@ -68,6 +86,6 @@ fn connect(registries: &Registries, trust: &ServiceTrust) -> Result<Registry> {
 fn print_ignored(repository: &Repository, left: &SkippedTag) {
     // Meant to be there, but not to be releases.
     if !matches!(left.why, SkipReason::Companion | SkipReason::NoRelease | SkipReason::Shard { .. }) {
-        crate::output::print_note!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
+        crate::output::print_problem!("ignored in {repository}: {}", crate::output::printable(&left.to_string()));
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::evaluation::Outcome;
 use crate::arguments::{DataFormat, PolicyReportFormat};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Document};
 
 /// The code of the finding that objects could not be read or evaluated.
 const NOT_SEEN: &str = "IN008";
@@ -45,6 +45,8 @@ pub(in crate::commands::policy) fn print(
 ) -> Result<Exit> {
     match format {
         PolicyReportFormat::Table => output::print_data(DataFormat::Table, &(), || table(outcome))?,
+        PolicyReportFormat::Wide => output::print_data(DataFormat::Wide, &(), || table(outcome))?,
+        PolicyReportFormat::Name => output::print_data(DataFormat::Name, &(), || table(outcome))?,
         PolicyReportFormat::Json => output::print_data(DataFormat::Json, &data(outcome), String::new)?,
         PolicyReportFormat::Yaml => output::print_data(DataFormat::Yaml, &data(outcome), String::new)?,
         PolicyReportFormat::Sarif => sarif(outcome)?,
@@ -54,7 +56,7 @@ pub(in crate::commands::policy) fn print(
         output::print_note!("{line}");
     }
     for problem in &outcome.problems {
-        output::print_note!("not evaluated: {problem}");
+        output::print_problem!("not evaluated: {problem}");
     }
     let constraints = outcome.audit.constraints().count();
     let total: u64 = outcome.audit.constraints().map(ConstraintAudit::total).sum();
@@ -75,7 +77,7 @@ pub(in crate::commands::policy) fn print(
         );
     }
     if !outcome.problems.is_empty() {
-        output::print_note!("not everything could be evaluated, so the result is incomplete");
+        output::print_problem!("not everything could be evaluated, so the result is incomplete");
     }
     Ok(match (denying, outcome.problems.is_empty()) {
         (0, true) => Exit::Yes,
@@ -95,12 +97,12 @@ fn object_name(violation: &AuditedViolation) -> String {
     if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") }
 }
 
-fn table(outcome: &Outcome) -> String {
+fn table(outcome: &Outcome) -> Document {
     let rows = outcome.audit.constraints().map(|constraint| {
         let action = constraint.constraint().action.as_str().to_owned();
         vec![constraint_name(constraint), action, constraint.total().to_string()]
     });
-    let mut text = output::table(&["CONSTRAINT", "ACTION", "VIOLATIONS"], rows);
+    let mut text = Document::from(output::table(&["CONSTRAINT", "ACTION", "VIOLATIONS"], rows));
     for constraint in outcome.audit.constraints().filter(|constraint| constraint.total() > 0) {
         // Writing into a text cannot fail.
         let _ = writeln!(text, "\n{} ({}):", constraint_name(constraint), constraint.constraint().action.as_str());

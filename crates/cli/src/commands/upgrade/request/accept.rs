@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::arguments::{DataFormat, End, UpgradeAccept};
 use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 /// The annotation of a CRD that says which channel it is of.
 const CHANNEL: &str = "clearway.dev/channel";
@@ -148,13 +148,13 @@ impl Change {
         for risk in found.object.spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
             if self.remove.contains(&risk.name) {
                 let name = printable(&risk.name);
-                output::print_note!("warning: {name} is still accepted in spec.desiredUpdate.acceptRisks");
+                output::print_problem!("warning: {name} is still accepted in spec.desiredUpdate.acceptRisks");
             }
         }
         for risk in &self.add {
             let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
             if !risks.any(|known| known.name == risk.name) {
-                output::print_note!("warning: no known update has a risk named {}", printable(&risk.name));
+                output::print_problem!("warning: no known update has a risk named {}", printable(&risk.name));
             }
         }
     }
@@ -194,14 +194,14 @@ fn show(spec: &Spec, subject: &Subject, action: Option<&str>, now: Timestamp, fo
     output::print_data(format, &data, || {
         let accepted = accepted(spec);
         if accepted.is_empty() {
-            return "There are no accepted risks.".to_owned();
+            return Document::from("There are no accepted risks.".to_owned()).named([]);
         }
         let row = |risk: AcceptedRisk| {
             let until = risk.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
             let over = if is_expired(&risk, now) { " (over)" } else { "" };
             vec![risk.name, format!("{until}{over}"), risk.reason]
         };
-        output::table(&["RISK", "UNTIL", "REASON"], accepted.into_iter().map(row))
+        output::table(&["RISK", "UNTIL", "REASON"], accepted.into_iter().map(row)).into()
     })?;
     Ok(Exit::Yes)
 }

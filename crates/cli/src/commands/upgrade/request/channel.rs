@@ -10,7 +10,7 @@ use crate::arguments::{DataFormat, UpgradeChannel};
 use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::show::list::channel_line;
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 /// Runs the command.
 pub(crate) async fn run<S: Store>(
@@ -26,11 +26,11 @@ pub(crate) async fn run<S: Store>(
     let told = |action: &str, sentence: String| {
         let data = json!({"object": subject, "action": action, "channel": name, "channels": channels});
         // A set channel is no data for people: standard output stays empty, as with `oc`.
-        if action != "unchanged" && format == DataFormat::Table {
+        if action != "unchanged" && format.is_text() {
             output::print_note!("{sentence}");
             return Ok(Exit::Yes);
         }
-        output::print_data(format, &data, || sentence)?;
+        output::print_data(format, &data, || subject.document(sentence))?;
         Ok(Exit::Yes)
     };
     if name == current {
@@ -44,7 +44,7 @@ pub(crate) async fn run<S: Store>(
     let listed = printable(&channels.join(", "));
     let (shown, before) = (printable(name), printable(current));
     let refused = |text: String| {
-        output::print_note!("error: {text}, you must pass --allow-explicit-channel to continue");
+        output::print_problem!("error: {text}, you must pass --allow-explicit-channel to continue");
         Ok(Exit::No)
     };
     if name.is_empty() {
@@ -53,12 +53,12 @@ pub(crate) async fn run<S: Store>(
                 "You are requesting to clear the update channel. The current channel \"{before}\" is one of the available channels"
             ));
         }
-        output::print_note!(
+        output::print_problem!(
             "warning: Clearing channel \"{before}\"; cluster will no longer request available update recommendations."
         );
     } else if channels.is_empty() {
         let version = printable(&found.status.desired.version);
-        output::print_note!(
+        output::print_problem!(
             "warning: No channels known to be compatible with the current version \"{version}\"; unable to validate \"{shown}\". Setting the update channel to \"{shown}\" anyway."
         );
     } else if !channels.iter().any(|channel| channel == name) {
@@ -67,7 +67,7 @@ pub(crate) async fn run<S: Store>(
             return refused(text);
         }
         let text = text.replacen("the", "The", 1);
-        output::print_note!(
+        output::print_problem!(
             "warning: {text}. You have used --allow-explicit-channel to proceed anyway. Setting the update channel to \"{shown}\"."
         );
     }
@@ -85,10 +85,13 @@ pub(crate) async fn run<S: Store>(
 fn show(found: &FetchedObject, subject: &Subject, format: DataFormat) -> Result<Exit> {
     let (channel, channels) = (found.object.spec.channel.as_deref(), &found.status.desired.channels);
     let data = json!({"object": subject, "channel": channel, "channels": channels});
-    output::print_data(format, &data, || match channel {
-        Some(channel) => channel_line(channel, channels),
-        None if channels.is_empty() => "No channel is set.".to_owned(),
-        None => format!("No channel is set (available channels: {})", printable(&channels.join(", "))),
+    output::print_data(format, &data, || {
+        let line = match channel {
+            Some(channel) => channel_line(channel, channels),
+            None if channels.is_empty() => "No channel is set.".to_owned(),
+            None => format!("No channel is set (available channels: {})", printable(&channels.join(", "))),
+        };
+        Document::from(line).named(channel.map(str::to_owned))
     })?;
     Ok(Exit::Yes)
 }

@@ -8,7 +8,7 @@ use crate::arguments::{DataFormat, UpgradeHistory};
 use crate::commands::upgrade::condition_text::{clean, indented};
 use crate::commands::upgrade::object::FetchedObject;
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 const HEAD: [&str; 7] = ["VERSION", "STATE", "STARTED", "COMPLETED", "VERIFIED", "RISKS", "IMAGE"];
 
@@ -17,15 +17,15 @@ pub(crate) fn run(found: &FetchedObject, options: &UpgradeHistory, format: DataF
     let history = &found.status.history;
     output::print_data(format, history, || {
         if history.is_empty() {
-            return "There are no updates in the history.".to_owned();
+            return Document::from("There are no updates in the history.".to_owned()).named([]);
         }
-        let mut text = output::table(&HEAD, history.iter().map(row));
+        let mut text = Document::from(output::table(&HEAD, history.iter().map(row)));
         if options.details {
-            text.extend(history.iter().filter(|entry| is_risky(entry)).map(details));
+            history.iter().filter(|entry| is_risky(entry)).for_each(|entry| text.push_text(&details(entry)));
         }
         text
     })?;
-    if format == DataFormat::Table && !options.details && history.iter().any(is_risky) {
+    if format.is_text() && !options.details && history.iter().any(is_risky) {
         output::print_note!("--details shows the accepted risks");
     }
     Ok(Exit::Yes)

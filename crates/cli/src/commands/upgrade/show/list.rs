@@ -18,7 +18,7 @@ use crate::commands::upgrade::condition_text::{
 use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::updates::{KnownUpdate, known_updates};
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 /// What is printed as JSON; the form is documented at the head of the module above.
 #[derive(Debug, Serialize)]
@@ -73,10 +73,14 @@ pub(crate) fn run(found: &FetchedObject, subject: &Subject, all: bool, format: D
         updates: updates.iter().map(listed).collect(),
         left_out: left_out(&found.status.conditions),
     };
-    if format == DataFormat::Table {
+    if format.is_text() {
         warnings(found, subject, updates.iter().any(KnownUpdate::is_recommended));
     }
-    output::print_data(format, &data, || text(found, subject, &updates, all))?;
+    output::print_data(format, &data, || {
+        let listed = updates.iter().filter(|known| all || known.is_recommended());
+        let names: Vec<String> = listed.map(|known| known.release.version.clone()).collect();
+        Document::from(text(found, subject, &updates, all)).named(names)
+    })?;
     Ok(if current { Exit::Yes } else { Exit::Unknown })
 }
 
@@ -90,7 +94,7 @@ fn warnings(found: &FetchedObject, subject: &Subject, any: bool) {
     for type_ in ["Failing", "Progressing"] {
         if conditions.get(type_).is_none() {
             let (plural, name) = (subject.kind().plural(), printable(subject.name()));
-            output::print_note!(
+            output::print_problem!(
                 "warning: No current {type_} info, see `kubectl describe {plural} {name}` for more details."
             );
         }
@@ -100,7 +104,10 @@ fn warnings(found: &FetchedObject, subject: &Subject, any: bool) {
         Some(condition) if condition.status == Word::True => {}
         Some(condition) => {
             let Condition { reason, message, .. } = condition;
-            output::print_note!("warning: Cannot {verb} available updates:\n{}", reason_and_message(reason, message));
+            output::print_problem!(
+                "warning: Cannot {verb} available updates:\n{}",
+                reason_and_message(reason, message)
+            );
             if let Some(since) = condition.last_transition_time.filter(|_| any) {
                 output::print_note!("  The list is from before {since} and may be out of date.");
             }
@@ -109,12 +116,12 @@ fn warnings(found: &FetchedObject, subject: &Subject, any: bool) {
             }
             output::print_note!("");
         }
-        None => output::print_note!(
+        None => output::print_problem!(
             "warning: Cannot {verb} available updates: no operator has reported yet whether they were retrieved.\n"
         ),
     }
     for message in left_out(conditions) {
-        output::print_note!("warning: {message}\n");
+        output::print_problem!("warning: {message}\n");
     }
 }
 

@@ -23,7 +23,7 @@ use crate::commands::upgrade::condition_text::{Statement, clean, indented};
 use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::updates::known_updates;
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 /// What is printed as JSON; the form is documented at the head of the module above.
 #[derive(Debug, Serialize)]
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &UpgradePlan, subject: &Subject, found: &FetchedObjec
     let found_ways = match paths(&view.graph, &from, &to) {
         Ok(found) => found,
         Err(why) if matches!(*why, NoPath::Unreachable { .. }) => {
-            output::print_data(format, &why, || format!("There is no path: {why}."))?;
+            output::print_data(format, &why, || Document::from(format!("There is no path: {why}.")).named([]))?;
             return Ok(Exit::No);
         }
         Err(why) => bail!("{why}; the channel is {}", printable(channel)),
@@ -94,8 +94,11 @@ pub(crate) fn run(options: &UpgradePlan, subject: &Subject, found: &FetchedObjec
     let best = [Word::True, Word::Unknown].into_iter().find(|status| says(*status)).unwrap_or(Word::False);
     let exact = found_ways.fewest_risks.exact;
     let plan = Plan { object: subject, from: &from, to: &to, channel, status: best, ways, exact };
-    output::print_data(format, &plan, || text(&plan))?;
-    if format == DataFormat::Table {
+    output::print_data(format, &plan, || {
+        let versions = plan.ways.first().into_iter().flat_map(|way| &way.hops).map(|hop| hop.to.to_string());
+        Document::from(text(&plan)).named(versions)
+    })?;
+    if format.is_text() {
         advise(&plan, subject);
     }
     Ok(match best {

@@ -16,7 +16,7 @@ use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::commands::upgrade::request::accept;
 use crate::commands::upgrade::status_summary::{StatusSummary, entry_name, summarize};
 use crate::exit::Exit;
-use crate::output::{self, printable};
+use crate::output::{self, Document, printable};
 
 /// Runs the command.
 pub(crate) async fn run<S: Store>(
@@ -48,13 +48,13 @@ pub(crate) async fn run<S: Store>(
     if !left_out.is_empty() {
         data["leftOut"] = left_out.into();
     }
-    output::print_data(format, &data, || text(&found, &standing, now))?;
+    output::print_data(format, &data, || text(&found, &standing, now).named([subject.resource()]))?;
     Ok(standing.state.exit())
 }
 
-fn text(found: &FetchedObject, standing: &StatusSummary, now: Timestamp) -> String {
+fn text(found: &FetchedObject, standing: &StatusSummary, now: Timestamp) -> Document {
     let StatusSummary { headline, message, advice, .. } = standing;
-    let mut out = format!("{headline}.\n");
+    let mut out = Document::from(format!("{headline}.\n"));
     if !message.is_empty() {
         let _ = writeln!(out, "  {}", indented(message, 2));
     }
@@ -78,18 +78,19 @@ fn text(found: &FetchedObject, standing: &StatusSummary, now: Timestamp) -> Stri
     };
     let rows: Vec<_> = found.status.conditions.iter().map(row).collect();
     if !rows.is_empty() {
-        let _ = write!(out, "\n{}", output::table(&["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"], rows));
+        out.push_text("\n");
+        out.push_table(output::table(&["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"], rows));
     }
     let left_out = left_out(&found.status.conditions);
     if !left_out.is_empty() {
-        out.push_str("\nOmitted updates:\n");
+        out.push_text("\nOmitted updates:\n");
         for message in left_out {
             let _ = writeln!(out, "  {}", indented(&message, 2));
         }
     }
     let accepted = accept::accepted(&found.object.spec);
     if !accepted.is_empty() {
-        out.push_str("\nAccepted risks:\n");
+        out.push_text("\nAccepted risks:\n");
         for risk in accepted {
             let until = match risk.until {
                 Some(until) if accept::is_expired(&risk, now) => format!(", expired {until}"),
@@ -99,7 +100,7 @@ fn text(found: &FetchedObject, standing: &StatusSummary, now: Timestamp) -> Stri
             let _ = writeln!(out, "  {}: {}{until}", printable(&risk.name), printable(&risk.reason));
         }
     }
-    out.push_str("\nWhat to do:\n");
+    out.push_text("\nWhat to do:\n");
     for line in advice {
         let _ = writeln!(out, "  {line}");
     }

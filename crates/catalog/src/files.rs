@@ -1,0 +1,143 @@
+//! The files of a catalogue: one directory for each product, with its graph-data and `product.yaml`.
+
+use std::collections::BTreeMap;
+
+use clearway_graph::Inputs;
+
+use crate::product::{Product, ProductError};
+
+/// The file that makes a directory a product.
+pub const PRODUCT_FILE: &str = "product.yaml";
+/// Products of one catalogue.
+pub const PRODUCTS: usize = 200;
+
+/// The files that are compiled into the program, by path.
+const BUILT_IN: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/built_in_files.rs"));
+
+/// Why files are no catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// No directory has a `product.yaml`.
+    #[error("no product found: a catalogue has one directory per product, each with a {PRODUCT_FILE}")]
+    Empty,
+    /// There are more products than are read.
+    #[error("more than {PRODUCTS} products")]
+    TooMany,
+}
+
+/// Products by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductCatalog {
+    entries: BTreeMap<String, CatalogEntry>,
+}
+
+/// One product and its graph-data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogEntry {
+    /// The product, or why its file cannot be used.
+    pub product: Result<Product, ProductError>,
+    /// Its `product.yaml`.
+    pub product_file: Vec<u8>,
+    /// The files of its graph-data.
+    pub graph_data: Inputs,
+}
+
+impl ProductCatalog {
+    /// The catalogue that is compiled into the program.
+    pub fn built_in() -> Self {
+        let files = BUILT_IN.iter().map(|(path, content)| ((*path).to_owned(), content.to_vec()));
+        // The tests read every product of it, so it is not empty.
+        ProductCatalog::new(files).unwrap_or(ProductCatalog { entries: BTreeMap::new() })
+    }
+
+    /// The products among files by path, wherever they are: the directory of each `product.yaml`. Other files are ignored.
+    pub fn new(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, CatalogError> {
+        let files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
+        let file = format!("/{PRODUCT_FILE}");
+        let roots: Vec<String> =
+            files.keys().filter_map(|path| path.strip_suffix(&file)).map(|root| format!("{root}/")).collect();
+        let mut products = Vec::new();
+        for root in roots {
+            let of_product = files.iter().filter_map(|(path, content)| Some((path.strip_prefix(&root)?, content)));
+            let (mut graph_data, mut product) = (Inputs::new(), None);
+            for (path, content) in of_product {
+                match path {
+                    PRODUCT_FILE => product = Some(content.as_slice()),
+                    path => graph_data.insert(path, content.as_slice()),
+                }
+            }
+            let name = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+            products.push((name, Ok(product.unwrap_or_default().to_vec()), graph_data));
+        }
+        ProductCatalog::of_products(products)
+    }
+
+    /// Products by the names of their directories, each with its `product.yaml`, or why that cannot be read, and its graph-data.
+    pub fn of_products(
+        products: impl IntoIterator<Item = (String, Result<Vec<u8>, String>, Inputs)>,
+    ) -> Result<Self, CatalogError> {
+        let mut entries = BTreeMap::new();
+        for (name, file, graph_data) in products {
+            if entries.len() >= PRODUCTS {
+                return Err(CatalogError::TooMany);
+            }
+            let (product, product_file) = match file {
+                Ok(file) => (Product::read(&file).and_then(|product| product.of_directory(&name)), file),
+                Err(why) => (Err(ProductError::new(why)), Vec::new()),
+            };
+            entries.insert(name, CatalogEntry { product, product_file, graph_data });
+        }
+        if entries.is_empty() { Err(CatalogError::Empty) } else { Ok(ProductCatalog { entries }) }
+    }
+
+    /// The products, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &CatalogEntry)> {
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// One product.
+    pub fn get(&self, name: &str) -> Option<&CatalogEntry> {
+        self.entries.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_core::Limits;
+
+    #[test]
+    fn the_built_in_catalogue_is_readable() {
+        let catalog = ProductCatalog::built_in();
+        let names: Vec<&str> = catalog.iter().map(|(name, _)| name).collect();
+        let want = ["argo-cd", "cert-manager", "gatekeeper", "gateway-api", "istio", "knative-serving", "kubernetes"];
+        assert_eq!(names, want);
+        for (name, entry) in catalog.iter() {
+            let product = entry.product.as_ref().unwrap_or_else(|error| panic!("{name}: {error}"));
+            let outcome = clearway_graph::load(&entry.graph_data, &Limits::default());
+            assert_eq!(outcome.diagnostics, [], "{name}");
+            let revision = outcome.revision.unwrap();
+            let channels: Vec<&str> = revision.channels().map(|channel| channel.name.as_str()).collect();
+            assert_eq!(channels, [product.channel.as_str()], "{name}");
+        }
+    }
+
+    #[test]
+    fn products_are_found_below_any_directory_and_other_files_are_ignored() {
+        let good =
+            "name: a\ntitle: A\nurl: https://example.com\nsummary: A.\nchannel: c\ndetect:\n- apiServer: version\n";
+        let files = [
+            ("catalog/a/product.yaml", good),
+            ("catalog/a/version", "1.1.0"),
+            ("catalog/a/channels/c.yaml", "name: c"),
+            ("catalog/b/product.yaml", good),
+            ("catalog/README.md", "# Read me"),
+        ];
+        let catalog = ProductCatalog::new(files.map(|(path, text)| (path.to_owned(), text.into()))).unwrap();
+        let paths: Vec<&str> = catalog.get("a").unwrap().graph_data.iter().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["channels/c.yaml", "version"]);
+        let other = catalog.get("b").unwrap().product.as_ref().unwrap_err().to_string();
+        assert_eq!(other, "product.yaml is not valid: `name` is `a`, but the directory is `b`");
+        assert_eq!(ProductCatalog::new([]), Err(CatalogError::Empty));
+    }
+}

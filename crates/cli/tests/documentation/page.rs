@@ -1,0 +1,157 @@
+//! What a page of the documentation says: its blocks of command lines with their outputs, its links and its headings.
+
+use std::collections::BTreeSet;
+
+/// A page, as far as it can be executed.
+pub(crate) struct Page {
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A code block of the language `console`.
+pub(crate) struct Block {
+    pub(crate) cluster: bool,
+    pub(crate) background: bool,
+    pub(crate) commands: Vec<Command>,
+}
+
+/// A command line, and what the page shows below it.
+pub(crate) struct Command {
+    /// The number of its line in the page, from 1.
+    pub(crate) line: usize,
+    pub(crate) text: String,
+    /// From a comment `exit code N`; 0 without one.
+    pub(crate) exit_code: i32,
+    /// Empty if the page shows nothing: then any output is accepted.
+    pub(crate) output: Vec<String>,
+}
+
+impl Page {
+    pub(crate) fn parse(name: &str, text: &str) -> Self {
+        let mut blocks = Vec::new();
+        let mut block: Option<Block> = None;
+        let mut in_other_block = false;
+        for (index, line) in text.lines().enumerate() {
+            if let Some(language) = line.strip_prefix("```") {
+                if let Some(ended) = block.take() {
+                    blocks.push(ended);
+                } else if in_other_block {
+                    in_other_block = false;
+                } else if let Some(words) = language.strip_prefix("console") {
+                    let words: BTreeSet<_> = words.split_whitespace().collect();
+                    let unknown: Vec<_> =
+                        words.iter().filter(|word| !["cluster", "background"].contains(word)).collect();
+                    assert!(
+                        unknown.is_empty(),
+                        "{name}:{}: unknown words {unknown:?}; main.rs has those that exist",
+                        index + 1
+                    );
+                    let (cluster, background) = (words.contains("cluster"), words.contains("background"));
+                    block = Some(Block { cluster, background, commands: Vec::new() });
+                } else {
+                    in_other_block = true;
+                }
+            } else if let Some(block) = &mut block {
+                block.read_line(name, index + 1, line);
+            }
+        }
+        assert!(block.is_none() && !in_other_block, "{name}: a code block does not end");
+        Self { blocks }
+    }
+
+    /// Whether a command names this host.
+    pub(crate) fn mentions(&self, host: &str) -> bool {
+        self.blocks.iter().flat_map(|block| &block.commands).any(|command| command.text.contains(host))
+    }
+}
+
+impl Block {
+    fn read_line(&mut self, name: &str, number: usize, line: &str) {
+        if let Some(text) = line.strip_prefix("$ ") {
+            self.commands.push(Command {
+                line: number,
+                text: text.to_owned(),
+                exit_code: exit_code(text),
+                output: Vec::new(),
+            });
+            return;
+        }
+        let command = self.commands.last_mut().unwrap_or_else(|| panic!("{name}:{number}: output without a command"));
+        if command.output.is_empty() && command.text.ends_with('\\') {
+            command.text = format!("{}\n{line}", command.text);
+            command.exit_code = command.exit_code.max(exit_code(line));
+        } else {
+            command.output.push(line.to_owned());
+        }
+    }
+}
+
+fn exit_code(line: &str) -> i32 {
+    let after = line.split_once('#').and_then(|(_, comment)| comment.split_once("exit code ")).map(|(_, after)| after);
+    after.and_then(|after| after.chars().next()).and_then(|digit| digit.to_string().parse().ok()).unwrap_or_default()
+}
+
+/// Whether an output is what the page shows: a line `...` stands for any lines, and `...` in a line for any text.
+pub(crate) fn matches(shown: &[String], printed: &[&str]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((first, rest)) if first == "..." => (0..=printed.len()).any(|skipped| matches(rest, &printed[skipped..])),
+        Some((first, rest)) => {
+            printed.split_first().is_some_and(|(line, others)| matches_line(first, line) && matches(rest, others))
+        }
+    }
+}
+
+fn matches_line(shown: &str, printed: &str) -> bool {
+    let mut parts = shown.trim_end().split("...");
+    let printed = printed.trim_end();
+    let Some(mut rest) = parts.next().and_then(|first| printed.strip_prefix(first)) else { return false };
+    let parts: Vec<_> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Targets of links within the project.
+pub(crate) fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|after| after.split_once(')')).map(|(target, _)| target);
+    targets.filter(|target| !target.contains("://") && !target.contains(' ')).map(str::to_owned).collect()
+}
+
+/// Headings, as links name them.
+pub(crate) fn headings(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|&one| one.is_alphanumeric() || one == ' ' || one == '-' || one == '_');
+        kept.map(|one| if one == ' ' { '-' } else { one }).collect()
+    };
+    lines.map(anchor).collect()
+}
+
+#[test]
+fn outputs_are_compared_with_what_a_page_shows() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let printed = ["a 1", "b 2", "c 3"];
+    for (shown, expected) in [
+        ("a 1\nb 2\nc 3", true),
+        ("a 1\n...\nc 3", true),
+        ("a 1\n...", true),
+        ("a ...\nb 2\nc 3", true),
+        ("...\nb 3\n...", false),
+        ("a 1\nb 2", false),
+    ] {
+        assert_eq!(matches(&lines(shown), &printed), expected, "{shown}");
+    }
+}
+
+#[test]
+fn a_page_has_commands_with_their_exit_codes_and_outputs() {
+    let text = "Text\n```console cluster\n$ a --b \\\n    c   # finds one; exit code 1\nout\n$ d\n```\n```yaml\n$ not a command\n```\n";
+    let page = Page::parse("a page", text);
+    let [block] = page.blocks.as_slice() else { panic!("{}", page.blocks.len()) };
+    let found: Vec<_> = block.commands.iter().map(|one| (one.line, one.exit_code, one.output.len())).collect();
+    assert_eq!((block.cluster, block.background, found), (true, false, vec![(3, 1, 1), (6, 0, 0)]));
+}

@@ -1,0 +1,86 @@
+//! The pages, each a function of values.
+
+pub mod channel;
+pub mod cluster;
+pub mod cluster_objects;
+pub mod health;
+pub mod overview;
+pub mod revisions;
+mod risk_text;
+pub mod risks;
+pub mod update;
+
+use askama::Template;
+
+use crate::address::{BadAddress, Route};
+use crate::foreign_text;
+use crate::frame::{Frame, Parts};
+
+/// A page as HTML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The HTML.
+    pub html: String,
+}
+
+/// Why there is no page.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// The request names something that does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// The request cannot be understood.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is nothing to show yet.
+    #[error("{0}")]
+    NotReady(String),
+    /// The page cannot be rendered.
+    #[error("the page cannot be rendered: {0}")]
+    Template(String),
+}
+
+impl From<BadAddress> for PageError {
+    fn from(error: BadAddress) -> Self {
+        match error {
+            BadAddress::NoPage => PageError::NotFound(error.to_string()),
+            BadAddress::Missing(_) | BadAddress::Invalid { .. } => PageError::Invalid(error.to_string()),
+        }
+    }
+}
+
+/// A page of a template.
+fn page(template: &impl Template) -> Result<Page, PageError> {
+    let html = template.render().map_err(|error| PageError::Template(error.to_string()))?;
+    Ok(Page { html })
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    frame: Frame,
+    message: String,
+}
+
+impl PageError {
+    /// A page that says so.
+    pub fn page(&self, parts: Parts) -> Page {
+        let title = match self {
+            PageError::NotFound(_) => "Not found",
+            PageError::Invalid(_) => "Invalid address",
+            PageError::NotReady(_) => "Not ready",
+            PageError::Template(_) => "Error",
+        };
+        let message = foreign_text::line(&self.to_string());
+        // No section of the navigation is current.
+        let frame = Frame::new(title, parts, &Route::Asset { name: String::new() });
+        page(&ErrorPage { frame, message }).unwrap_or(Page { html: String::new() })
+    }
+}
+
+/// A link with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TextLink {
+    pub(crate) text: String,
+    pub(crate) link: String,
+}

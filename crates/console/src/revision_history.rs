@@ -1,0 +1,197 @@
+//! What revisions changed, as text of a bounded size: a service keeps this of its last revisions, and not the revisions.
+
+use std::collections::VecDeque;
+
+use clearway_core::{Arch, Timestamp};
+use clearway_graph::diff::{FileChangeKind, Line, Totals, UpdateChangeKind};
+use clearway_graph::{Diff, Revision};
+
+use crate::foreign_text;
+
+/// Revisions that are kept.
+pub const MOST_REVISIONS: usize = 20;
+/// Different changes of channels that are compared in one revision.
+const MOST_CHANGES: usize = 40;
+/// Lines that are kept of one change.
+const MOST_LINES: usize = 100;
+/// Channels that are named for one change.
+const MOST_CHANNELS: usize = 100;
+
+/// A channel and an architecture.
+pub type AnswerName = (String, Arch);
+
+/// One revision, and what it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionRecord {
+    pub(crate) id: String,
+    pub(crate) published: Timestamp,
+    pub(crate) releases: usize,
+    pub(crate) channels: usize,
+    /// Nothing for the first revision since the start.
+    pub(crate) changes: Option<Changes>,
+}
+
+/// What a revision changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) list: Vec<ChannelChange>,
+    /// Answers that changed and were not compared.
+    pub(crate) more: usize,
+}
+
+/// A change that is the same for some channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelChange {
+    /// Channels with their architecture.
+    pub(crate) channels: Vec<String>,
+    pub(crate) more_channels: usize,
+    pub(crate) totals: Vec<String>,
+    pub(crate) lines: Vec<ChangeLine>,
+    pub(crate) more_lines: usize,
+}
+
+impl ChannelChange {
+    /// The first of the channels.
+    pub(crate) fn title(&self) -> &str {
+        self.channels.first().map_or("", String::as_str)
+    }
+}
+
+/// Something that happened to releases, updates or risks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChangeLine {
+    /// `good`, `warning`, `bad` or `unknown`.
+    pub(crate) state: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) subject: String,
+    pub(crate) risks: String,
+    pub(crate) files: String,
+}
+
+impl RevisionRecord {
+    /// The first revision since the start.
+    pub fn first(revision: &Revision, published: Timestamp) -> Self {
+        RevisionRecord {
+            id: revision.id().to_string(),
+            published,
+            releases: revision.releases().len(),
+            channels: revision.channels().count(),
+            changes: None,
+        }
+    }
+
+    /// A revision that took the place of another one. `changed` has the answers that differ; those of one list changed in
+    /// the same way.
+    pub fn next(before: &Revision, after: &Revision, changed: &[Vec<AnswerName>], published: Timestamp) -> Self {
+        let compare = |answers: &Vec<AnswerName>| {
+            let (channel, arch) = answers.first()?;
+            let diff = before.diff(after, channel, arch);
+            let mut names: Vec<String> =
+                answers.iter().map(|(channel, arch)| format!("{} ({arch})", foreign_text::line(channel))).collect();
+            names.sort_unstable();
+            let more_channels = names.len().saturating_sub(MOST_CHANNELS);
+            names.truncate(MOST_CHANNELS);
+            let (lines, more_lines) = lines(&diff);
+            Some(ChannelChange { channels: names, more_channels, totals: totals(&diff.totals), lines, more_lines })
+        };
+        let mut list: Vec<ChannelChange> = changed.iter().take(MOST_CHANGES).filter_map(compare).collect();
+        list.sort_by(|one, other| one.channels.cmp(&other.channels));
+        let more = changed.iter().skip(MOST_CHANGES).map(Vec::len).sum();
+        RevisionRecord { changes: Some(Changes { list, more }), ..RevisionRecord::first(after, published) }
+    }
+
+    /// The name of the revision.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+fn totals(totals: &Totals) -> Vec<String> {
+    let count = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    [
+        count(totals.releases_gained, "releases added"),
+        count(totals.releases_lost, "releases removed"),
+        count(totals.updates_gained, "updates added"),
+        count(totals.updates_lost, "updates removed"),
+        count(totals.became_conditional, "updates became conditional"),
+        count(totals.became_unconditional, "updates became unconditional"),
+        count(totals.risks_changed, "updates with other risks"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What is kept of a difference, and how much is not.
+fn lines(diff: &Diff) -> (Vec<ChangeLine>, usize) {
+    let plain =
+        |state, what, subject: String| ChangeLine { state, what, subject, risks: String::new(), files: String::new() };
+    let added = diff.releases.gained.iter().map(|version| plain("good", "Release added", version.to_string()));
+    let removed = diff.releases.lost.iter().map(|version| plain("bad", "Release removed", version.to_string()));
+    let changed = diff.releases.changed.iter().map(|change| {
+        let keys = change.metadata.keys().map(String::as_str).chain(change.payload.as_ref().map(|_| "payload"));
+        let keys = foreign_text::line(&keys.collect::<Vec<_>>().join(", "));
+        plain("unknown", "Release changed", format!("{}: {keys}", change.version))
+    });
+    let risks = diff.risks.changed.iter().map(|change| {
+        let (name, fields) = (foreign_text::line(change.after.name()), change.fields.join(", "));
+        plain("unknown", "Risk changed", format!("{name}: {fields}, on {} updates", change.updates))
+    });
+    let mut all = added.chain(removed).chain(diff.updates.iter().map(update_line)).chain(changed).chain(risks);
+    let kept: Vec<ChangeLine> = all.by_ref().take(MOST_LINES).collect();
+    let more = all.count();
+    (kept, more)
+}
+
+fn update_line(line: &Line) -> ChangeLine {
+    let (state, what) = match line.what {
+        UpdateChangeKind::Lost => ("bad", "Updates removed"),
+        UpdateChangeKind::BecameConditional => ("warning", "Became conditional"),
+        UpdateChangeKind::RisksGained => ("warning", "Risks added"),
+        UpdateChangeKind::RisksLost => ("good", "Risks removed"),
+        UpdateChangeKind::BecameUnconditional => ("good", "Became unconditional"),
+        UpdateChangeKind::Gained => ("good", "Updates added"),
+    };
+    let files = line.files.iter().map(|file| {
+        let how = match file.now {
+            FileChangeKind::Gained => "added",
+            FileChangeKind::Lost => "removed",
+            FileChangeKind::Changed => "changed",
+        };
+        format!("{} ({how})", foreign_text::line(&file.file))
+    });
+    ChangeLine {
+        state,
+        what,
+        subject: format!("{line} ({} updates)", line.updates),
+        risks: foreign_text::line(&line.risks.join(", ")),
+        files: files.collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The last revisions, from the newest on.
+#[derive(Debug, Clone, Default)]
+pub struct RevisionHistory(VecDeque<RevisionRecord>);
+
+impl RevisionHistory {
+    /// Adds the newest revision; the oldest one is dropped if there are too many.
+    pub fn add(&mut self, record: RevisionRecord) {
+        self.0.push_front(record);
+        self.0.truncate(MOST_REVISIONS);
+    }
+
+    /// The records, from the newest on.
+    pub fn iter(&self) -> impl Iterator<Item = &RevisionRecord> {
+        self.0.iter()
+    }
+
+    /// The newest record of a revision, and the place of it.
+    pub(crate) fn find(&self, id: &str) -> Option<(usize, &RevisionRecord)> {
+        self.0.iter().enumerate().find(|(_, record)| record.id == id)
+    }
+
+    /// The record at a place.
+    pub(crate) fn get(&self, place: usize) -> Option<&RevisionRecord> {
+        self.0.get(place)
+    }
+}

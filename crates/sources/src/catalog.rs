@@ -1,0 +1,147 @@
+//! Catalogues of products in directories and registries, and the versions of products that a cluster runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clearway_advice::evidence::Objects;
+use clearway_catalog::{CatalogError, Detection, Detector, PRODUCT_BYTES, PRODUCT_FILE, Product, ProductCatalog};
+use clearway_core::{Digest, GroupKind, Limits};
+use clearway_graph::Inputs;
+
+use crate::collector::{ObjectLimits, UnreadReason, visit_kinds};
+use crate::files::confined::ConfinedDirectory;
+use crate::graph_data;
+use crate::oci::{self, Image, OciError, Registry};
+use crate::release::Key;
+use crate::store::Store;
+
+/// Why a catalogue cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogReadError {
+    /// A file or directory cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The files are no catalogue.
+    #[error("{at}: {error}")]
+    Content {
+        /// Where.
+        at: String,
+        /// What is wrong.
+        error: CatalogError,
+    },
+    /// The registry does not give it.
+    #[error(transparent)]
+    Registry(#[from] OciError),
+}
+
+/// Reads the products of a directory: those of its directories that have a `product.yaml`.
+pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
+    let failed = |path: &Path, error| CatalogReadError::Io { path: path.to_owned(), error };
+    let mut root = ConfinedDirectory::open(path).map_err(|error| failed(path, error))?;
+    let names = root.list_names(Path::new("")).map_err(|error| failed(path, error))?.unwrap_or_default();
+    let mut products = Vec::new();
+    for name in names {
+        let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+        let file = match root.read_file(Path::new(name), Path::new(PRODUCT_FILE), PRODUCT_BYTES) {
+            Err(error) if is_absent(&error) => continue,
+            // One product that cannot be read does not hide the others.
+            read => read.map_err(|error| error.to_string()),
+        };
+        let graph_data = graph_data::directory(&path.join(name), &Limits::for_graph_data());
+        let graph_data = graph_data.unwrap_or_else(|error| {
+            let mut unreadable = Inputs::new();
+            unreadable.insert_unreadable("version", error.to_string());
+            unreadable
+        });
+        products.push((name.to_owned(), file, graph_data));
+    }
+    ProductCatalog::of_products(products).map_err(|error| content(path.display().to_string(), error))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Reads the products of an image or artifact; with keys, one of them must have signed it.
+pub async fn image(
+    registry: &Registry,
+    image: &Image,
+    keys: &[Key],
+) -> Result<(ProductCatalog, Digest), CatalogReadError> {
+    let (files, digest) = oci::catalog_files(registry, image, &Limits::for_graph_data(), keys).await?;
+    let catalog = ProductCatalog::new(files).map_err(|error| content(image.to_string(), error))?;
+    Ok((catalog, digest))
+}
+
+fn content(at: String, error: CatalogError) -> CatalogReadError {
+    CatalogReadError::Content { at, error }
+}
+
+/// The kinds of objects that show which versions of products are installed, each once.
+pub fn kinds(products: &[&Product]) -> BTreeSet<GroupKind> {
+    products.iter().flat_map(|product| product.kinds()).cloned().collect()
+}
+
+/// Which versions of products a live cluster runs, in the order of the products. Each kind is listed once, and an object
+/// is kept no longer than it is looked at. `api_server` is the version that the API server reports, or why that is unknown.
+pub async fn installed<S: Store>(store: &S, products: &[&Product], api_server: Result<&str, &str>) -> Vec<Detection> {
+    let mut detectors = detectors(products);
+    let unread = visit_kinds(store, kinds(products), &ObjectLimits::default(), |object| {
+        for detector in &mut detectors {
+            detector.add(object);
+        }
+    })
+    .await;
+    let unread = unread.into_iter().map(|(kind, reason)| (kind.clone(), reason.failure(&kind).message)).collect();
+    finish(detectors, products, &unread, api_server, false)
+}
+
+/// The same by the objects of a snapshot. `names_replaced`: it was redacted.
+pub fn installed_in_snapshot(
+    objects: &Objects,
+    products: &[&Product],
+    api_server: Option<&str>,
+    names_replaced: bool,
+) -> Vec<Detection> {
+    let (mut detectors, mut unread) = (detectors(products), BTreeMap::new());
+    for kind in kinds(products) {
+        match objects.of_kind(&kind) {
+            Ok(found) => found.iter().for_each(|object| detectors.iter_mut().for_each(|one| one.add(object))),
+            Err(failure) => drop(unread.insert(kind, failure.message)),
+        }
+    }
+    let api_server = api_server.ok_or(UnreadReason::NotInSnapshot.as_str());
+    finish(detectors, products, &unread, api_server, names_replaced)
+}
+
+fn detectors<'p>(products: &[&'p Product]) -> Vec<Detector<'p>> {
+    products.iter().map(|product| Detector::new(product)).collect()
+}
+
+fn finish(
+    detectors: Vec<Detector<'_>>,
+    products: &[&Product],
+    unread: &BTreeMap<GroupKind, String>,
+    api_server: Result<&str, &str>,
+    names_replaced: bool,
+) -> Vec<Detection> {
+    let finish = |(mut detector, product): (Detector<'_>, &&Product)| {
+        if let Some(reason) = product.kinds().find_map(|kind| unread.get(kind)) {
+            detector.fail(reason.as_str());
+        }
+        if detector.needs_api_server() {
+            match api_server {
+                Ok(version) => detector.set_api_server(version),
+                Err(why) => detector.fail(format!("The version of the API server is unknown: {why}.")),
+            }
+        }
+        detector.finish(names_replaced)
+    };
+    detectors.into_iter().zip(products).map(finish).collect()
+}
