@@ -31,6 +31,9 @@ pub const TIME_LIMIT: Duration = Duration::from_mins(1);
 pub struct ReleaseEvaluator<'e> {
     /// The way to releases; without it only `named` is read.
     pub registries: Option<Registries<'e>>,
+    /// The only host that releases are fetched from, with its port; `None` for any. A graph names hosts as its author
+    /// likes, so the operator contacts only the one that the cluster already uses.
+    pub only_host: Option<String>,
     /// What the cluster is, as far as manifests ask.
     pub selection: &'e Selection,
     /// How much of a release is read.
@@ -163,9 +166,13 @@ impl ReleaseEvaluator<'_> {
         let Some(registries) = self.registries else { return Err(UnevaluatedReason::NotConfigured) };
         // A directory of this machine is not the graph's to name, and a tag may mean another release tomorrow.
         let digest = release.payload.rsplit_once('@').and_then(|(_, digest)| digest.parse::<Digest>().ok());
-        let (Some(digest), Ok(reference @ Reference::Image(_))) = (digest, release.payload.parse()) else {
+        let (Some(digest), Ok(Reference::Image(image))) = (digest, release.payload.parse()) else {
             return Err(UnevaluatedReason::ReleaseWithoutDigest);
         };
+        if self.only_host.as_deref().is_some_and(|host| host != image.repository().host()) {
+            return Err(UnevaluatedReason::OtherRegistry);
+        }
+        let reference = Reference::Image(image);
         let unreadable = |error: &dyn std::fmt::Display| {
             tracing::debug!(%error, payload = release.payload, "cannot read a release for rules");
             UnevaluatedReason::ReleaseUnreadable
@@ -197,4 +204,62 @@ fn is_needed(object: &Value, wanted: &[(&str, &str)], templates: &BTreeSet<Strin
         return wanted.iter().any(|key| is_constraint(object, *key));
     }
     kind != "ConstraintTemplate" || object["metadata"]["name"].as_str().is_some_and(|name| templates.contains(name))
+}
+
+/// The host of the registry of an image, with its port; empty if it is not one, so that it equals none.
+pub(crate) fn registry_host(image: &str) -> String {
+    match image.parse() {
+        Ok(Reference::Image(image)) => image.repository().host().to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+
+    use clearway_advice::evidence::TargetRelease;
+    use clearway_sources::oci::{Cache, Registry, RegistryOptions};
+
+    use super::*;
+
+    /// The graph chooses the host, so nothing is sent to one that the cluster does not use.
+    #[tokio::test]
+    async fn a_release_is_fetched_only_from_the_registry_that_the_cluster_runs() {
+        let (registry, cache) = (Registry::new(RegistryOptions::default()).unwrap(), Cache::none());
+        let (selection, limits) = (Selection::default(), ReleaseLimits::default());
+        let evaluator = |only_host: &str| ReleaseEvaluator {
+            registries: Some(Registries { registry: &registry, cache: &cache, arch: None }),
+            only_host: Some(only_host.to_owned()),
+            selection: &selection,
+            limits: &limits,
+            named: None,
+            program: None,
+        };
+        // A registry that has nothing.
+        let empty = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = empty.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            for stream in empty.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            }
+        });
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let constraint = ReleaseConstraint {
+            kind: "RequiredLabels".to_owned(),
+            name: "owner".to_owned(),
+            release: TargetRelease { version: "1.1.0".parse().unwrap(), payload: format!("{host}/platform@{digest}") },
+        };
+        for (running, want) in [
+            (format!("{host}/platform@{digest}"), UnevaluatedReason::ReleaseUnreadable),
+            (format!("registry.example.com/platform@{digest}"), UnevaluatedReason::OtherRegistry),
+            ("/a/directory".to_owned(), UnevaluatedReason::OtherRegistry),
+            (String::new(), UnevaluatedReason::OtherRegistry),
+        ] {
+            let found = evaluator(&registry_host(&running)).release_objects(&constraint).await;
+            assert_eq!(found.unwrap_err(), want, "{running}");
+        }
+    }
 }

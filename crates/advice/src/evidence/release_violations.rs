@@ -64,6 +64,8 @@ pub enum UnevaluatedReason {
     ReleaseUnreadable,
     /// The graph names the release by something else than the digest of an image.
     ReleaseWithoutDigest,
+    /// The release is in another registry than the one that the cluster runs.
+    OtherRegistry,
     /// More releases would have to be fetched than is allowed.
     TooManyReleases,
     /// The identity that reads evidence may not read the policies of the cluster, or what they look at.
@@ -74,14 +76,15 @@ pub enum UnevaluatedReason {
     TimedOut,
     /// The policies could not be evaluated over all objects of the release.
     NotEvaluated,
-    /// Nobody here fetches releases or evaluates policies.
+    /// Releases are not fetched, or policies are not evaluated, here.
     NotConfigured,
 }
 
 impl UnevaluatedReason {
-    const ALL: [UnevaluatedReason; 8] = [
+    const ALL: [UnevaluatedReason; 9] = [
         UnevaluatedReason::ReleaseUnreadable,
         UnevaluatedReason::ReleaseWithoutDigest,
+        UnevaluatedReason::OtherRegistry,
         UnevaluatedReason::TooManyReleases,
         UnevaluatedReason::Forbidden,
         UnevaluatedReason::Unreachable,
@@ -95,6 +98,7 @@ impl UnevaluatedReason {
         match self {
             UnevaluatedReason::ReleaseUnreadable => "the release cannot be read",
             UnevaluatedReason::ReleaseWithoutDigest => "the graph does not name the release by the digest of an image",
+            UnevaluatedReason::OtherRegistry => "the release is in another registry than the one that the cluster runs",
             UnevaluatedReason::TooManyReleases => "too many releases would have to be fetched",
             UnevaluatedReason::Forbidden => "permission denied to read policies, namespaces or the inventory",
             UnevaluatedReason::Unreachable => "the API server did not answer",
@@ -109,7 +113,7 @@ impl UnevaluatedReason {
     fn class(self) -> FailureClass {
         match self {
             UnevaluatedReason::ReleaseUnreadable | UnevaluatedReason::Unreachable => FailureClass::Unreachable,
-            UnevaluatedReason::ReleaseWithoutDigest => FailureClass::Unsupported,
+            UnevaluatedReason::ReleaseWithoutDigest | UnevaluatedReason::OtherRegistry => FailureClass::Unsupported,
             UnevaluatedReason::TooManyReleases => FailureClass::Budget,
             UnevaluatedReason::Forbidden => FailureClass::Unauthorized,
             UnevaluatedReason::TimedOut => FailureClass::Timeout,

@@ -23,7 +23,7 @@ pub(crate) struct WebhookAddressOptions {
 /// Options of enforcing Gatekeeper's policies.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Policies")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub(crate) struct PolicyEnforcement {
     /// Enforce Gatekeeper's templates and constraints, where Gatekeeper is not installed
     #[arg(long)]

@@ -12,7 +12,7 @@ use clearway_sources::release::{Key, Registries};
 use clearway_update::task::Veto;
 
 use super::{Pace, PolicyProgram};
-use crate::release_violations::ReleaseEvaluator;
+use crate::release_violations::{ReleaseEvaluator, registry_host};
 
 /// Where the time is read.
 #[derive(Clone)]
@@ -87,10 +87,12 @@ impl Settings {
         }
     }
 
-    /// What evaluates policies over releases, for rules that ask about them.
-    pub(crate) fn release_evaluator(&self) -> ReleaseEvaluator<'_> {
+    /// What evaluates policies over releases, for rules that ask about them; `running` is the image of the release that the
+    /// cluster runs.
+    pub(crate) fn release_evaluator(&self, running: &str) -> ReleaseEvaluator<'_> {
         ReleaseEvaluator {
             registries: Some(self.registries()),
+            only_host: Some(registry_host(running)),
             selection: &self.selection,
             limits: &self.limits,
             named: None,

@@ -47,7 +47,7 @@ pub(super) async fn run_effect<S: Store>(
             evaluate(&round, tools, settings, report).await;
             Vec::new()
         }
-        Effect::Look(questions) => vec![Input::Looked(read_objects(questions, tools).await)],
+        Effect::Look(questions) => vec![Input::Looked(read_objects(questions, tools, key).await)],
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Record(event) => {
             let Event { type_, reason, message, .. } = &event;
@@ -174,7 +174,11 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
 }
 
 /// What the objects of the cluster say to the questions of rules.
-async fn read_objects<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &Tools<S>) -> ObjectRecords {
+async fn read_objects<S: Store>(
+    questions: Vec<(ObjectQuestion, u64)>,
+    tools: &Tools<S>,
+    key: &ObjectReference,
+) -> ObjectRecords {
     let _permit = tools.memory.acquire().await;
     let at = (tools.clock)();
     let heartbeat = tools.heartbeat.clone();
@@ -184,7 +188,9 @@ async fn read_objects<S: Store>(questions: Vec<(ObjectQuestion, u64)>, tools: &T
     let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);
     let mut records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
     if !about_releases.is_empty() {
-        let evaluator = tools.apply_update.release_evaluator();
+        let object = tools.store.get(key).await.ok().flatten();
+        let running = object.as_ref().and_then(|object| object.pointer("/status/desired/image")?.as_str());
+        let evaluator = tools.apply_update.release_evaluator(running.unwrap_or_default());
         records.extend(evaluator.answers(&tools.evidence, &about_releases, at, CLUSTER).await);
     }
     ObjectRecords { at, records }
@@ -294,8 +300,9 @@ mod tests {
             heartbeat: Heartbeat::default(),
             memory: MemoryPermit::default(),
         };
+        let key = ObjectReference::cluster_scoped(crate::driver::definitions(), "any");
         let held = tools.memory.acquire().await;
-        let mut waiting = std::pin::pin!(read_objects(Vec::new(), &tools));
+        let mut waiting = std::pin::pin!(read_objects(Vec::new(), &tools, &key));
         let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
         assert!(waited.is_err(), "objects were read while another held the permit");
         drop(held);

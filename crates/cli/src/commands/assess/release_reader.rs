@@ -54,6 +54,8 @@ impl ReleaseReader {
     pub(crate) fn evaluator(&self) -> ReleaseEvaluator<'_> {
         ReleaseEvaluator {
             registries: self.access.as_ref().map(Access::registries),
+            // The user chose the graph, and sees what happens.
+            only_host: None,
             selection: &self.selection,
             limits: &self.limits,
             named: self.named.as_ref(),
