@@ -53,6 +53,9 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
+    walk_of_a_cluster_administrator: "docs/walks/cluster-administrator.md",
+    walk_of_a_release_engineer: "docs/walks/release-engineer.md",
+    walk_of_a_controller_author: "docs/walks/controller-author.md",
     run_a_cluster: "docs/tasks/run-a-cluster.md",
     publish_releases: "docs/tasks/publish-releases.md",
     write_a_risk: "docs/tasks/write-a-risk.md",
