@@ -12,17 +12,18 @@ Examples:
   clearway demo --output-dir samples      also keep the files, to try the commands on
   clearway demo --list
 
-At a terminal the demo runs until Ctrl-C and prints commands to try in a second terminal. Intervals are
-shorter than in a cluster, and rollouts are simulated.";
+At a terminal the demo runs until Ctrl-C, opens its web console in your browser if there is a graphical session, and prints
+commands to try in a second terminal. Intervals are shorter than in a cluster, and rollouts are simulated.";
 
 /// Arguments of `clearway demo`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Demo {
     /// Scenario
     #[arg(default_value = "tour")]
     pub(crate) scenario: Scenario,
     /// List the scenarios
-    #[arg(long, conflicts_with_all = ["scenario", "output_dir", "once", "stay"])]
+    #[arg(long, conflicts_with_all = ["scenario", "output_dir", "once", "stay", "no_browser"])]
     pub(crate) list: bool,
     /// Output directory: keep the samples and the state of the simulated cluster there
     #[arg(long, alias = "keep", value_name = "DIR")]
@@ -33,6 +34,9 @@ pub(crate) struct Demo {
     /// Run until Ctrl-C; the default at a terminal
     #[arg(long, conflicts_with = "once")]
     pub(crate) stay: bool,
+    /// Do not open the web console in a browser; its address is printed
+    #[arg(long)]
+    pub(crate) no_browser: bool,
 }
 
 /// A scenario.

@@ -1,10 +1,12 @@
 //! `clearway demo`: scenarios on samples that are part of the program.
 //!
 //! Nothing is recorded. The update service serves a sample product; an embedded cluster, a directory, asks it; and the
-//! operator works on that as it does in a cluster: [`stage`]. A scenario is a file of its own: [`tour`], [`story`],
+//! operator works on that as it does in a cluster: [`stage`]. The web console shows both: [`console`]. A scenario is a file of its own: [`tour`], [`story`],
 //! [`outage`], [`publish`] and [`update`]; [`product`] and [`platform`] are what they have in common. What is judged of
 //! recorded samples is judged as of fixed times, so that the ages are the same on every day.
 
+mod browser;
+mod console;
 mod fit;
 mod hints;
 mod keyboard;
@@ -33,6 +35,7 @@ use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
 use crate::runtime;
+use browser::Browser;
 use keyboard::Keyboard;
 use narration::Narrator;
 use stage::Stage;
@@ -62,7 +65,8 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         scratch.as_ref().map(tempfile::TempDir::path).or(options.output_dir.as_deref()).unwrap_or(Path::new("."));
     let stays = !options.once && (options.stay || std::io::stdout().is_terminal());
     let reader = if options.once { None } else { Keyboard::of_terminal() };
-    let mut narrator = Narrator::new(stays, reader);
+    let browser = if stays && !options.no_browser { Browser::of_session() } else { None };
+    let mut narrator = Narrator::new(stays, reader, browser);
     let outcome = runtime.block_on(async {
         let setting = match options.scenario {
             Scenario::Tour => platform::setting(""),

@@ -9,10 +9,23 @@
 //! | `cluster`    | runs against a real control plane, which belongs to the page |
 //! | `background` | starts a program that runs until the page ends |
 //!
-//! A command must end with exit code 0, unless a comment on its line says `exit code N`. A line `...` of an output stands
+//! Code blocks of the language `browser` hold steps in a real Chromium, a line for each. One browser belongs to the page, and
+//! goes on from block to block. A picture below such a block shows where it ends; with `CLEARWAY_SCREENSHOTS=DIR` it is
+//! written there.
+//!
+//! | line                       | step |
+//! |----------------------------|------|
+//! | `open ADDRESS`             | load a page |
+//! | `see "TEXT"`               | the page shows the text |
+//! | `wait for "TEXT"`          | load the page again until it shows the text |
+//! | `click "NAME"`             | click on the first link, button or other control with this text |
+//! | `type "TEXT" into "LABEL"` | fill in the field with this label, and press Enter |
+//!
+//! A command may go on in the next line after a backslash, and write a file with `<<'EOF'`. It must end with exit code 0, unless a comment on its line says `exit code N`. A line `...` of an output stands
 //! for any lines, and `...` in a line for any text. Hosts of the domain `example.com` stand for real programs that the
-//! tests start; see `world.rs`.
+//! tests start, and ports of 127.0.0.1 for ports that are free; see `world.rs`.
 
+mod browser_block;
 mod page;
 mod world;
 
@@ -20,7 +33,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use page::Page;
+use page::{Block, Page};
 use world::World;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -40,6 +53,9 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
+    walk_of_a_cluster_administrator: "docs/walks/cluster-administrator.md",
+    walk_of_a_release_engineer: "docs/walks/release-engineer.md",
+    walk_of_a_controller_author: "docs/walks/controller-author.md",
     run_a_cluster: "docs/tasks/run-a-cluster.md",
     publish_releases: "docs/tasks/publish-releases.md",
     write_a_risk: "docs/tasks/write-a-risk.md",
@@ -72,12 +88,14 @@ async fn execute(path: &str) {
     let page = Page::parse(path, &text);
     let Some(mut world) = World::start(&page).await else { return };
     for block in &page.blocks {
-        for command in &block.commands {
-            if block.background {
-                world.start_program(path, command).await;
-            } else {
-                world.run(path, command);
+        match block {
+            Block::Browser(block) => world.browse(path, block).await,
+            Block::Console(block) if block.background => {
+                for command in &block.commands {
+                    world.start_program(path, command).await;
+                }
             }
+            Block::Console(block) => block.commands.iter().for_each(|command| world.run(path, command)),
         }
     }
 }
@@ -100,7 +118,7 @@ fn pages_with_commands() -> BTreeSet<String> {
     for file in files {
         let name = file.strip_prefix(ROOT).unwrap().display().to_string();
         let page = Page::parse(&name, &fs::read_to_string(&file).unwrap());
-        if page.blocks.iter().any(|block| !block.commands.is_empty()) {
+        if !page.blocks.is_empty() {
             found.insert(name);
         }
     }

@@ -2,13 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use crate::browser_block::{BrowserBlock, Step};
+
 /// A page, as far as it can be executed.
 pub(crate) struct Page {
     pub(crate) blocks: Vec<Block>,
 }
 
+/// A code block that is executed.
+pub(crate) enum Block {
+    Console(ConsoleBlock),
+    Browser(BrowserBlock),
+}
+
 /// A code block of the language `console`.
-pub(crate) struct Block {
+pub(crate) struct ConsoleBlock {
     pub(crate) cluster: bool,
     pub(crate) background: bool,
     pub(crate) commands: Vec<Command>,
@@ -36,37 +44,80 @@ impl Page {
                     blocks.push(ended);
                 } else if in_other_block {
                     in_other_block = false;
-                } else if let Some(words) = language.strip_prefix("console") {
-                    let words: BTreeSet<_> = words.split_whitespace().collect();
-                    let unknown: Vec<_> =
-                        words.iter().filter(|word| !["cluster", "background"].contains(word)).collect();
-                    assert!(
-                        unknown.is_empty(),
-                        "{name}:{}: unknown words {unknown:?}; main.rs has those that exist",
-                        index + 1
-                    );
-                    let (cluster, background) = (words.contains("cluster"), words.contains("background"));
-                    block = Some(Block { cluster, background, commands: Vec::new() });
                 } else {
-                    in_other_block = true;
+                    block = Block::start(&format!("{name}:{}", index + 1), language);
+                    in_other_block = block.is_none();
                 }
             } else if let Some(block) = &mut block {
-                block.read_line(name, index + 1, line);
+                block.read_line(&format!("{name}:{}", index + 1), index + 1, line);
+            } else if !in_other_block
+                && let (Some(Block::Browser(last)), Some(picture)) = (blocks.last_mut(), picture(line))
+            {
+                last.picture.get_or_insert(picture);
             }
         }
         assert!(block.is_none() && !in_other_block, "{name}: a code block does not end");
         Self { blocks }
     }
 
+    /// Blocks of command lines.
+    pub(crate) fn console_blocks(&self) -> impl Iterator<Item = &ConsoleBlock> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Console(block) => Some(block),
+            Block::Browser(_) => None,
+        })
+    }
+
+    /// Whether any of it needs a browser.
+    pub(crate) fn has_browser_blocks(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Browser(_)))
+    }
+
     /// Whether a command names this host.
     pub(crate) fn mentions(&self, host: &str) -> bool {
-        self.blocks.iter().flat_map(|block| &block.commands).any(|command| command.text.contains(host))
+        self.console_blocks().flat_map(|block| &block.commands).any(|command| command.text.contains(host))
+    }
+
+    /// The addresses of this machine that commands name, such as `127.0.0.1:8080`.
+    pub(crate) fn local_addresses(&self) -> BTreeSet<String> {
+        let texts = self.console_blocks().flat_map(|block| &block.commands).map(|command| command.text.as_str());
+        texts.flat_map(local_addresses).collect()
     }
 }
 
 impl Block {
-    fn read_line(&mut self, name: &str, number: usize, line: &str) {
-        if let Some(text) = line.strip_prefix("$ ") {
+    /// Nothing for a language that is not executed. `place` is where the block begins.
+    fn start(place: &str, language: &str) -> Option<Self> {
+        let mut words = language.split_whitespace();
+        match words.next() {
+            Some("console") => {
+                let words: BTreeSet<_> = words.collect();
+                let unknown: Vec<_> = words.iter().filter(|word| !["cluster", "background"].contains(word)).collect();
+                assert!(unknown.is_empty(), "{place}: unknown words {unknown:?}; main.rs has those that exist");
+                let (cluster, background) = (words.contains("cluster"), words.contains("background"));
+                Some(Block::Console(ConsoleBlock { cluster, background, commands: Vec::new() }))
+            }
+            Some("browser") => Some(Block::Browser(BrowserBlock::default())),
+            _ => None,
+        }
+    }
+
+    fn read_line(&mut self, place: &str, number: usize, line: &str) {
+        match self {
+            Block::Console(block) => block.read_line(place, number, line),
+            Block::Browser(block) => {
+                let step = Step::parse(line);
+                let step = step.unwrap_or_else(|| panic!("{place}: `{line}` is no step; main.rs has those that exist"));
+                block.steps.push((number, step));
+            }
+        }
+    }
+}
+
+impl ConsoleBlock {
+    fn read_line(&mut self, place: &str, number: usize, line: &str) {
+        let in_file = self.commands.last().is_some_and(Command::has_open_here_document);
+        if let Some(text) = line.strip_prefix("$ ").filter(|_| !in_file) {
             self.commands.push(Command {
                 line: number,
                 text: text.to_owned(),
@@ -75,14 +126,33 @@ impl Block {
             });
             return;
         }
-        let command = self.commands.last_mut().unwrap_or_else(|| panic!("{name}:{number}: output without a command"));
-        if command.output.is_empty() && command.text.ends_with('\\') {
+        let command = self.commands.last_mut().unwrap_or_else(|| panic!("{place}: output without a command"));
+        if command.output.is_empty() && (command.text.ends_with('\\') || command.has_open_here_document()) {
             command.text = format!("{}\n{line}", command.text);
             command.exit_code = command.exit_code.max(exit_code(line));
         } else {
             command.output.push(line.to_owned());
         }
     }
+}
+
+impl Command {
+    /// Whether a file is being written (`<<'EOF'`) that has not ended.
+    fn has_open_here_document(&self) -> bool {
+        self.text.contains("<<'EOF'") && !self.text.ends_with("\nEOF")
+    }
+}
+
+/// The file name of a picture.
+fn picture(line: &str) -> Option<String> {
+    let (_, path) = line.strip_prefix("![")?.split_once("](")?;
+    path.strip_suffix(".png)")?.rsplit('/').next().map(|name| format!("{name}.png"))
+}
+
+fn local_addresses(text: &str) -> impl Iterator<Item = String> {
+    const HOST: &str = "127.0.0.1:";
+    let ports = text.split(HOST).skip(1).map(|after| after.split(|one: char| !one.is_ascii_digit()).next());
+    ports.flatten().filter(|port| !port.is_empty()).map(|port| format!("{HOST}{port}"))
 }
 
 fn exit_code(line: &str) -> i32 {
@@ -151,7 +221,28 @@ fn outputs_are_compared_with_what_a_page_shows() {
 fn a_page_has_commands_with_their_exit_codes_and_outputs() {
     let text = "Text\n```console cluster\n$ a --b \\\n    c   # finds one; exit code 1\nout\n$ d\n```\n```yaml\n$ not a command\n```\n";
     let page = Page::parse("a page", text);
-    let [block] = page.blocks.as_slice() else { panic!("{}", page.blocks.len()) };
+    let [Block::Console(block)] = page.blocks.as_slice() else { panic!("{}", page.blocks.len()) };
     let found: Vec<_> = block.commands.iter().map(|one| (one.line, one.exit_code, one.output.len())).collect();
     assert_eq!((block.cluster, block.background, found), (true, false, vec![(3, 1, 1), (6, 0, 0)]));
+}
+
+#[test]
+fn a_command_may_write_a_file() {
+    let text =
+        "```console\n$ cat > a.yaml <<'EOF'\nkey: value\n\n$ of: the file\nEOF\n$ cat a.yaml\nkey: value\n...\n```\n";
+    let page = Page::parse("a page", text);
+    let [Block::Console(block)] = page.blocks.as_slice() else { panic!("{}", page.blocks.len()) };
+    let found: Vec<_> = block.commands.iter().map(|one| (one.text.as_str(), one.output.len())).collect();
+    assert_eq!(found, [("cat > a.yaml <<'EOF'\nkey: value\n\n$ of: the file\nEOF", 0), ("cat a.yaml", 2)]);
+}
+
+#[test]
+fn a_page_has_steps_in_a_browser_and_a_picture_of_where_they_lead() {
+    let text = "```console\n$ serve --listen 127.0.0.1:8080 --to=127.0.0.1:1\n```\n```browser\nopen http://127.0.0.1:8080/\nsee \"a\"\n```\n\n![A](../images/a.png)\n\n![B](b.png)\n";
+    let page = Page::parse("a page", text);
+    let [_, Block::Browser(block)] = page.blocks.as_slice() else { panic!("{}", page.blocks.len()) };
+    let lines: Vec<_> = block.steps.iter().map(|(line, _)| *line).collect();
+    assert_eq!((lines, block.picture.as_deref()), (vec![5, 6], Some("a.png")));
+    assert!(page.has_browser_blocks());
+    assert_eq!(page.local_addresses().into_iter().collect::<Vec<_>>(), ["127.0.0.1:1", "127.0.0.1:8080"]);
 }

@@ -9,21 +9,23 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use clearway_testbed::{
-    Cluster, ClusterOptions, Component, IN_TIME, Prometheus, Registry, have, http, own_cluster, prometheus, registry,
-    wait_until,
+    Browser, Cluster, ClusterOptions, Component, IN_TIME, Prometheus, Registry, browser, have, http, own_cluster,
+    prometheus, registry, wait_until,
 };
 
 use crate::ROOT;
+use crate::browser_block::{self, BrowserBlock};
 use crate::page::{self, Page};
 
 /// Hosts of the documentation, and what stands behind them here.
 const UPDATE_SERVICE: &str = "https://updates.example.com";
 const PROMETHEUS: &str = "http://prometheus.example.com:9090";
 const REGISTRY: &str = "registry.example.com";
-/// Where `clearway serve` listens unless told otherwise; here each page has ports of its own.
+/// Where servers listen unless told otherwise; here each page has ports of its own.
 const CLIENTS: &str = "127.0.0.1:8080";
 const PROBES: &str = "127.0.0.1:9080";
-const CONSOLE: &str = "127.0.0.1:8081";
+/// The size of the browser's window.
+const WINDOW: (u32, u32) = (1280, 640);
 
 /// The metrics of the sample cluster, as an exporter gives them.
 const METRICS: &str = "cluster_version{type=\"current\",version=\"1.4.2\"} 1
@@ -44,6 +46,7 @@ pub(crate) struct World {
     directory: tempfile::TempDir,
     programs: Vec<Program>,
     cluster: Option<Cluster>,
+    browser: Option<Browser>,
     /// What a page writes, and what it means here.
     addresses: Vec<(String, String)>,
     // They run until the page ends.
@@ -83,10 +86,11 @@ impl World {
                 copy(&path, &directory.path().join("work").join(name));
             }
         }
-        let mut addresses: Vec<_> =
-            [CLIENTS, PROBES, CONSOLE].map(|address| (address.to_owned(), free_address())).into_iter().collect();
+        let mut local = page.local_addresses();
+        local.extend([CLIENTS, PROBES].map(str::to_owned));
+        let mut addresses: Vec<_> = local.into_iter().map(|address| (address, free_address())).collect();
         let mut cluster = None;
-        if page.blocks.iter().any(|block| block.cluster) {
+        if page.console_blocks().any(|block| block.cluster) {
             if !have(&[Component::Kubectl]) {
                 return None;
             }
@@ -105,17 +109,25 @@ impl World {
             addresses.push((REGISTRY.to_owned(), server.host()));
             registry_server = Some(server);
         }
+        let mut window = None;
+        if page.has_browser_blocks() {
+            let browser = browser().await?;
+            browser.resize(WINDOW.0, WINDOW.1).await.unwrap();
+            window = Some(browser);
+        }
         let mut world = Self {
             directory,
             programs: Vec::new(),
             cluster,
+            browser: window,
             addresses,
             _prometheus: prometheus_server,
             _registry: registry_server,
         };
         if page.mentions(UPDATE_SERVICE) {
             let (clients, probes) = (free_address(), free_address());
-            let serve = format!("clearway serve --graph examples/graph-data --listen {clients}");
+            let serve =
+                format!("clearway serve --graph examples/graph-data --listen {clients} --status-listen {probes}");
             world.start_server(&serve, &probes).await;
             world.addresses.push((UPDATE_SERVICE.to_owned(), format!("http://{clients}")));
         }
@@ -150,15 +162,27 @@ impl World {
             "{page}:{}: only `clearway serve` and `clearway operator` can run in the background",
             command.line
         );
-        let (clients, probes) = (self.with_addresses(CLIENTS), self.with_addresses(PROBES));
         let listen = words.as_slice() == ["clearway", "serve"] && !line.contains("--listen");
-        let line = if listen { format!("{line} --listen {clients}") } else { line.to_owned() };
-        self.start_server(&line, &probes).await;
+        let line = if listen { format!("{line} --listen {}", self.with_addresses(CLIENTS)) } else { line.to_owned() };
+        let named = line.split_once("--status-listen ").and_then(|(_, after)| after.split_whitespace().next());
+        if let Some(probes) = named.map(str::to_owned) {
+            self.start_server(&line, &probes).await;
+        } else {
+            let probes = self.with_addresses(PROBES);
+            self.start_server(&format!("{line} --status-listen {probes}"), &probes).await;
+        }
     }
 
+    /// Does what a block says in the browser of the page.
+    pub(crate) async fn browse(&self, page: &str, block: &BrowserBlock) {
+        let browser = self.browser.as_ref().unwrap();
+        browser_block::execute(browser, page, block, |address| self.with_addresses(address)).await;
+    }
+
+    /// Starts a server that has its probes at this address.
     async fn start_server(&mut self, line: &str, probes: &str) {
         let port: u16 = probes.rsplit(':').next().unwrap().parse().unwrap();
-        let mut command = self.shell(&format!("exec {line} --status-listen {probes}"));
+        let mut command = self.shell(&format!("exec {line}"));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
         let mut errors = child.stderr.take().unwrap();
         self.programs.push(Program(child));

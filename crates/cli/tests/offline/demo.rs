@@ -1,5 +1,6 @@
 //! `clearway demo`: needs nothing, says the same every time, and its commands work.
 
+mod console;
 mod running;
 
 use std::collections::BTreeMap;
@@ -113,7 +114,7 @@ fn at_a_terminal_pages_wait_for_enter() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_clearway");
     // The first Enter shows the second page; `q` shows the rest. Then the demo stays, until the terminal is closed.
-    let line = format!("exec {program} demo outage");
+    let line = format!("exec {program} demo outage --no-browser");
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).current_dir(place.path()).env("TMPDIR", place.path());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());

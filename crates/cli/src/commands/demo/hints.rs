@@ -28,6 +28,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, options: &De
     if narrator.stays || options.output_dir.is_some() {
         let (base, channel, version) = (&stage.base, stage.channel, &status.desired.version);
         if narrator.stays {
+            narrator.verbatim(&format!("In a browser:\n\n  {}\n", stage.console.link()))?;
             narrator.lines("In a second terminal:\n")?;
         }
         narrator.verbatim(&format!("  export CLEARWAY_STATE={place}\n  clearway upgrade --include-not-recommended"))?;
@@ -59,5 +60,5 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, options: &De
         narrator.lines("  clearway demo --output-dir DIR   keep the files")?;
     }
     narrator.lines("  clearway demo --list             other scenarios\n")?;
-    narrator.prose("At a terminal, without --once, the service and the cluster stay until Ctrl-C.")
+    narrator.prose("At a terminal, without --once, the service, the cluster and the console stay until Ctrl-C.")
 }

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_core::terminal_text::escape;
 use tokio::process::Command;
 
+use super::browser::Browser;
 use super::fit;
 use super::keyboard::{Keyboard, PageRequest};
 use super::quoted;
@@ -28,13 +29,22 @@ pub(super) struct Narrator {
     pub(super) stays: bool,
     /// Who turns the pages; nothing if they follow each other without a pause.
     reader: Option<Keyboard>,
+    /// Where the console is shown; nothing if nobody can see it, and once it is.
+    browser: Option<Browser>,
     /// How many pages there were.
     pages: usize,
 }
 
 impl Narrator {
-    pub(super) fn new(stays: bool, reader: Option<Keyboard>) -> Self {
-        Narrator { out: anstream::stdout(), start: Instant::now(), stays, reader, pages: 0 }
+    pub(super) fn new(stays: bool, reader: Option<Keyboard>, browser: Option<Browser>) -> Self {
+        Narrator { out: anstream::stdout(), start: Instant::now(), stays, reader, browser, pages: 0 }
+    }
+
+    /// Opens an address in the browser, the first time.
+    pub(super) fn open_in_browser(&mut self, address: &str) {
+        if let Some(browser) = self.browser.take() {
+            browser.open(address);
+        }
     }
 
     /// Begins a page with a question, once the reader is done with the one before.

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clearway_conditions::Status as Word;
 
+use super::console;
 use super::hints::introduce;
 use super::narration::Narrator;
 use super::platform;
@@ -17,6 +18,7 @@ const PLAIN: &str = "1.4.3";
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
     narrator.page("What if the metrics are lost?").await?;
     introduce(stage, narrator).await?;
+    console::announce(stage, narrator)?;
     let is = |word: Word| move |status: &_| advice(status, RISKY).is_some_and(|(said, _)| said == word);
     let status = stage.until("advice", is(Word::True)).await?;
     narrator.say(&line(&status, RISKY))?;

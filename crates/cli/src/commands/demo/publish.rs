@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use clearway_conditions::Status as Word;
 use clearway_sources::files::write_atomically;
 
+use super::console;
 use super::hints::introduce;
 use super::narration::Narrator;
 use super::stage::Stage;
@@ -28,6 +29,7 @@ matchingRules:
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
     narrator.page("What if a risk is published?").await?;
     introduce(stage, narrator).await?;
+    console::announce(stage, narrator)?;
     let is = |word: Word| move |status: &_| advice(status, VERSION).is_some_and(|(said, _)| said == word);
     let status = stage.until("advice", is(Word::True)).await?;
     narrator.say(&line(&status, VERSION))?;

@@ -1,4 +1,4 @@
-//! The environment of a scenario: the update service, a simulated cluster, and the operator.
+//! The environment of a scenario: the update service, a simulated cluster, the operator, and the web console.
 //!
 //! Everything is the real thing but what [`clearway_operator::embedded`] says is played; and the intervals are shorter.
 
@@ -20,6 +20,7 @@ use clearway_operator::lease::{Candidate, LeaseTerms};
 use clearway_operator::metrics_store::MetricsStore;
 use clearway_operator::operator::{LatestReports, operate};
 use clearway_release::{Payload, ReleaseLimits, Selection};
+use clearway_server::console::RunningConsole;
 use clearway_server::{Config, Feed, ListenOptions, RunningService, ServiceOptions};
 use clearway_sources::clock;
 use clearway_sources::files::write_atomically;
@@ -33,7 +34,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::product::{Product, Releases};
-use super::write_files;
+use super::{console, write_files};
 
 /// The default address of the service; another port is used if this one is taken.
 const USUAL: &str = "127.0.0.1:8080";
@@ -64,6 +65,7 @@ pub(super) struct Stage {
     pub(super) running: RunningService,
     /// The address of the service.
     pub(super) base: String,
+    pub(super) console: RunningConsole,
     pub(super) state: StateDirectory,
     /// What the operator says.
     pub(super) watched: LatestReports,
@@ -111,7 +113,8 @@ impl Stage {
         let controllers = tokio::spawn(embedded::simulate_controllers(state.clone(), STEP, clock::now, told));
         let tools = tools(&state)?;
         let operator = tokio::spawn(lead(tools, shown, Arc::clone(&stop)));
-        Ok(Stage { directory, running, base, state, watched, played, channel, stop, operator, controllers })
+        let console = console::start(Arc::clone(running.service()), watched.clone())?;
+        Ok(Stage { directory, running, base, console, state, watched, played, channel, stop, operator, controllers })
     }
 
     /// Gives metrics again.
@@ -131,6 +134,9 @@ impl Stage {
         self.controllers.abort();
         // The operator gives its lease back; if the directory is gone, there is nothing to give back.
         let _ = tokio::time::timeout(Duration::from_secs(2), self.operator).await;
+        // Nobody depends on a page that is not loaded to its end.
+        let console = self.console;
+        let _ = tokio::task::spawn_blocking(|| console.drain(Duration::ZERO)).await;
         self.running.drain(Duration::from_secs(1)).await;
     }
 }
@@ -190,7 +196,7 @@ fn config(graph_data: &Path) -> Config {
         mirror: None,
         cache: None,
         interval: Duration::from_secs(1),
-        service: ServiceOptions::default(),
+        service: ServiceOptions { console: true, ..ServiceOptions::default() },
         listen: ListenOptions::default(),
         clock: clock::now,
     }

@@ -9,6 +9,7 @@ use clearway_advice::render;
 use clearway_core::Version;
 use clearway_release::{Metadata, ReleaseLimits};
 
+use super::console;
 use super::hints::introduce;
 use super::narration::Narrator;
 use super::product::{Product, embedded};
@@ -107,6 +108,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
     narrator.upgrade(&root, &["--include-not-recommended"]).await?;
+    console::show_page(stage, narrator).await?;
 
     narrator.page("What if the update is needed anyway?").await?;
     narrator

@@ -13,6 +13,7 @@ use clearway_core::{Arch, Diagnostic, Limits, Severity, Timestamp, Version};
 use clearway_graph::codes;
 use clearway_yaml::{ReadEvent, read};
 
+use super::console;
 use super::hints::introduce;
 use super::manifests::{self, show_gateway, show_policies};
 use super::narration::Narrator;
@@ -63,6 +64,7 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
     stage.until("advice", is_settled).await?;
     let root = stage.state.root().to_owned();
     narrator.upgrade(&root, &["recommend"]).await?;
+    console::show_page(stage, narrator).await?;
 
     show_graph(narrator).await?;
     narrator.page("How do clusters get the graph?").await?;
@@ -84,13 +86,15 @@ pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator, kept_in: Opt
 async fn tell_story(narrator: &mut Narrator) -> Result<()> {
     narrator.page(QUESTION).await?;
     narrator.prose(
-        "You run a cluster, and a new release is out. Somewhere another administrator has updated already and found a bug: clusters \
-         behind a proxy lose their registry for some minutes. The publisher of the releases knows about it.",
+        "A cluster runs 4.6.23 on vSphere, with virtual hardware version 14, behind a proxy. Its administrator wants 4.7.4. \
+         Others have updated already, and found three bugs: nodes on vSphere lose their names, traffic between nodes is lost on \
+         hardware version 14, and behind a proxy the authentication operator takes more and more memory. The publisher of the \
+         releases knows about them.",
     )?;
     narrator.lines("")?;
     narrator.prose(
-        "If they withdraw the update, every cluster has to wait, also those that never had the problem. If they do not, \
-         some clusters break. So they publish the update with the risk, and with a rule that says which clusters have it.",
+        "If they withdraw the update, every cluster has to wait, also those that never had the problems. If they do not, \
+         some clusters break. So they publish the update with its risks, and with rules that say which clusters have them.",
     )?;
     narrator.lines("")?;
     narrator.prose(
@@ -98,8 +102,10 @@ async fn tell_story(narrator: &mut Narrator) -> Result<()> {
          cluster, with the proof. What cannot be evaluated is never recommended.",
     )?;
     narrator.lines("")?;
-    narrator
-        .prose("This demo runs the real update service and the real operator on a sample product, without a cluster.")
+    narrator.prose(
+        "`clearway demo story` is about this cluster. This tour shows all features on a smaller sample product, with the real \
+         update service and the real operator, and without a cluster.",
+    )
 }
 
 /// Whether objects are healthy, and whether what they report is reliable.
@@ -193,6 +199,8 @@ async fn show_assessment(narrator: &mut Narrator, kept_in: Option<&Path>) -> Res
     let assessment = PLATFORM.assess(kept_in)?;
     let command = PLATFORM.command(kept_in);
     narrator.page("Which updates are safe for this cluster?").await?;
+    narrator.prose("The sample cluster runs 1.4.2, also behind a proxy.")?;
+    narrator.lines("")?;
     narrator.command(&command)?;
     narrator.table(&assess::table(&assessment))?;
     narrator.lines("")?;

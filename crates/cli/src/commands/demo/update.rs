@@ -5,6 +5,7 @@ use clearway_conditions::Status as Word;
 use clearway_core::{GroupVersionKind, ObjectReference};
 use clearway_sources::store::Store as _;
 
+use super::console;
 use super::hints::introduce;
 use super::narration::Narrator;
 use super::stage::Stage;
@@ -16,6 +17,7 @@ const HOPS: [&str; 2] = ["1.4.3", "1.5.2"];
 pub(super) async fn run(stage: &mut Stage, narrator: &mut Narrator) -> Result<()> {
     narrator.page("How is an update applied?").await?;
     introduce(stage, narrator).await?;
+    console::announce(stage, narrator)?;
     narrator.prose(
         "In the graph of this demo, the releases 1.4.2, 1.4.3 and 1.5.2 are directories; the other images do not exist.",
     )?;

@@ -16,14 +16,14 @@ use crate::Place;
 const BOUND: Duration = Duration::from_mins(1);
 
 /// A demo that goes on, and its lines.
-struct Running {
+pub(super) struct Running {
     child: Child,
     lines: Receiver<String>,
     seen: Vec<String>,
 }
 
 impl Running {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub(super) fn start(place: &Place, arguments: &[&str]) -> Self {
         let mut command = place.command(&[&["demo", "--stay"], arguments].concat());
         command.env("TMPDIR", place.path()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -35,7 +35,7 @@ impl Running {
     }
 
     /// The next line that holds a text.
-    fn line_with(&mut self, text: &str) -> String {
+    pub(super) fn line_with(&mut self, text: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(BOUND);
             let line = line.unwrap_or_else(|_| panic!("no line with `{text}`:\n{}", self.seen.join("\n")));
@@ -47,7 +47,7 @@ impl Running {
     }
 
     /// Sends a signal, and waits for the end: its exit code.
-    fn end(&mut self, signal: Signal) -> Option<i32> {
+    pub(super) fn end(&mut self, signal: Signal) -> Option<i32> {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
         self.line_with("The demo has stopped.");
