@@ -126,28 +126,28 @@ impl ChannelView {
     }
 }
 
-/// The parameters of a request; the first of several with one name.
-struct Parameters<'q>(BTreeMap<Cow<'q, str>, Cow<'q, str>>);
+/// The parameters of a request, or the fields of a form; the first of several with one name.
+pub(crate) struct Parameters<'q>(BTreeMap<Cow<'q, str>, Cow<'q, str>>);
 
 impl<'q> Parameters<'q> {
-    fn read(query: Option<&'q str>) -> Self {
+    pub(crate) fn read(encoded: &'q [u8]) -> Self {
         let mut parameters = BTreeMap::new();
-        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        for (name, value) in form_urlencoded::parse(encoded) {
             parameters.entry(name).or_insert(value);
         }
         Parameters(parameters)
     }
 
     /// The value of a parameter; an empty one is as good as none, because forms send empty fields.
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(AsRef::as_ref).map(str::trim).filter(|value| !value.is_empty())
     }
 
-    fn text(&self, name: &'static str) -> Result<String, BadAddress> {
+    pub(crate) fn text(&self, name: &'static str) -> Result<String, BadAddress> {
         self.get(name).map(str::to_owned).ok_or(BadAddress::Missing(name))
     }
 
-    fn version(&self, name: &'static str) -> Result<Option<Version>, BadAddress> {
+    pub(crate) fn version(&self, name: &'static str) -> Result<Option<Version>, BadAddress> {
         let invalid = |value: &str| BadAddress::Invalid {
             name,
             value: foreign_text::line(value),
@@ -199,7 +199,7 @@ impl Route {
     /// What a path and a query lead to.
     pub fn read(path: &str, query: Option<&str>) -> Result<Self, BadAddress> {
         let rest = path.strip_prefix(PREFIX).ok_or(BadAddress::NoPage)?;
-        let parameters = Parameters::read(query);
+        let parameters = Parameters::read(query.unwrap_or_default().as_bytes());
         Ok(match rest {
             "" => Route::Overview,
             "channel" => Route::Channel(parameters.channel_view()?),

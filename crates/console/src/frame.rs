@@ -10,6 +10,8 @@ pub struct Parts {
     pub graph: bool,
     /// Objects of a cluster: policies, bundles of CRDs, and Gateways.
     pub objects: bool,
+    /// Clusters with their updates and the risks of these.
+    pub clusters: bool,
 }
 
 /// An entry of the navigation.
@@ -35,7 +37,7 @@ impl Frame {
     pub(crate) fn new(title: impl Into<String>, parts: Parts, section: &Route) -> Self {
         let entries = [
             ("Overview", Route::Overview, true),
-            ("Risks", Route::Risks, parts.graph),
+            ("Risks", Route::Risks, parts.graph || parts.clusters),
             ("Revisions", Route::Revisions, parts.graph),
             ("Policies", Route::Policies, parts.objects),
             ("Bundles", Route::Bundles, parts.objects),

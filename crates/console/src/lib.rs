@@ -2,6 +2,7 @@
 //!
 //! A request becomes a [`Route`]; a page is a function of a revision of the graph (`pages::graph`, [`pages::update`],
 //! [`pages::risks`]), of the revisions before it ([`revision_history`]), or of the state of a cluster ([`pages::cluster`]).
+//! A form that was sent becomes a [`Change`], which others make.
 //! The same values give the same bytes, so that a page of a revision is rendered once and kept.
 //!
 //! Pages are complete without JavaScript: everything is a link or a form. The script only saves reloads. There are no
@@ -17,12 +18,14 @@
 
 pub mod address;
 pub mod assets;
+pub mod change;
 pub mod foreign_text;
 mod frame;
 pub mod pages;
 pub mod revision_history;
 
 pub use address::{BadAddress, Route};
+pub use change::{Change, ChangeAction, ChangeOutcome, ChangeResult};
 pub use frame::Parts;
 pub use pages::{Page, PageError};
 

@@ -1,8 +1,10 @@
 //! The pages, each a function of values.
 
+pub mod change;
 pub mod channel;
 pub mod cluster;
 pub mod cluster_objects;
+pub mod cluster_risks;
 pub mod health;
 pub mod overview;
 pub mod revisions;
@@ -13,6 +15,7 @@ pub mod update;
 use askama::Template;
 
 use crate::address::{BadAddress, Route};
+use crate::change::BadForm;
 use crate::foreign_text;
 use crate::frame::{Frame, Parts};
 
@@ -49,6 +52,15 @@ impl From<BadAddress> for PageError {
     }
 }
 
+impl From<BadForm> for PageError {
+    fn from(error: BadForm) -> Self {
+        match error {
+            BadForm::Field(error) => error.into(),
+            BadForm::Token(_) => PageError::Invalid(error.to_string()),
+        }
+    }
+}
+
 /// A page of a template.
 fn page(template: &impl Template) -> Result<Page, PageError> {
     let html = template.render().map_err(|error| PageError::Template(error.to_string()))?;
@@ -67,7 +79,7 @@ impl PageError {
     pub fn page(&self, parts: Parts) -> Page {
         let title = match self {
             PageError::NotFound(_) => "Not found",
-            PageError::Invalid(_) => "Invalid address",
+            PageError::Invalid(_) => "Invalid request",
             PageError::NotReady(_) => "Not ready",
             PageError::Template(_) => "Error",
         };

@@ -11,6 +11,7 @@
 
 mod address;
 mod arch;
+mod bearer_token;
 pub mod diagnostic;
 mod digest;
 mod entity_tag;
@@ -25,6 +26,7 @@ mod version;
 
 pub use address::{Address, redacted};
 pub use arch::{Arch, ArchError};
+pub use bearer_token::{BearerToken, BearerTokenError};
 pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
 pub use entity_tag::EntityTag;

@@ -1,9 +1,11 @@
 //! The web console: pages for people, on a listener of its own, so that the paths of the update service stay as they are.
 //!
 //! A page of a revision is rendered once and kept with the revision, in every coding, within a bound; other pages are small
-//! and rendered for each request. Only reading is possible. Start at [`Console`].
+//! and rendered for each request. Only reading is possible, unless [`Console::with_changes`] names who makes the changes of
+//! callers. Start at [`Console`].
 
 mod answer;
+mod changes;
 pub(crate) mod graph_console;
 mod page_cache;
 
@@ -13,15 +15,17 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clearway_console::pages::change::FormOptions;
 use clearway_console::pages::cluster::{self, ClusterState};
 use clearway_console::pages::cluster_objects::{self, ClusterObjects};
+use clearway_console::pages::cluster_risks;
 use clearway_console::pages::health::{self, PartHealth};
 use clearway_console::pages::overview::{self, GraphState};
 use clearway_console::pages::{channel, revisions, risks, update};
-use clearway_console::{Page, PageError, Parts, Route, address, assets};
+use clearway_console::{Page, PageError, Parts, Route, address, assets, change};
 use clearway_core::Timestamp;
 use futures::future::BoxFuture;
-use http::header::HOST;
+use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::Semaphore;
@@ -32,6 +36,8 @@ use crate::metrics::Metrics;
 use crate::request::respond::Answer;
 use crate::service::Service;
 use graph_console::{GraphConsole, ShownRevision};
+
+pub use changes::{ChangeLimits, ClusterChanges};
 
 /// The longest address that is looked at.
 const MAX_ADDRESS: usize = 4096;
@@ -61,6 +67,7 @@ pub trait ClusterSource: Send + Sync + 'static {
 pub struct Console {
     service: Option<Arc<Service>>,
     clusters: Option<Box<dyn ClusterSource>>,
+    changes: Option<changes::Changes>,
     metrics: Metrics,
     clock: fn() -> Timestamp,
     version: &'static str,
@@ -83,6 +90,7 @@ impl Console {
         Console {
             service: None,
             clusters: None,
+            changes: None,
             metrics: Metrics::default(),
             clock,
             version,
@@ -107,42 +115,49 @@ impl Console {
         self
     }
 
-    fn parts(&self) -> Parts {
-        let objects = self.clusters.as_ref().is_some_and(|source| source.has_objects());
-        Parts { graph: self.service.is_some(), objects }
+    /// The same with someone who makes the changes of callers. It then starts on a loopback address only, because callers
+    /// send their tokens.
+    #[must_use]
+    pub fn with_changes(mut self, changes: impl ClusterChanges, limits: ChangeLimits) -> Self {
+        self.changes = Some(changes::Changes::new(changes, limits));
+        self
     }
 
-    /// The answer to a request. What it has as a body is not looked at.
-    pub async fn respond<B>(&self, request: &Request<B>) -> Answer {
-        let begin = Instant::now();
-        let found = self.find(request).await;
-        let mut response = found.unwrap_or_else(|error| answer::error(&error, self.parts()));
-        answer::add_headers(response.headers_mut());
-        self.metrics.record_answer("console", response.status(), begin.elapsed());
-        response
+    fn parts(&self) -> Parts {
+        let objects = self.clusters.as_ref().is_some_and(|source| source.has_objects());
+        Parts { graph: self.service.is_some(), objects, clusters: self.clusters.is_some() }
+    }
+
+    /// Refuses what no page and no form is behind.
+    fn refuse<B>(&self, request: &Request<B>) -> Option<Answer> {
+        let (uri, headers, method) = (request.uri(), request.headers(), request.method());
+        let refuse = |status, why: &str| Some(answer::refusal(status, why, self.parts()));
+        if self.is_local && !names_this_machine(headers) {
+            let why = "This console is for this machine only: use localhost or 127.0.0.1 in the address.";
+            return refuse(StatusCode::MISDIRECTED_REQUEST, why);
+        }
+        if uri.path().len() + uri.query().map_or(0, str::len) > MAX_ADDRESS {
+            return refuse(StatusCode::URI_TOO_LONG, "The address is too long.");
+        }
+        if self.changes.is_some() && change::is_change(uri.path()) {
+            let why = "This address is for the form of an update: only POST is allowed.";
+            return (method != Method::POST).then(|| answer::not_allowed("POST", why, self.parts()));
+        }
+        let why = "Pages are read-only: only GET is allowed.";
+        (method != Method::GET && method != Method::HEAD).then(|| answer::not_allowed("GET, HEAD", why, self.parts()))
     }
 
     async fn find<B>(&self, request: &Request<B>) -> Result<Answer, PageError> {
         let (uri, headers) = (request.uri(), request.headers());
-        if self.is_local && !names_this_machine(headers) {
-            let why = "This console is for this machine only: use localhost or 127.0.0.1 in the address.";
-            return Ok(answer::refusal(StatusCode::MISDIRECTED_REQUEST, why, self.parts()));
-        }
-        if uri.path().len() + uri.query().map_or(0, str::len) > MAX_ADDRESS {
-            return Ok(answer::refusal(StatusCode::URI_TOO_LONG, "The address is too long.", self.parts()));
-        }
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Ok(answer::refusal(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "The console is read-only: only GET is allowed.",
-                self.parts(),
-            ));
-        }
         if matches!(uri.path(), "/" | "/console") {
             return Ok(answer::redirect(address::PREFIX));
         }
         match Route::read(uri.path(), uri.query())? {
             Route::Asset { name } => self.asset(&name, headers),
+            Route::Risks if self.service.is_none() && self.clusters.is_some() => {
+                let clusters = self.clusters.as_ref().map(|source| source.clusters()).unwrap_or_default();
+                cluster_risks::render(&clusters, self.parts()).map(answer::present)
+            }
             route @ (Route::Channel(_) | Route::Update { .. } | Route::Risks | Route::Risk { .. }) => {
                 self.page_of_revision(route, headers).await
             }
@@ -157,7 +172,7 @@ impl Console {
                 };
                 page.map(answer::present)
             }
-            route => self.present_page(&route).map(answer::present),
+            route => self.present_page(&route, headers).map(answer::present),
         }
     }
 
@@ -190,7 +205,7 @@ impl Console {
     }
 
     /// A page about the present.
-    fn present_page(&self, route: &Route) -> Result<Page, PageError> {
+    fn present_page(&self, route: &Route, headers: &HeaderMap) -> Result<Page, PageError> {
         let (now, parts) = ((self.clock)(), self.parts());
         let no_graph = || PageError::NotFound("This console does not show a graph.".to_owned());
         let graph = self.service.as_ref().and_then(|service| service.console());
@@ -209,7 +224,9 @@ impl Console {
             Route::ClusterUpdate { kind, name, version } => {
                 let no_clusters = || PageError::NotFound("This console does not show clusters.".to_owned());
                 let clusters = self.clusters.as_ref().ok_or_else(no_clusters)?.clusters();
-                cluster::render_update(&clusters, (kind, name), version, now, parts)
+                let forms =
+                    self.changes.as_ref().map(|_| FormOptions { has_identity: headers.contains_key(AUTHORIZATION) });
+                cluster::render_update(&clusters, (kind, name), version, now, parts, forms)
             }
             _ => Err(PageError::NotFound("This console does not have this page.".to_owned())),
         }
@@ -256,7 +273,16 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
 
 impl RequestHandler for Console {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
-        Console::respond(self, &request).await
+        let begin = Instant::now();
+        let found = match (self.refuse(&request), &self.changes) {
+            (Some(refusal), _) => Ok(refusal),
+            (None, Some(changes)) if request.method() == Method::POST => changes.answer(request, self.parts()).await,
+            (None, _) => self.find(&request).await,
+        };
+        let mut response = found.unwrap_or_else(|error| answer::error(&error, self.parts()));
+        answer::add_headers(response.headers_mut(), self.changes.is_some());
+        self.metrics.record_answer("console", response.status(), begin.elapsed());
+        response
     }
 }
 
@@ -266,9 +292,15 @@ pub struct RunningConsole(Listener);
 
 impl RunningConsole {
     /// Starts to answer on a bound socket. On a loopback address, only requests to this machine by its own names are
-    /// answered.
+    /// answered. A console with changes does not start on another address.
     pub fn start(mut console: Console, socket: TcpListener) -> io::Result<Self> {
         console.is_local = socket.local_addr()?.ip().is_loopback();
+        if console.changes.is_some() && !console.is_local {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "tokens of callers would be sent in plain text; use a loopback address",
+            ));
+        }
         let metrics = console.metrics.clone();
         let bounds = ListenOptions { connections: 256, ..ListenOptions::default() };
         Ok(RunningConsole(Listener::start(socket, &Arc::new(console), &bounds, &metrics)?))

@@ -5,7 +5,9 @@
 
 mod access_review;
 mod bounded;
+mod caller;
 mod catalog;
+mod configuration;
 mod kind_watch;
 mod service_account;
 mod watch;
@@ -14,14 +16,13 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clearway_core::suggestion::did_you_mean;
 use kube::api::ListParams;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
 use serde_json::Value;
 
 pub use access_review::User;
 pub use bounded::{PAGE_BYTES, PAGE_MEMORY};
+pub use caller::CallerIdentity;
 pub use catalog::{Catalog, Resource};
 pub(crate) use k8s_openapi::api::core::v1::ObjectReference;
 pub use kind_watch::{KindEvent, ObjectPart};
@@ -30,7 +31,7 @@ pub(crate) use watch::SILENCE;
 pub use watch::WatchEvent;
 pub use write::{Apply, Part};
 
-use crate::http::{USER_AGENT, innermost, install_tls};
+use crate::http::{USER_AGENT, innermost};
 use crate::waiting;
 
 /// Objects asked for in one page of a list.
@@ -202,29 +203,7 @@ pub struct Cluster {
 impl Cluster {
     /// Prepares a connection; nothing is sent yet.
     pub async fn connect(connection: &Connection) -> Result<Self, ClusterError> {
-        install_tls();
-        let why = |error: &dyn std::error::Error| ClusterError::Config { why: chain(error) };
-        let unread = |path: &std::path::Path, error: &(dyn std::error::Error + 'static)| ClusterError::Config {
-            why: format!("the kubeconfig {} cannot be read: {}", path.display(), innermost(error)),
-        };
-        let options = KubeConfigOptions { context: connection.context.clone(), ..KubeConfigOptions::default() };
-        let mut config = match &connection.kubeconfig {
-            Some(path) => {
-                let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unread(path, &error))?;
-                check_context(&kubeconfig, connection.context.as_deref())?;
-                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| why(&error))?
-            }
-            None if !connection.is_configured() => {
-                let why = "KUBECONFIG is not set, and ~/.kube/config does not exist".to_owned();
-                return Err(ClusterError::Config { why });
-            }
-            None if connection.context.is_some() => {
-                let kubeconfig = Kubeconfig::read().map_err(|error| why(&error))?;
-                check_context(&kubeconfig, connection.context.as_deref())?;
-                kube::Config::from_kubeconfig(&options).await.map_err(|error| why(&error))?
-            }
-            None => kube::Config::infer().await.map_err(|error| why(&error))?,
-        };
+        let mut config = configuration::load(connection).await?;
         if let Some(account) = &connection.impersonate {
             // Nothing that a kubeconfig adds to an identity may stay: the rights are those of the account alone.
             config.auth_info.impersonate = Some(account.user());
@@ -232,13 +211,19 @@ impl Cluster {
             config.auth_info.impersonate_groups = None;
             config.auth_info.impersonate_user_extra = None;
         }
+        Self::with_config(config, connection)
+    }
+
+    /// A connection with the address, certificates and identity of a configuration.
+    fn with_config(mut config: kube::Config, connection: &Connection) -> Result<Self, ClusterError> {
         // So that the server's audit log says who asks.
         config.headers.push((::http::header::USER_AGENT, ::http::HeaderValue::from_static(USER_AGENT)));
         config.connect_timeout = Some(Duration::from_secs(5));
         // Longer than the server's own limit on a watch, which would otherwise be cut for being quiet.
         config.read_timeout = Some(Duration::from_secs(330));
         let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-        let client = kube::Client::try_from(config).map_err(|error| why(&error))?;
+        let client = kube::Client::try_from(config)
+            .map_err(|error| ClusterError::Config { why: configuration::chain(&error) })?;
         Ok(Cluster { client, connection: connection.clone(), server, namespace })
     }
 
@@ -364,18 +349,6 @@ impl Cluster {
     }
 }
 
-/// Refuses a context that the kubeconfig does not have, with those that it has.
-fn check_context(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(), ClusterError> {
-    let Some(context) = context else { return Ok(()) };
-    let known: Vec<&str> = kubeconfig.contexts.iter().map(|known| known.name.as_str()).collect();
-    if known.contains(&context) {
-        return Ok(());
-    }
-    let hint = did_you_mean(context, known.iter().copied());
-    let names = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-    Err(ClusterError::Config { why: format!("the kubeconfig has no context `{context}`{hint}; {names}") })
-}
-
 /// One page of a list.
 #[derive(Debug)]
 pub struct Page {
@@ -394,19 +367,4 @@ impl Page {
         };
         Page { items: items.into_iter().map(|item| resource.stamp(item)).collect(), next }
     }
-}
-
-/// All causes, from what was tried to what went wrong.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut causes = vec![error.to_string()];
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        // Many errors repeat their cause in their own text.
-        if !causes.iter().any(|seen| seen.contains(&text)) {
-            causes.push(text);
-        }
-        source = cause.source();
-    }
-    causes.join(": ")
 }

@@ -29,7 +29,14 @@ pub async fn get_with(port: u16, path: &str, headers: &[(&str, &str)]) -> io::Re
 
 /// Sends `POST path` with a body.
 pub async fn post(port: u16, path: &str, body: &str) -> io::Result<Answer> {
-    send(port, &format!("POST {path}"), &[("Content-Length", &body.len().to_string())], body).await
+    post_with(port, path, &[], body).await
+}
+
+/// The same with more headers.
+pub async fn post_with(port: u16, path: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Answer> {
+    let length = body.len().to_string();
+    let headers = [&[("Content-Length", length.as_str())], headers].concat();
+    send(port, &format!("POST {path}"), &headers, body).await
 }
 
 async fn send(port: u16, what: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Answer> {

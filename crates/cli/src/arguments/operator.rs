@@ -18,6 +18,7 @@ Examples:
   clearway operator --kubeconfig ~/.kube/config --apply-updates --release-key release.pub
   clearway operator --state /var/lib/clearway --upstream http://127.0.0.1:8080/api/upgrades_info
   clearway operator --console-listen 127.0.0.1:9081   also show the updates and their proofs in a browser
+  clearway operator --console-listen 127.0.0.1:9081 --console-changes   and let people start updates there
   clearway operator --gateway-class clearway       write the status of Gateway API objects, and do nothing else
   clearway operator --policies                     enforce Gatekeeper's policies, and do nothing else
 
@@ -40,7 +41,7 @@ Exit code 0: stopped by a signal; 3: could not start.";
 #[command(group = ArgGroup::new("apply_or_render").args(["apply_updates", "render"]))]
 // Gateway API status and policies are tasks of their own, which need other rights.
 #[command(group = ArgGroup::new("updates")
-    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render", "console_listen"])
+    .args(["state", "upstream", "prometheus", "evidence_as", "apply_updates", "render", "console_listen", "console_changes"])
     .multiple(true)
     .conflicts_with_all(["gateway_class", "policies"]))]
 #[command(group = ArgGroup::new("task").args(["gateway_class", "policies"]))]
@@ -108,6 +109,9 @@ pub(crate) struct Operator {
     /// Address of the web console, a read-only view for people [default: no console]: the updates of this cluster
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) console_listen: Option<SocketAddr>,
+    /// Let people start updates and accept risks in the web console, with their own Kubernetes tokens
+    #[arg(long, requires = "console_listen")]
+    pub(crate) console_changes: bool,
     #[command(flatten)]
     pub(crate) gateway: GatewayStatusOptions,
     #[command(flatten)]

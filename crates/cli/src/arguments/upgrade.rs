@@ -211,7 +211,8 @@ pub(crate) enum End {
     After(Duration),
 }
 
-fn parse_end(text: &str) -> Result<End, String> {
+/// Reads the end of an acceptance; an error says what can be written.
+pub(crate) fn parse_end(text: &str) -> Result<End, String> {
     let duration = parse_duration(text).ok().map(End::After);
     duration
         .or_else(|| text.parse().ok().map(End::At))

@@ -1,6 +1,7 @@
 //! `clearway operator`: starts the controllers, and stops them on a signal.
 
 pub(crate) mod console;
+mod console_changes;
 pub(crate) mod console_objects;
 mod gateway_status;
 mod listeners;
@@ -37,6 +38,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use self::console::OperatorReports;
+use self::console_changes::CallerChanges;
 use self::console_objects::ObjectReader;
 use self::listeners::{ClusterGuard, Listeners};
 use crate::arguments::{Operator, QueryPace};
@@ -64,6 +66,8 @@ const BLOCKING_THREADS: usize = 4;
 /// reconciled and rules evaluated on threads of their own. Whatever a rule costs, the lease is renewed in time.
 pub(crate) fn run(options: &Operator) -> Result<Exit> {
     log::start(&options.logging)?;
+    // Before anything is connected: what is wrong with the options is known already.
+    CallerChanges::of(options)?;
     let runtime = runtime::on_this_thread()?;
     if let Some(class) = &options.gateway.gateway_class {
         return runtime.block_on(Box::pin(gateway_status::run(options, class)));
@@ -169,8 +173,10 @@ where
             move || connect().map_ok(|stores| stores.evidence)
         })),
     };
-    let console =
-        options.console_listen.map(|address| console::start(address, reports(Arc::clone(&health)))).transpose()?;
+    let console = match options.console_listen {
+        Some(address) => Some(console::start(address, reports(Arc::clone(&health)), CallerChanges::of(options)?)?),
+        None => None,
+    };
     let settings = settings(options, metrics.is_some())?;
     let apply_settings = apply_settings(options, settings.jitter)?;
     let tools = |stores: Stores<S>| Tools {

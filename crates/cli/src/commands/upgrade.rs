@@ -38,13 +38,13 @@
 
 mod condition_text;
 mod follow;
-mod object;
+pub(crate) mod object;
 mod recommend;
-mod request;
+pub(crate) mod request;
 mod show;
 mod status_summary;
 mod store;
-mod updates;
+pub(crate) mod updates;
 
 use anyhow::{Result, bail};
 use clearway_sources::store::Store;

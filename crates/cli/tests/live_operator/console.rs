@@ -7,15 +7,15 @@ use serde_json::json;
 
 use crate::lab::{Lab, SOON, available, free_port, serve};
 
-const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
-const METRICS: &str = "vsphere_node_hw_version_total{hw_version=\"vmx-14\"} 3
+pub(crate) const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
+pub(crate) const METRICS: &str = "vsphere_node_hw_version_total{hw_version=\"vmx-14\"} 3
 cluster_infrastructure_provider{type=\"VSphere\"} 1
 cluster_proxy_enabled{type=\"https\"} 1
 cluster_version{type=\"current\",version=\"4.6.23\"} 1
 ";
 
 /// Writes a picture of the page, if pictures are wanted.
-async fn picture(browser: &Browser, name: &str) {
+pub(crate) async fn picture(browser: &Browser, name: &str) {
     if let Some(directory) = std::env::var_os("CLEARWAY_SCREENSHOTS") {
         let picture = browser.screenshot().await.unwrap();
         std::fs::write(Path::new(&directory).join(format!("console-{name}.png")), picture).unwrap();
@@ -94,7 +94,12 @@ async fn the_console_shows_the_cluster_its_updates_and_their_proofs() {
     picture(&browser, "proof").await;
     let update = browser.url().await.unwrap();
     let page = |path: &str| format!("{overview}{path}");
-    let pages = [overview.clone(), update, page("policies"), page("bundles"), page("gateways"), page("health")];
+    let forms = browser.run("return document.querySelectorAll('form').length").await.unwrap();
+    assert_eq!(forms, 0, "without --console-changes nothing can be sent");
+    let sent = http::post(port, "/console/start-update", "").await.unwrap();
+    assert_eq!(sent.status, 405, "{}", sent.body);
+    let pages =
+        [overview.clone(), update, page("risks"), page("policies"), page("bundles"), page("gateways"), page("health")];
     for dark in [false, true] {
         browser.prefer_dark(dark).await.unwrap();
         for address in &pages {
@@ -108,6 +113,9 @@ async fn the_console_shows_the_cluster_its_updates_and_their_proofs() {
     let policies = browser.text("main").await.unwrap();
     assert!(policies.contains("must-have-owner") && policies.contains("1 violations"), "{policies}");
     assert!(policies.contains("<script>alert(1)</script>: you must provide labels"), "{policies}");
+    browser.open(&page("risks")).await.unwrap();
+    let risks = browser.text("section[aria-label='VSphereNodeNameChanges']").await.unwrap();
+    assert!(risks.contains("ClusterVersion version") && risks.contains("Applies to this cluster"), "{risks}");
     browser.open(&page("bundles")).await.unwrap();
     assert!(browser.text("main").await.unwrap().contains("config.openshift.io"));
     browser.open(&page("health")).await.unwrap();

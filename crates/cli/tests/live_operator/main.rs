@@ -2,6 +2,7 @@
 
 mod advice;
 mod console;
+mod console_changes;
 mod crds;
 mod evidence;
 mod lab;

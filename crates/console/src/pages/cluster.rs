@@ -7,6 +7,7 @@ use clearway_advice::{Assessment, Outcome, RiskProof, RuleProof, Statement, Stat
 use clearway_core::{Timestamp, Version, humanize};
 use serde_json::Value;
 
+use super::change::{AcceptForm, FormOptions, RequestState, StartForm};
 use super::{Page, PageError, TextLink, page};
 use crate::address::Route;
 use crate::foreign_text::{self, ForeignAddress};
@@ -25,6 +26,8 @@ pub struct ClusterState {
     pub retrieved_at: Option<Timestamp>,
     /// The last assessment.
     pub assessment: Option<Arc<Assessment>>,
+    /// What the object says about requests.
+    pub requests: RequestState,
 }
 
 impl ClusterState {
@@ -92,7 +95,7 @@ pub(crate) fn card(cluster: &ClusterState, now: Timestamp) -> ClusterCard {
     }
 }
 
-fn title(cluster: &ClusterState) -> String {
+pub(super) fn title(cluster: &ClusterState) -> String {
     format!("{} {}", foreign_text::line(&cluster.kind), foreign_text::line(&cluster.name))
 }
 
@@ -147,9 +150,13 @@ struct ClusterUpdatePage {
     word: &'static str,
     reason: String,
     message: String,
+    /// Whether it is recommended because risks were accepted.
+    is_accepted: bool,
     assessed: String,
     graph_revision: String,
     risks: Vec<RiskProofText>,
+    /// None if the console cannot change anything.
+    start: Option<StartForm>,
     command: String,
 }
 
@@ -160,6 +167,9 @@ struct RiskProofText {
     url: ForeignAddress,
     class: &'static str,
     word: &'static str,
+    /// That it was accepted, until when and why; empty if it was not.
+    accepted: String,
+    form: Option<AcceptForm>,
     rules: Vec<RuleProofText>,
 }
 
@@ -180,13 +190,14 @@ struct RuleProofText {
     warnings: Vec<String>,
 }
 
-/// The page of an update of a cluster, with its proof.
+/// The page of an update of a cluster, with its proof, and with forms if the console can change something.
 pub fn render_update(
     clusters: &[ClusterState],
     (kind, name): (&str, &str),
     version: &Version,
     now: Timestamp,
     parts: Parts,
+    forms: Option<FormOptions>,
 ) -> Result<Page, PageError> {
     let shown = || format!("{} {}", foreign_text::line(kind), foreign_text::line(name));
     let cluster = clusters
@@ -205,6 +216,11 @@ pub fn render_update(
         ))
     })?;
     let (class, word) = recommendation(&update.recommended);
+    let risk_text = |place: usize, risk: &RiskProof| RiskProofText {
+        accepted: cluster.requests.accepted_text(&risk.name),
+        form: forms.and_then(|options| AcceptForm::new(cluster, update, place, options)),
+        ..risk_proof(risk)
+    };
     page(&ClusterUpdatePage {
         frame: Frame::new(format!("Update to {version}"), parts, &Route::Overview),
         title: title(cluster),
@@ -215,20 +231,27 @@ pub fn render_update(
         word,
         reason: foreign_text::line(&update.recommended.reason),
         message: foreign_text::lines(&update.recommended.message),
+        is_accepted: update.recommended.status != Status::True
+            && cluster.requests.recommended.contains(&update.version.to_string()),
         assessed: format!("{} ago", humanize(now.since(assessment.time))),
         graph_revision: assessment.graph_revision.as_deref().map_or(String::new(), foreign_text::line),
-        risks: update.risks.iter().map(|risk| risk_proof(risk)).collect(),
+        risks: update.risks.iter().enumerate().map(|(place, risk)| risk_text(place, risk)).collect(),
+        start: forms.map(|options| StartForm::new(cluster, update, options)),
         command: format!("clearway upgrade --to {}", update.version),
     })
 }
 
-fn risk_proof(risk: &RiskProof) -> RiskProofText {
-    let (class, word) = match risk.verdict {
+pub(super) fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
         Verdict::Match => ("bad", "Applies to this cluster"),
         Verdict::NoMatch => ("good", "Does not apply to this cluster"),
         Verdict::Unknown => ("unknown", "Unknown"),
         Verdict::Pending => ("unknown", "Not evaluated yet"),
-    };
+    }
+}
+
+fn risk_proof(risk: &RiskProof) -> RiskProofText {
+    let (class, word) = verdict(risk.verdict);
     let rules = risk.rules.iter().enumerate();
     RiskProofText {
         name: foreign_text::line(&risk.name),
@@ -236,6 +259,8 @@ fn risk_proof(risk: &RiskProof) -> RiskProofText {
         url: ForeignAddress::new(&risk.url),
         class,
         word,
+        accepted: String::new(),
+        form: None,
         rules: rules.map(|(place, rule)| rule_proof(rule, risk.decided_by == Some(place))).collect(),
     }
 }

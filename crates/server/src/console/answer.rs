@@ -1,11 +1,11 @@
 //! Pages and files of the console as answers, with the headers that keep browsers from doing anything else with them.
 
 use bytes::Bytes;
-use clearway_console::{CONTENT_SECURITY_POLICY, Page, PageError, Parts};
+use clearway_console::{CONTENT_SECURITY_POLICY, ChangeResult, Page, PageError, Parts};
 use clearway_core::Digest;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY as POLICY, CONTENT_TYPE, ETAG, HeaderName,
-    LOCATION, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    LOCATION, REFERRER_POLICY, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
@@ -87,8 +87,33 @@ pub(super) fn error(error: &PageError, parts: Parts) -> Answer {
 pub(super) fn refusal(status: StatusCode, why: &str, parts: Parts) -> Answer {
     let mut response = error(&PageError::Invalid(why.to_owned()), parts);
     *response.status_mut() = status;
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// The address is for other methods.
+pub(super) fn not_allowed(allowed: &'static str, why: &str, parts: Parts) -> Answer {
+    let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, why, parts);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// The page that says what came of a change.
+pub(super) fn change(page: Page, result: ChangeResult) -> Answer {
+    let mut response = present(page);
+    *response.status_mut() = match result {
+        ChangeResult::Done => StatusCode::OK,
+        ChangeResult::Invalid => StatusCode::BAD_REQUEST,
+        ChangeResult::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ChangeResult::Forbidden => StatusCode::FORBIDDEN,
+        ChangeResult::NotFound => StatusCode::NOT_FOUND,
+        ChangeResult::Refused => StatusCode::CONFLICT,
+        ChangeResult::Unreachable => StatusCode::BAD_GATEWAY,
+    };
+    if result == ChangeResult::Unauthenticated {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }
@@ -101,11 +126,13 @@ pub(super) fn redirect(to: &'static str) -> Answer {
     response
 }
 
-/// What every answer says to browsers.
-pub(super) fn add_headers(headers: &mut HeaderMap) {
+/// What every answer says to browsers. Forms are sent with the origin of their page; other requests have no use for it.
+pub(super) fn add_headers(headers: &mut HeaderMap, has_forms: bool) {
     headers.insert(POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Without a referrer, browsers leave out the origin of forms, too.
+    let referrer = if has_forms { "same-origin" } else { "no-referrer" };
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static(referrer));
     for name in ["cross-origin-opener-policy", "cross-origin-resource-policy"] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static("same-origin"));
     }

@@ -208,6 +208,20 @@ async fn the_graph_of_270_versions_is_zoomed_panned_searched_and_asked_for_paths
 }
 
 #[tokio::test]
+async fn the_page_of_270_versions_is_accessible_as_a_whole() {
+    let Some(browser) = browser().await else { return };
+    let data = large();
+    let console = ConsoleSite::start(&data).await;
+    for (width, height, dark) in [(1280, 900, false), (390, 844, true)] {
+        browser.resize(width, height).await.unwrap();
+        browser.prefer_dark(dark).await.unwrap();
+        browser.open(&console.url("channel?channel=stable-4.14")).await.unwrap();
+        let violations = browser.accessibility_violations().await.unwrap();
+        assert_eq!(violations, [""; 0], "{width} pixels, dark: {dark}");
+    }
+}
+
+#[tokio::test]
 async fn without_scripts_links_and_forms_do_the_same() {
     let Some(browser) = browser().await else { return };
     let data = Data::example();

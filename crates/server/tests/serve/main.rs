@@ -5,6 +5,7 @@ mod caching;
 mod client;
 mod console;
 mod console_browser;
+mod console_changes;
 mod drain;
 mod files;
 mod hammer;

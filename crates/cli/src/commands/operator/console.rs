@@ -10,12 +10,13 @@ use clearway_console::pages::cluster_objects::ClusterObjects;
 use clearway_console::pages::health::{PartHealth, PartState};
 use clearway_operator::driver::ObjectReport;
 use clearway_operator::operator::LatestReports;
-use clearway_server::console::{ClusterSource, Console, RunningConsole};
+use clearway_server::console::{ChangeLimits, ClusterSource, Console, RunningConsole};
 use clearway_sources::clock;
 use clearway_update::api::Kind;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::console_changes::{self, CallerChanges};
 use super::console_objects::ObjectReader;
 
 /// Failures of evidence that are listed.
@@ -31,10 +32,17 @@ pub(crate) struct OperatorReports {
     pub(crate) objects: Option<ObjectReader>,
 }
 
-/// Starts a console of the operator.
-pub(super) fn start(address: SocketAddr, reports: OperatorReports) -> Result<RunningConsole> {
+/// Starts a console of the operator, which only shows if there is no one who makes changes.
+pub(super) fn start(
+    address: SocketAddr,
+    reports: OperatorReports,
+    changes: Option<CallerChanges>,
+) -> Result<RunningConsole> {
     let socket = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    let console = Console::new(env!("CARGO_PKG_VERSION"), clock::now).with_clusters(reports);
+    let mut console = Console::new(env!("CARGO_PKG_VERSION"), clock::now).with_clusters(reports);
+    if let Some(changes) = changes {
+        console = console.with_changes(changes, ChangeLimits::default());
+    }
     let console = RunningConsole::start(console, socket).context("cannot start the console")?;
     if !console.address().ip().is_loopback() {
         tracing::warn!(
@@ -55,9 +63,11 @@ impl OperatorReports {
 
 impl ClusterSource for OperatorReports {
     fn clusters(&self) -> Vec<ClusterState> {
+        let now = clock::now();
         let state = |((kind, name), report): ((Kind, String), ObjectReport)| ClusterState {
             kind: kind.as_str().to_owned(),
             name,
+            requests: console_changes::request_state(&report.object, now),
             object: report.object,
             retrieved_at: report.retrieved_at,
             assessment: report.assessment,

@@ -16,7 +16,7 @@ use crate::output::{Document, printable};
 
 /// Which object is meant.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
+pub(crate) struct Subject {
     kind: api::Kind,
     name: String,
     /// The options that say where it is, as they were given.
@@ -25,12 +25,12 @@ pub(super) struct Subject {
 
 /// An object that was read.
 #[derive(Debug, Clone)]
-pub(super) struct FetchedObject {
+pub(crate) struct FetchedObject {
     /// As it is stored.
-    pub(super) raw: Value,
-    pub(super) object: VersionObject,
+    pub(crate) raw: Value,
+    pub(crate) object: VersionObject,
     /// Its status; without one everything in it is empty.
-    pub(super) status: Status,
+    pub(crate) status: Status,
 }
 
 impl Subject {
@@ -56,7 +56,12 @@ impl Subject {
         Subject { kind, name, whereabouts }
     }
 
-    pub(super) fn kind(&self) -> api::Kind {
+    /// An object of the cluster that this process is connected to.
+    pub(crate) fn named(kind: api::Kind, name: &str) -> Self {
+        Subject { kind, name: name.to_owned(), whereabouts: String::new() }
+    }
+
+    pub(crate) fn kind(&self) -> api::Kind {
         self.kind
     }
 
@@ -65,7 +70,7 @@ impl Subject {
     }
 
     /// What it is called in sentences: `Cluster`, or `Component mesh`.
-    pub(super) fn noun(&self) -> String {
+    pub(crate) fn noun(&self) -> String {
         match self.kind {
             api::Kind::ClusterVersion => "Cluster".to_owned(),
             api::Kind::ComponentVersion => format!("Component {}", printable(&self.name)),
@@ -88,12 +93,21 @@ impl Subject {
     }
 
     /// How a store is asked for it.
-    pub(super) fn key(&self) -> ObjectReference {
+    pub(crate) fn key(&self) -> ObjectReference {
         ObjectReference::cluster_scoped(GroupVersionKind::new(self.kind.api_version(), self.kind.as_str()), &self.name)
     }
 
     /// The object as it is stored. Fields that are invalid are printed on standard error.
     pub(super) async fn fetch(&self, store: &impl Store) -> Result<FetchedObject> {
+        let (found, warnings) = self.read(store).await?;
+        for warning in warnings {
+            crate::output::print_problem!("warning: {warning}");
+        }
+        Ok(found)
+    }
+
+    /// The object as it is stored, and warnings about its fields that are invalid.
+    pub(crate) async fn read(&self, store: &impl Store) -> Result<(FetchedObject, Vec<String>)> {
         let raw = match store.get(&self.key()).await {
             Ok(Some(raw)) => raw,
             Ok(None) => return Err(self.missing()),
@@ -105,10 +119,8 @@ impl Subject {
             Err(error) => return Err(error.into()),
         };
         let (found, remarks) = FetchedObject::read(raw)?;
-        for remark in remarks {
-            crate::output::print_problem!("warning: {}; ignored", printable(&remark.to_string()));
-        }
-        Ok(found)
+        let warning = |remark: ReadProblem| format!("{}; ignored", printable(&remark.to_string()));
+        Ok((found, remarks.into_iter().map(warning).collect()))
     }
 
     /// Why nothing can be said.
@@ -126,7 +138,7 @@ impl Subject {
 
 impl FetchedObject {
     /// Reads an object, and says what of it could not be read.
-    pub(super) fn read(raw: Value) -> Result<(Self, Vec<ReadProblem>)> {
+    pub(crate) fn read(raw: Value) -> Result<(Self, Vec<ReadProblem>)> {
         let (object, remarks) = VersionObject::read(&raw)?;
         let status = object.status.clone().unwrap_or_default();
         Ok((FetchedObject { raw, object, status }, remarks))

@@ -1,26 +1,26 @@
 //! Requesting and cancelling an update. Both are merge patches of `spec.desiredUpdate`, so concurrent writers of other
 //! fields do not conflict.
 
-pub(super) mod accept;
+pub(crate) mod accept;
 pub(super) mod channel;
-mod objections;
-mod target;
+pub(crate) mod client;
+pub(crate) mod decision;
+pub(crate) mod objections;
+pub(crate) mod target;
 
 use anyhow::{Context as _, Result};
 use clearway_sources::clock;
 use clearway_sources::store::{Part, Store};
-use clearway_update::api::{MULTI, Update, same_image};
-use clearway_update::desired_update::architecture::is_multi;
-use clearway_update::reconciler::RE_EVALUATE;
 use serde_json::{Value, json};
 
 use super::follow;
-use super::object::{FetchedObject, Subject};
-use super::status_summary::update_name;
+use super::object::Subject;
 use crate::arguments::{DataFormat, UpgradeRequest};
 use crate::exit::Exit;
 use crate::output::{self, printable};
-use target::{AllowFlags, Choice, Refusal, RequestedTarget, Target, choose};
+use client::Client;
+use decision::{Decision, architecture, decide, is_there};
+use target::{AllowFlags, RequestedTarget};
 
 /// Asks for an update.
 pub(super) async fn update<S: Store>(
@@ -39,52 +39,45 @@ pub(super) async fn update<S: Store>(
     let allowed = AllowFlags {
         not_recommended: options.allow_not_recommended,
         explicit: options.allow_explicit_upgrade,
+        with_warnings: options.allow_upgrade_with_warnings,
         force: options.force,
+        client: Client::CommandLine,
     };
-    let target = match choose(&found.status, wanted, allowed, &subject.noun()) {
-        Ok(Choice::Update(target)) => target,
-        Ok(Choice::AlreadyThere(sentence)) => {
+    let asked = match decide(&found, wanted, allowed, &subject.noun(), clock::now()) {
+        Decision::Send(asked) => asked,
+        Decision::AlreadyThere { sentence, other } => {
             let data = json!({"object": subject, "action": "alreadyThere"});
             output::print_data(format, &data, || subject.document(format!("info: {sentence}")))?;
-            if let Some(other) = found.object.spec.desired_update.as_ref().filter(|update| !is_there(&found, update)) {
-                let other = update_name(other).unwrap_or_default();
+            if let Some(other) = other {
                 let command = subject.command();
                 output::print_problem!("warning: {other} is still requested; cancel it with `{command} --clear`");
             }
             return Ok(Exit::Yes);
         }
-        Err(refusal) => return Ok(print_refusal(&refusal)),
+        Decision::Refused { refusal, warnings } => {
+            for warning in warnings {
+                output::print_problem!("warning: {warning}");
+            }
+            output::print_problem!("error: {}", refusal.text);
+            return Ok(refusal.exit);
+        }
     };
-    for warning in &target.warnings {
+    let target = &asked.target;
+    for warning in target.warnings.iter().chain(&asked.bypassed) {
         output::print_problem!("warning: {warning}");
     }
-    // What is under way already is not disturbed by being asked for again.
-    if let Some(objections) = objections::objections(&found.status).filter(|_| !target.again) {
-        if !options.allow_upgrade_with_warnings {
-            let text = format!("{objections}\n\nIf you want to upgrade anyway, use --allow-upgrade-with-warnings.");
-            return Ok(print_refusal(&Refusal { exit: Exit::No, text }));
-        }
-        output::print_problem!("warning: --allow-upgrade-with-warnings is bypassing: {objections}");
-    }
-    let asked = build_patch(&found, &target, options.force);
-    let stored = store.patch(&subject.key(), Part::Main, &asked.patch).await.context("unable to upgrade")?;
-    let shown = match target.version.as_str() {
-        _ if target.multi => "multi cluster architecture".to_owned(),
-        "" => format!("release image {}", printable(&target.image)),
-        version => printable(version),
-    };
-    let again = if asked.again { " again" } else { "" };
+    let stored = send(store, subject, &asked.patch).await?;
     let data = json!({
         "object": subject,
         "action": if asked.again { "requestedAgain" } else { "requested" },
-        "update": {"architecture": architecture(&target), "version": target.version, "image": target.image, "force": options.force},
+        "update": {"architecture": architecture(target), "version": target.version, "image": target.image, "force": options.force},
         "warnings": target.warnings,
     });
     if options.following.watch && format == DataFormat::Json {
         // A stream of events has one on each line.
         follow::emit("requested", &data)?;
     } else {
-        output::print_data(format, &data, || subject.document(format!("Requested update to {shown}{again}")))?;
+        output::print_data(format, &data, || subject.document(asked.sentence()))?;
         if options.following.watch && format == DataFormat::Yaml {
             output::print_line!("---");
         }
@@ -97,43 +90,9 @@ pub(super) async fn update<S: Store>(
     Ok(Exit::Yes)
 }
 
-/// Says why nothing was asked for.
-fn print_refusal(refusal: &Refusal) -> Exit {
-    output::print_problem!("error: {}", refusal.text);
-    refusal.exit
-}
-
-struct RequestPatch {
-    patch: Value,
-    /// Whether the spec says so already.
-    again: bool,
-}
-
-/// The whole of `desiredUpdate` as OpenShift's clients write it. What the spec says already changes nothing by being
-/// written again, so the operator is asked to look again.
-fn build_patch(found: &FetchedObject, target: &Target, force: bool) -> RequestPatch {
-    let before = &found.raw["spec"]["desiredUpdate"];
-    let mut update =
-        json!({"architecture": architecture(target), "version": target.version, "image": target.image, "force": force});
-    let says = |field: &str| match &before[field] {
-        Value::Null => update[field] == "" || update[field] == false,
-        value => *value == update[field],
-    };
-    let again = before.is_object() && ["architecture", "version", "image", "force"].into_iter().all(says);
-    if !before["mode"].is_null() {
-        // Left where it is, it would make a rehearsal of the update.
-        update["mode"] = Value::Null;
-    }
-    let mut patch = json!({"spec": {"desiredUpdate": update}});
-    if again {
-        patch["metadata"] = json!({"annotations": {RE_EVALUATE: clock::now().to_string()}});
-    }
-    RequestPatch { patch, again }
-}
-
-/// As the spec names it.
-fn architecture(target: &Target) -> &'static str {
-    if target.multi { MULTI } else { "" }
+/// Sends the patch of a request, and gives the object as it is stored.
+pub(crate) async fn send<S: Store>(store: &S, subject: &Subject, patch: &Value) -> Result<Value> {
+    store.patch(&subject.key(), Part::Main, patch).await.context("unable to upgrade")
 }
 
 /// Takes a request back.
@@ -179,12 +138,4 @@ pub(super) async fn clear<S: Store>(store: &S, subject: &Subject, format: DataFo
         output::print_note!("the current update continues; request another version with --to to change it");
     }
     Ok(Exit::Yes)
-}
-
-/// Whether a request is for what is being kept or brought about already.
-fn is_there(found: &FetchedObject, update: &Update) -> bool {
-    let desired = &found.status.desired;
-    update.architecture.as_ref().is_none_or(|_| is_multi(&found.status))
-        && update.version.as_ref().is_none_or(|version| *version == desired.version)
-        && update.image.as_ref().is_none_or(|image| same_image(image, &desired.image))
 }

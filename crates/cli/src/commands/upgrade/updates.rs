@@ -10,22 +10,22 @@ use super::condition_text::Statement;
 
 /// An update that is known.
 #[derive(Debug, Clone)]
-pub(super) struct KnownUpdate<'s> {
-    pub(super) release: &'s Release,
+pub(crate) struct KnownUpdate<'s> {
+    pub(crate) release: &'s Release,
     pub(super) recommended: Statement,
     /// The names of its risks.
     pub(super) risks: Vec<&'s str>,
 }
 
 impl KnownUpdate<'_> {
-    pub(super) fn is_recommended(&self) -> bool {
+    pub(crate) fn is_recommended(&self) -> bool {
         self.recommended.status == Word::True
     }
 }
 
 /// Every update of a status. What is in both lists is what its condition says: where the two contradict each other,
 /// nothing is recommended by accident (U16).
-pub(super) fn known_updates(status: &Status) -> Vec<KnownUpdate<'_>> {
+pub(crate) fn known_updates(status: &Status) -> Vec<KnownUpdate<'_>> {
     let conditional = status.conditional_updates.iter().map(|update| KnownUpdate {
         release: &update.release,
         recommended: recommended(update),

@@ -9,6 +9,7 @@ use clearway_sources::store::{Part, Store, StoreError};
 use clearway_update::api::{AcceptedRisk, Spec};
 use serde_json::{Value, json};
 
+use super::client::Client;
 use crate::arguments::{DataFormat, End, UpgradeAccept};
 use crate::commands::upgrade::object::{FetchedObject, Subject};
 use crate::exit::Exit;
@@ -22,9 +23,21 @@ const TRIES: usize = 20;
 const LONGEST: (usize, usize) = (256, 4096);
 
 /// What is to change.
-struct Change {
+#[derive(Debug)]
+pub(crate) struct AcceptChange {
     add: Vec<AcceptedRisk>,
     remove: BTreeSet<String>,
+    client: Client,
+}
+
+/// The accepted risks of an object after a change.
+#[derive(Debug)]
+pub(crate) struct AcceptResult {
+    pub(crate) spec: Spec,
+    /// Whether the object said so before.
+    pub(crate) unchanged: bool,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Runs the command.
@@ -38,51 +51,31 @@ pub(crate) async fn run<S: Store>(
     if options.risks.is_empty() {
         return show(&subject.fetch(store).await?.object.spec, subject, None, now, format);
     }
-    let change = Change::read(options, now)?;
-    keeps(store, subject).await?;
-    for _ in 0..TRIES {
-        let found = subject.fetch(store).await?;
-        let before = found.raw["spec"]["acceptedRisks"].as_array().cloned().unwrap_or_default();
-        let after = change.made(&before);
-        if after == before {
-            return show(&found.object.spec, subject, Some("unchanged"), now, format);
-        }
-        // The whole list is replaced; the resource version prevents losing a concurrent change.
-        let version = &found.raw["metadata"]["resourceVersion"];
-        let list = if after.is_empty() { Value::Null } else { after.clone().into() };
-        let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"acceptedRisks": list}});
-        match store.patch(&subject.key(), Part::Main, &patch).await {
-            Ok(stored) => {
-                if !after.is_empty() && !stored["spec"]["acceptedRisks"].is_array() {
-                    bail!(
-                        "the CRD {} does not have the field spec.acceptedRisks, so no risk was accepted",
-                        subject.kind().crd()
-                    );
-                }
-                change.warn(&found);
-                let (kept, _) = FetchedObject::read(stored)?;
-                return show(&kept.object.spec, subject, Some("changed"), now, format);
-            }
-            Err(StoreError::Conflict { .. }) => {}
-            Err(error) => return Err(error).context("cannot change the accepted risks"),
-        }
+    let reason = options.reason.as_deref().unwrap_or_default();
+    let change = AcceptChange::read(&options.risks, reason, options.until, now)?;
+    let AcceptResult { spec, unchanged, warnings } = change.make(store, subject).await?;
+    for warning in warnings {
+        output::print_problem!("warning: {warning}");
     }
-    bail!("conflict: {} is being changed by another client; try again", subject.key())
+    show(&spec, subject, Some(if unchanged { "unchanged" } else { "changed" }), now, format)
 }
 
 /// Refuses where the field would be dropped without a word.
-async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
+async fn keeps<S: Store>(store: &S, subject: &Subject, client: Client) -> Result<()> {
     let crd = subject.kind().crd();
     let key = ObjectReference::cluster_scoped(
         GroupVersionKind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
         crd,
     );
-    let instead = "use --allow-not-recommended with --to for one update";
+    let instead = client.instead_of_accepting();
     let definition = match store.get(&key).await {
         Ok(Some(definition)) => definition,
         // A state directory has no definitions, and keeps everything.
         Ok(None) => return Ok(()),
-        Err(error) => bail!("cannot determine whether this cluster supports accepted risks: {error}; {instead}"),
+        Err(error) => {
+            let why = format!("cannot determine whether this cluster supports accepted risks ({instead})");
+            return Err(error).context(why);
+        }
     };
     match definition["metadata"]["annotations"][CHANNEL].as_str() {
         Some("experimental") => Ok(()),
@@ -94,37 +87,85 @@ async fn keeps<S: Store>(store: &S, subject: &Subject) -> Result<()> {
     }
 }
 
-impl Change {
-    fn read(options: &UpgradeAccept, now: Timestamp) -> Result<Self> {
-        let until = match options.until {
+impl AcceptChange {
+    /// Reads names of risks to accept, or with a minus after the name not to accept any more.
+    fn read(words: &[String], reason: &str, until: Option<End>, now: Timestamp) -> Result<Self> {
+        let (mut add, mut remove) = (Vec::new(), BTreeSet::new());
+        for word in words.iter().map(|word| word.trim()) {
+            if let Some(name) = word.strip_suffix('-') {
+                remove.insert(name.to_owned());
+            } else {
+                add.push(word.to_owned());
+            }
+        }
+        Self::new(add, remove, reason, until, Client::CommandLine, now)
+    }
+
+    /// Checks which risks are accepted or not any more, why, and until when.
+    pub(crate) fn new(
+        names: Vec<String>,
+        remove: BTreeSet<String>,
+        reason: &str,
+        until: Option<End>,
+        client: Client,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let until = match until {
             None => None,
-            Some(End::At(time)) if time <= now => bail!("--until {time} is in the past"),
+            Some(End::At(time)) if time <= now => bail!("{} {time} is in the past", client.end()),
             Some(End::At(time)) => Some(time),
             Some(End::After(duration)) => Some(now.plus(duration)),
         };
-        let (mut add, mut remove) = (Vec::<AcceptedRisk>::new(), BTreeSet::new());
-        for word in options.risks.iter().map(|word| word.trim()) {
-            let name = word.strip_suffix('-').unwrap_or(word);
-            if name.is_empty() || name.len() > LONGEST.0 {
-                bail!("invalid risk name {word:?}: it must have 1 to {} characters", LONGEST.0);
+        if let Some(name) = names.iter().chain(&remove).find(|name| name.is_empty() || name.len() > LONGEST.0) {
+            bail!("invalid risk name {name:?}: it must have 1 to {} characters", LONGEST.0);
+        }
+        if let Some(both) = names.iter().find(|name| remove.contains(*name)) {
+            bail!("risks both added and removed: {both}");
+        }
+        let reason = reason.trim();
+        if !names.is_empty() && (reason.is_empty() || reason.len() > LONGEST.1) {
+            bail!("{} (1 to {} characters); it is recorded in the history", client.give_reason(), LONGEST.1);
+        }
+        let mut add = Vec::<AcceptedRisk>::new();
+        for name in names {
+            if !add.iter().any(|risk| risk.name == name) {
+                add.push(AcceptedRisk { name, reason: reason.to_owned(), until });
             }
-            if word.len() > name.len() {
-                remove.insert(name.to_owned());
-            } else if !add.iter().any(|risk| risk.name == name) {
-                add.push(AcceptedRisk { name: name.to_owned(), reason: String::new(), until });
+        }
+        Ok(AcceptChange { add, remove, client })
+    }
+
+    /// Makes the change, again and again while others change the object at the same time.
+    pub(crate) async fn make<S: Store>(&self, store: &S, subject: &Subject) -> Result<AcceptResult> {
+        keeps(store, subject, self.client).await?;
+        for _ in 0..TRIES {
+            let (found, mut warnings) = subject.read(store).await?;
+            let before = found.raw["spec"]["acceptedRisks"].as_array().cloned().unwrap_or_default();
+            let after = self.made(&before);
+            if after == before {
+                return Ok(AcceptResult { spec: found.object.spec, unchanged: true, warnings });
+            }
+            // The whole list is replaced; the resource version prevents losing a concurrent change.
+            let version = &found.raw["metadata"]["resourceVersion"];
+            let list = if after.is_empty() { Value::Null } else { after.clone().into() };
+            let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"acceptedRisks": list}});
+            match store.patch(&subject.key(), Part::Main, &patch).await {
+                Ok(stored) => {
+                    if !after.is_empty() && !stored["spec"]["acceptedRisks"].is_array() {
+                        bail!(
+                            "the CRD {} does not have the field spec.acceptedRisks, so no risk was accepted",
+                            subject.kind().crd()
+                        );
+                    }
+                    warnings.extend(self.warnings(&found));
+                    let (kept, _) = FetchedObject::read(stored)?;
+                    return Ok(AcceptResult { spec: kept.object.spec, unchanged: false, warnings });
+                }
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error).context("cannot change the accepted risks"),
             }
         }
-        if let Some(both) = add.iter().find(|risk| remove.contains(&risk.name)) {
-            bail!("risks both added and removed: {}", both.name);
-        }
-        let reason = options.reason.as_deref().map(str::trim).unwrap_or_default();
-        if !add.is_empty() && (reason.is_empty() || reason.len() > LONGEST.1) {
-            bail!("pass a reason with --reason TEXT (1 to {} characters); it is recorded in the history", LONGEST.1);
-        }
-        for risk in &mut add {
-            reason.clone_into(&mut risk.reason);
-        }
-        Ok(Change { add, remove })
+        bail!("conflict: {} is being changed by another client; try again", subject.key())
     }
 
     /// The list with the change made. Entries that are not understood here stay as they are.
@@ -144,19 +185,21 @@ impl Change {
 
     /// A name that nothing carries is likely misspelt, but may belong to an update that is still to come. What OpenShift's
     /// clients accepted is theirs to take back.
-    fn warn(&self, found: &FetchedObject) {
+    fn warnings(&self, found: &FetchedObject) -> Vec<String> {
+        let mut warnings = Vec::new();
         for risk in found.object.spec.desired_update.iter().flat_map(|update| &update.accept_risks) {
             if self.remove.contains(&risk.name) {
                 let name = printable(&risk.name);
-                output::print_problem!("warning: {name} is still accepted in spec.desiredUpdate.acceptRisks");
+                warnings.push(format!("{name} is still accepted in spec.desiredUpdate.acceptRisks"));
             }
         }
         for risk in &self.add {
             let mut risks = found.status.conditional_updates.iter().flat_map(|update| &update.risks);
             if !risks.any(|known| known.name == risk.name) {
-                output::print_problem!("warning: no known update has a risk named {}", printable(&risk.name));
+                warnings.push(format!("no known update has a risk named {}", printable(&risk.name)));
             }
         }
+        warnings
     }
 }
 

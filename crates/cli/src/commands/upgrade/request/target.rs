@@ -1,4 +1,4 @@
-//! The target of a request, and whether it is allowed: a function of the object and the command line.
+//! The target of a request, and whether it is allowed: a function of the object and of what was allowed.
 //!
 //! In order (U23): what is there already, the recommended updates, those that are not, what was named explicitly. The words
 //! are those of `oc adm upgrade`. Beyond it: False and Unknown are distinguished (exit code 1 and 2), an update that is stuck
@@ -11,6 +11,7 @@ use clearway_update::api::{Status, UpdateState, same_image};
 use clearway_update::desired_update::architecture::is_multi;
 use clearway_update::desired_update::downgrade::CurrentRelease;
 
+use super::client::Client;
 use crate::commands::upgrade::condition_text::{Statement, clean, reason_and_message};
 use crate::commands::upgrade::updates::{KnownUpdate, known_updates};
 use crate::exit::Exit;
@@ -28,10 +29,15 @@ pub(crate) enum RequestedTarget<'a> {
 
 /// What was allowed.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is allowed on its own")]
 pub(crate) struct AllowFlags {
     pub(crate) not_recommended: bool,
     pub(crate) explicit: bool,
+    /// An update although another one is in progress or failing, or the object is invalid.
+    pub(crate) with_warnings: bool,
     pub(crate) force: bool,
+    /// How sentences name what was allowed, or can be.
+    pub(crate) client: Client,
 }
 
 /// What to ask for.
@@ -108,7 +114,7 @@ pub(crate) fn choose(
             let (reason, message) = (printable(reason), clean(message));
             target.warnings.push(format!("The list of updates may be out of date: {reason}: {message}"));
         }
-        target.warnings.extend(another_minor(status, &target.version));
+        target.warnings.extend(another_minor(status, &target.version, allowed.client));
         if allowed.force {
             target.warnings.push(FORCED.to_owned());
         }
@@ -175,15 +181,15 @@ fn chosen(known: &KnownUpdate<'_>, wanted: RequestedTarget<'_>, allowed: AllowFl
     let mut warnings = Vec::new();
     if !known.is_recommended() {
         if !allowed.not_recommended {
+            let (next, said) = (allowed.client.allow_not_recommended(), reason_and_message(reason, message));
             let text = format!(
-                "the update {version} is not one of the recommended updates, but is available as a conditional update. To accept the Recommended={status} risk and to proceed with update use --allow-not-recommended.\n{}",
-                reason_and_message(reason, message)
+                "the update {version} is not one of the recommended updates, but is available as a conditional update. To accept the Recommended={status} risk and to proceed with update {next}.\n{said}"
             );
             return Err(Refusal { exit: if *status == Word::False { Exit::No } else { Exit::Unknown }, text });
         }
-        let (reason, message) = (printable(reason), clean(message));
+        let (reason, message, having_allowed) = (printable(reason), clean(message), allowed.client.having_allowed());
         warnings.push(format!(
-            "with --allow-not-recommended you have accepted the risks with {version} and bypassed Recommended={status} {reason}: {message}"
+            "{having_allowed} accepted the risks with {version} and bypassed Recommended={status} {reason}: {message}"
         ));
     }
     // The name that was given is kept: it may be that of a mirror.
@@ -203,7 +209,7 @@ fn unmatched(
         let (image, warnings) = (image.to_owned(), vec![warning]);
         Ok(Choice::Update(Target { version, image, warnings, ..Target::default() }))
     };
-    let possible = possible(updates, allowed);
+    let (possible, specify) = (possible(updates, allowed), allowed.client.specify());
     let next = match wanted {
         RequestedTarget::Image(image) if allowed.explicit => {
             let warning = "The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
@@ -222,12 +228,12 @@ fn unmatched(
                 }
                 Some(_) => {
                     return Err(no(format!(
-                        "the update {version} is not one of the possible targets{possible}, but it is in the history; the risks of going back are unknown. specify --allow-explicit-upgrade to continue with the update."
+                        "the update {version} is not one of the possible targets{possible}, but it is in the history; the risks of going back are unknown. {specify} --allow-explicit-upgrade to continue with the update."
                     )));
                 }
                 None if allowed.explicit => {
                     return Err(no(format!(
-                        "the update {version} is not one of the possible targets{possible}. --allow-explicit-upgrade needs an image, because the image of this version is unknown. specify --to-image and --allow-explicit-upgrade to continue with the update."
+                        "the update {version} is not one of the possible targets{possible}. --allow-explicit-upgrade needs an image, because the image of this version is unknown. {specify} --to-image and --allow-explicit-upgrade to continue with the update."
                     )));
                 }
                 None => "--to-image to continue with the update",
@@ -236,7 +242,7 @@ fn unmatched(
     };
     if let Some((reason, message)) = not_retrieved(status) {
         let said = reason_and_message(reason, message);
-        let text = format!("cannot refresh available updates:\n{said}\n\nspecify {next}.");
+        let text = format!("cannot refresh available updates:\n{said}\n\n{specify} {next}.");
         return Err(Refusal { exit: Exit::Unknown, text });
     }
     let nothing =
@@ -262,10 +268,10 @@ fn unmatched(
         return Err(Refusal { exit, text });
     }
     if possible.is_empty() {
-        return Err(no(format!("{nothing}, specify {next} or wait for new updates to be available.")));
+        return Err(no(format!("{nothing}, {specify} {next} or wait for new updates to be available.")));
     }
     let name = if let RequestedTarget::Version(version) = wanted { format!(" {version}") } else { String::new() };
-    Err(no(format!("the update{name} is not one of the possible targets{possible}. specify {next}.")))
+    Err(no(format!("the update{name} is not one of the possible targets{possible}. {specify} {next}.")))
 }
 
 /// The versions that could be asked for, as they end a sentence.
@@ -314,20 +320,21 @@ fn downgrade(status: &Status, target: &Target, allowed: AllowFlags) -> Result<Op
     let Some(downgrade) = CurrentRelease::of(status).downgrade_to(version, &target.image) else { return Ok(None) };
     match downgrade.refusal() {
         Some(why) if !allowed.force => Err(no(format!(
-            "{}. specify --force to continue with the update; this also skips the other checks of the release.",
-            printable(&why)
+            "{}. {} --force to continue with the update; this also skips the other checks of the release.",
+            printable(&why),
+            allowed.client.specify()
         ))),
         _ => Ok(Some(format!("{} The operator records this in the history.", printable(&downgrade.record())))),
     }
 }
 
 /// `Upgradeable=False` speaks of another minor version only; whoever asks for one should know what becomes of it.
-fn another_minor(status: &Status, version: &str) -> Option<String> {
+fn another_minor(status: &Status, version: &str, client: Client) -> Option<String> {
     let upgradeable = status.conditions.get("Upgradeable").filter(|condition| condition.status == Word::False)?;
     let (to, from) = (version.parse::<Version>().ok()?, status.desired.version.parse::<Version>().ok()?);
     ((to.major(), to.minor()) > (from.major(), from.minor())).then(|| {
-        let (reason, message) = (printable(upgradeable.reason), clean(upgradeable.message));
-        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} Clearway's operator applies the update and records this in the history; OpenShift's operator refuses it unless --force is set.")
+        let (reason, message, forced) = (printable(upgradeable.reason), clean(upgradeable.message), client.forced());
+        format!("{to} is another minor version, and Upgradeable=False {reason}: {message} Clearway's operator applies the update and records this in the history; OpenShift's operator refuses it unless {forced}.")
     })
 }
 

@@ -60,7 +60,13 @@ fn with(status: Status, condition: &serde_json::Value) -> Status {
     Status { conditions: Conditions::read(&json!([condition, retrieved])).0, ..status }
 }
 
-const NOTHING: AllowFlags = AllowFlags { not_recommended: false, explicit: false, force: false };
+const NOTHING: AllowFlags = AllowFlags {
+    not_recommended: false,
+    explicit: false,
+    with_warnings: false,
+    force: false,
+    client: Client::CommandLine,
+};
 const RISKY: AllowFlags = AllowFlags { not_recommended: true, ..NOTHING };
 const EXPLICIT: AllowFlags = AllowFlags { explicit: true, ..NOTHING };
 const FORCE: AllowFlags = AllowFlags { force: true, explicit: true, ..NOTHING };
@@ -290,4 +296,22 @@ fn what_becomes_of_another_minor_version_is_told() {
         "1.5.3 is another minor version, and Upgradeable=False AdminAck: Acknowledge it. Clearway's operator applies the update and records this in the history; OpenShift's operator refuses it unless --force is set."
     );
     assert!(target(to(&status, "1.4.3", NOTHING)).warnings.is_empty());
+}
+
+/// A console has ticks; an option of the command line is named only where the console cannot do it.
+#[test]
+fn a_refusal_names_what_its_client_has() {
+    let mut status = status();
+    let console = |allowed: AllowFlags| AllowFlags { client: Client::Console, ..allowed };
+    let (_, text) = refusal(to(&status, "1.5.0", console(NOTHING)));
+    assert!(text.contains("tick “Start it although it is not recommended”.") && !text.contains("--"), "{text}");
+    let warnings = target(to(&status, "1.5.0", console(RISKY))).warnings;
+    assert!(warnings[0].starts_with("you have accepted the risks with 1.5.0"), "{warnings:?}");
+    for version in ["1.4.1", "1.9.0"] {
+        let (_, text) = refusal(to(&status, version, console(NOTHING)));
+        assert!(text.contains("the console cannot request it; with `clearway upgrade`, specify --"), "{text}");
+    }
+    status = with(status, &json!({"type": "Upgradeable", "status": "False", "reason": "R", "message": "M."}));
+    let warnings = target(to(&status, "1.5.3", console(NOTHING))).warnings;
+    assert!(warnings.iter().any(|text| text.contains("unless spec.desiredUpdate.force is true")), "{warnings:?}");
 }
