@@ -70,6 +70,13 @@ pub fn limit_memory(memory: u64) -> io::Result<()> {
     Ok(setrlimit(Resource::As, Rlimit { current: Some(current), maximum })?)
 }
 
+/// Limits the CPU time of this process, in seconds. Above it the process ends by `SIGXCPU`, which nothing else sends.
+pub fn limit_cpu_time(seconds: u64) -> io::Result<()> {
+    let maximum = getrlimit(Resource::Cpu).maximum;
+    let current = maximum.map_or(seconds, |most| most.min(seconds));
+    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
+}
+
 fn serve(limits: &Limits, watchdog: &Watchdog) -> Result<(), String> {
     let broken = |error: io::Error| format!("the connection to the operator broke: {error}");
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
