@@ -179,14 +179,12 @@ impl Console {
         let bytes = answer.body().size_hint().lower();
         let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(KIBIBYTES_SENT);
         let permit = Arc::clone(&self.sending).acquire_many_owned(wanted);
-        match tokio::time::timeout(SENDING, permit).await {
-            Ok(Ok(permit)) => Ok(answer.map(|body| body.holding(permit))),
-            // The semaphore is never closed.
-            Ok(Err(_)) | Err(_) => {
-                let why = "Too many pages are being sent at the moment. Load this page again in a while.";
-                Err(PageError::NotReady(why.to_owned()))
-            }
+        // The semaphore is never closed.
+        if let Ok(Ok(permit)) = tokio::time::timeout(SENDING, permit).await {
+            return Ok(answer.map(|body| body.holding(permit)));
         }
+        let why = "Too many pages are being sent at the moment. Load this page again in a while.";
+        Err(PageError::NotReady(why.to_owned()))
     }
 
     fn asset(&self, name: &str, headers: &HeaderMap) -> Result<Answer, PageError> {

@@ -21,6 +21,7 @@ use tokio::process::Command;
 
 use super::view::is_applied;
 use crate::gatekeeper_objects::{self, CONSTRAINTS};
+use crate::policies::evaluation::ALLOCATOR_ENVIRONMENT;
 
 /// Set in the environment of a `clearway policy` command, it makes the process itself the one that has limits, instead of
 /// starting another.
@@ -47,7 +48,7 @@ pub struct PolicyProgram {
 impl PolicyProgram {
     /// A program with the usual limits: five minutes of CPU time, and the half of what the operator's container may take.
     pub fn new(program: PathBuf) -> Self {
-        let (cpu_time, timeout) = (Duration::from_mins(5), Duration::from_mins(60));
+        let (cpu_time, timeout) = (Duration::from_mins(5), Duration::from_hours(1));
         PolicyProgram { program, cpu_time, timeout, memory_mib: 128 }
     }
 }
@@ -196,7 +197,7 @@ pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -
         .arg(program.cpu_time.as_secs().to_string())
         // It needs nothing of the environment, where an operator may have credentials.
         .env_clear()
-        .env(POLICY_WORKER, "1")
+        .envs([ALLOCATOR_ENVIRONMENT, (POLICY_WORKER, "1")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

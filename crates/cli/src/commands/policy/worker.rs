@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow};
 use clearway_operator::apply_update::POLICY_WORKER;
-use clearway_operator::policies::evaluation::limit_memory;
+use clearway_operator::policies::evaluation::{ALLOCATOR_ENVIRONMENT, limit_memory};
 use clearway_policy::rego::{Budget, STACK_BYTES};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
@@ -93,7 +93,7 @@ pub(super) fn run(
 
 fn supervise(limits: &PolicyLimits, ended: Exit) -> Result<Exit> {
     let mut child = Command::new(own_program()?);
-    child.args(env::args_os().skip(1)).env(POLICY_WORKER, "1").stdin(Stdio::inherit());
+    child.args(env::args_os().skip(1)).envs([ALLOCATOR_ENVIRONMENT, (POLICY_WORKER, "1")]).stdin(Stdio::inherit());
     let status = child.status().context("cannot start the process that evaluates policies")?;
     Ok(match status.code() {
         Some(0) => Exit::Yes,
