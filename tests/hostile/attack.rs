@@ -42,7 +42,18 @@ impl Answer {
 pub(crate) enum Content {
     /// A text as it is.
     Text(String),
-    /// A text that is repeated, `{n}` in it being the number of the repetition, between two others.
+    /// As many files, whose name and text have the number of each as `{n}`; a part of the text is repeated.
+    Files {
+        files: usize,
+        #[serde(default)]
+        before: String,
+        repeat: String,
+        times: usize,
+        #[serde(default)]
+        after: String,
+    },
+    /// A text that is repeated, `{n}` in it being the number of the repetition, and `{n+1}` that of the next one, between two
+    /// others.
     Repeated {
         #[serde(default)]
         before: String,
@@ -88,7 +99,9 @@ impl Content {
             Content::Repeated { before, repeat, times, after } => {
                 let mut bytes = before.clone().into_bytes();
                 for number in 0..*times {
-                    bytes.extend(repeat.replace("{n}", &number.to_string()).into_bytes());
+                    let next = (number + 1).to_string();
+                    let text = repeat.replace("{n}", &number.to_string()).replace("{n+1}", &next);
+                    bytes.extend(text.into_bytes());
                 }
                 bytes.extend(after.as_bytes());
                 Some(bytes)
@@ -100,7 +113,7 @@ impl Content {
                     .into_bytes(),
             ),
             Content::Packed { gzip } => gzip.bytes().map(|bytes| clearway_testbed::images::gzip(&bytes)),
-            Content::Link { .. } | Content::Odd { .. } => None,
+            Content::Files { .. } | Content::Link { .. } | Content::Odd { .. } => None,
         }
     }
 }
@@ -112,6 +125,13 @@ pub(crate) fn write(root: &Path, files: &BTreeMap<String, Content>) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&path);
         match content {
+            Content::Files { files, before, repeat, times, after } => {
+                for number in (0..*files).map(|number| number.to_string()) {
+                    let text =
+                        [before, &repeat.repeat(*times), after].map(|text| text.replace("{n}", &number)).concat();
+                    fs::write(root.join(name.replace("{n}", &number)), text).unwrap();
+                }
+            }
             Content::Link { link } => symlink(link, path).unwrap(),
             Content::Odd { odd: Odd::Pipe } => mknodat(CWD, path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
             Content::Odd { odd: Odd::Socket } => drop(UnixListener::bind(path).unwrap()),

@@ -20,8 +20,8 @@ pub(crate) fn write(directory: &Path) {
     let series = read::text(text.as_bytes(), time, &ReadLimits::default()).unwrap();
     taken.series = Part::Collected(SeriesEvidence { series, windows: Vec::new(), whole: true });
     let kind = |kind: &str| GroupKind { group: String::new(), kind: kind.to_owned() };
-    let node =
-        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one", "annotations": {"note": MARKER}}});
+    let metadata = json!({"name": "one", "labels": {"version": "v1.0.0"}, "annotations": {"note": MARKER}});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
     taken.objects.insert(kind("Node"), Part::Collected(Objects { items: vec![node], ..Objects::default() }));
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "disks", "namespace": "shop"}, "data": {"key": MARKER},

@@ -21,7 +21,7 @@ mod hostile_answers;
 const ANSWERS: [&str; 3] =
     ["every update in many groups", "rules with many small values", "metadata keys in every node"];
 
-fn write(root: &Path, name: &str) {
+pub(crate) fn write(root: &Path, name: &str) {
     let (_, make) = hostile::GRAPH_DATA.iter().find(|(other, _)| *other == name).unwrap();
     for (path, content) in make(&GraphLimits::default()) {
         let path = root.join(path);

@@ -114,3 +114,50 @@ fn registries_for_the_operator() {
         operator.end();
     }
 }
+
+/// Signatures that are large, so that all of them together take much memory. Somebody who wants a signature gets none.
+#[test]
+fn signatures_for_commands() {
+    let place = tempfile::tempdir().unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    fs::write(place.path().join("key.pub"), key.public_key_pem()).unwrap();
+    let text = vec![b' '; 4 << 20];
+    let layer = |size: usize| {
+        let annotation = r#"{"dev.cosignproject.cosign/signature":"AAAA"}"#;
+        let digest = Digest::sha256(&text);
+        format!(r#"{{"mediaType":"a/b","digest":"{digest}","size":{size},"annotations":{annotation}}}"#)
+    };
+    let image = |layers: &[String]| {
+        let config = r#"{"mediaType":"a/b","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2}"#;
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{}]}}"#, layers.join(","))
+    };
+    // What they say their size is, or less than that.
+    for (size, says) in [(text.len(), "it is not signed"), (100, "larger than 65536 bytes")] {
+        let (signatures, signed, blob) = (image(&vec![layer(size); 64]), image(&[]), text.clone());
+        let stranger = Stranger::start(move |asked| {
+            let manifest = |text: &str| {
+                let head = vec![("content-type".to_owned(), "application/vnd.oci.image.manifest.v1+json".to_owned())];
+                Said { status: 200, head, body: text.as_bytes().to_vec(), end: End::Whole }
+            };
+            match asked {
+                _ if asked.contains("/blobs/") => {
+                    Said { status: 200, head: Vec::new(), body: blob.clone(), end: End::Whole }
+                }
+                _ if asked.contains(".sig") || asked.contains(Digest::sha256(signatures.as_bytes()).hex()) => {
+                    manifest(&signatures)
+                }
+                _ => manifest(&signed),
+            }
+        });
+        let image = format!("oci://{}/g:t", stranger.host);
+        for command in [
+            &["graph", "show", "c", "--graph", &image, "--graph-key", "key.pub"][..],
+            &["catalog", "list", "--catalog", &image, "--graph-key", "key.pub"],
+        ] {
+            let ended = run(place.path(), command);
+            let shown = shortened(&ended.text);
+            assert!(ended.code != 0 && ended.text.contains(says), "{command:?} ends with {}: {shown}", ended.code);
+        }
+    }
+}

@@ -119,8 +119,9 @@ impl<'p> Detector<'p> {
     fn record(&mut self, name: &str, texts: &[(&str, String)]) {
         let mut found = texts.iter().filter_map(|(_, text)| installed_version(text)).peekable();
         if found.peek().is_none() {
+            // Which text it is, is the choice of whoever wrote the product file; it may be any annotation, so it is not repeated.
             let why = match texts.first() {
-                Some((word, text)) => format!("{word} is `{}`", excerpt(text)),
+                Some((word, _)) => format!("{word} is not a version"),
                 None => "nothing names its version".to_owned(),
             };
             return self.without.add(format!("{name} ({why})"));
@@ -186,7 +187,7 @@ impl VersionSource {
         match self {
             VersionSource::Label(_) => "its label",
             VersionSource::Annotation(_) => "its annotation",
-            VersionSource::Image(_) => "its image",
+            VersionSource::Image(_) => "the tag of its image",
         }
     }
 
@@ -309,11 +310,11 @@ mod tests {
             ),
             (
                 vec![deployment("web", None, &["controller@sha256:0123"])],
-                "The version of The Product is not known: Deployment n/web (its image is `controller@sha256:0123`).",
+                "The version of The Product is not known: Deployment n/web (the tag of its image is not a version).",
             ),
             (
-                vec![deployment("web", Some("new\u{1b}[2J"), &[])],
-                "The version of The Product is not known: Deployment n/web (its label is `new[2J`).",
+                vec![deployment("web", Some("a secret"), &[])],
+                "The version of The Product is not known: Deployment n/web (its label is not a version).",
             ),
         ] {
             assert_eq!(shown(&detect(BOTH, &objects)), want);

@@ -1,6 +1,7 @@
 //! The files of a catalogue: one directory for each product, with its graph-data and `product.yaml`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use clearway_graph::Inputs;
 
@@ -50,26 +51,32 @@ impl ProductCatalog {
         ProductCatalog::new(files).unwrap_or(ProductCatalog { entries: BTreeMap::new() })
     }
 
-    /// The products among files by path, wherever they are: the directory of each `product.yaml`. Other files are ignored.
+    /// The products among files by path, wherever they are: the directory of each `product.yaml`. A file belongs to one
+    /// product: what is in the directory of a product is part of it. Other files are ignored.
     pub fn new(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, CatalogError> {
         let files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
-        let file = format!("/{PRODUCT_FILE}");
-        let roots: Vec<String> =
-            files.keys().filter_map(|path| path.strip_suffix(&file)).map(|root| format!("{root}/")).collect();
-        let mut products = Vec::new();
-        for root in roots {
-            let of_product = files.iter().filter_map(|(path, content)| Some((path.strip_prefix(&root)?, content)));
-            let (mut graph_data, mut product) = (Inputs::new(), None);
-            for (path, content) in of_product {
-                match path {
-                    PRODUCT_FILE => product = Some(content.as_slice()),
-                    path => graph_data.insert(path, content.as_slice()),
-                }
-            }
-            let name = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-            products.push((name, Ok(product.unwrap_or_default().to_vec()), graph_data));
+        let directory = |path: &String| Some(format!("{}/", path.strip_suffix(PRODUCT_FILE)?.strip_suffix('/')?));
+        let mut roots: Vec<String> = files.keys().filter_map(directory).collect();
+        // What begins with `a/` follows it.
+        roots.sort_unstable();
+        roots.dedup_by(|below, root| below.starts_with(root.as_str()));
+        if roots.len() > PRODUCTS {
+            return Err(CatalogError::TooMany);
         }
-        ProductCatalog::of_products(products)
+        let mut products: Vec<(Vec<u8>, Inputs)> = roots.iter().map(|_| (Vec::new(), Inputs::new())).collect();
+        for (path, content) in files {
+            let owner = roots.partition_point(|root| root.as_str() <= path.as_str()).checked_sub(1);
+            let root = owner.and_then(|owner| roots.get(owner));
+            let own = root.and_then(|root| path.strip_prefix(root.as_str()));
+            match (own, owner.and_then(|owner| products.get_mut(owner))) {
+                (Some(PRODUCT_FILE), Some((product, _))) => *product = content,
+                (Some(own), Some((_, graph_data))) => graph_data.insert(own, content),
+                _ => {}
+            }
+        }
+        let name = |root: &String| root.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+        let products = roots.iter().zip(products);
+        ProductCatalog::of_products(products.map(|(root, (file, graph_data))| (name(root), Ok(file), graph_data)))
     }
 
     /// Products by the names of their directories, each with its `product.yaml`, or why that cannot be read, and its graph-data.
@@ -85,7 +92,14 @@ impl ProductCatalog {
                 Ok(file) => (Product::read(&file).and_then(|product| product.of_directory(&name)), file),
                 Err(why) => (Err(ProductError::new(why)), Vec::new()),
             };
-            entries.insert(name, CatalogEntry { product, product_file, graph_data });
+            let entry = CatalogEntry { product, product_file, graph_data };
+            match entries.entry(name) {
+                Entry::Vacant(vacant) => drop(vacant.insert(entry)),
+                Entry::Occupied(mut occupied) => {
+                    let CatalogEntry { product, .. } = occupied.get_mut();
+                    *product = Err(ProductError::new("several directories have its name".to_owned()));
+                }
+            }
         }
         if entries.is_empty() { Err(CatalogError::Empty) } else { Ok(ProductCatalog { entries }) }
     }
@@ -139,5 +153,27 @@ mod tests {
         let other = catalog.get("b").unwrap().product.as_ref().unwrap_err().to_string();
         assert_eq!(other, "product.yaml is not valid: `name` is `a`, but the directory is `b`");
         assert_eq!(ProductCatalog::new([]), Err(CatalogError::Empty));
+    }
+
+    /// Otherwise little text would become much: each level would have all files below it once more.
+    #[test]
+    fn a_product_inside_of_another_is_a_part_of_it_and_two_of_one_name_are_neither() {
+        let good =
+            "name: a\ntitle: A\nurl: https://example.com\nsummary: A.\nchannel: c\ndetect:\n- apiServer: version\n";
+        let levels = (0..500).map(|level| (format!("{}product.yaml", "a/".repeat(level + 1)), good.into()));
+        let large = (format!("{}large", "a/".repeat(500)), vec![b'x'; 1 << 20]);
+        let catalog = ProductCatalog::new(levels.chain([large])).unwrap();
+        let entry = catalog.get("a").unwrap();
+        assert_eq!((catalog.iter().count(), entry.graph_data.iter().count()), (1, 500));
+        assert!(entry.product.is_ok());
+
+        let files =
+            ["one/a/product.yaml", "two/a/product.yaml", "one/a-b/x"].map(|path| (path.to_owned(), good.into()));
+        let catalog = ProductCatalog::new(files).unwrap();
+        let why = catalog.get("a").unwrap().product.as_ref().unwrap_err().to_string();
+        assert_eq!(why, "product.yaml is not valid: several directories have its name");
+
+        let many = (0..=PRODUCTS).map(|number| (format!("{number}/product.yaml"), Vec::new()));
+        assert_eq!(ProductCatalog::new(many), Err(CatalogError::TooMany));
     }
 }

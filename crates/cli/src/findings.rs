@@ -137,8 +137,18 @@ impl Findings {
         Ok(self.out.write_all(head.as_bytes())?)
     }
 
-    /// Writes a finding, if it is wanted.
+    /// Writes a finding, if it is wanted and not suppressed.
     pub(crate) fn add(&mut self, finding: &Diagnostic) -> Result<()> {
+        self.add_if(finding, true)
+    }
+
+    /// Writes a finding that nobody can accept: what it is about is not used at all, and whoever wrote that may have written
+    /// the suppressions, too.
+    pub(crate) fn add_refusal(&mut self, finding: &Diagnostic) -> Result<()> {
+        self.add_if(finding, false)
+    }
+
+    fn add_if(&mut self, finding: &Diagnostic, can_be_suppressed: bool) -> Result<()> {
         if let Some(told) = &mut self.told
             && !told.insert(serde_json::to_string(finding)?)
         {
@@ -148,7 +158,7 @@ impl Findings {
             if !lint.selection.includes(&finding.code) {
                 return Ok(());
             }
-            if lint.suppressions.covers(finding, lint.now) {
+            if can_be_suppressed && lint.suppressions.covers(finding, lint.now) {
                 lint.suppressed = lint.suppressed.saturating_add(1);
                 return Ok(());
             }

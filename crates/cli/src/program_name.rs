@@ -4,8 +4,9 @@
 //! the same program. Usage, examples and errors then name the command as it was typed.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
 use clap::{Command, CommandFactory as _};
 
 use crate::arguments::Arguments;
@@ -49,6 +50,13 @@ impl ProgramName {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         with_plugin_examples(command, &names).bin_name("kubectl clearway")
     }
+}
+
+/// The program of this process, to start it once more. It is the same one also if its file was replaced meanwhile, which an
+/// installation or a build does.
+pub(crate) fn own_program() -> Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() { Ok(own) } else { std::env::current_exe().context("cannot find the program itself") }
 }
 
 /// The same command whose examples begin with `kubectl clearway`.

@@ -15,6 +15,9 @@ pub const PREFIX: &str = "/console/";
 /// The sizes of drawings in percent, from the smallest on.
 pub const ZOOMS: [u32; 8] = [25, 40, 60, 80, 100, 125, 160, 200];
 
+/// Letters of what can be searched for; no version has more.
+const MOST_SEARCHED: usize = 256;
+
 /// A page or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
@@ -190,7 +193,7 @@ impl<'q> Parameters<'q> {
             blocked: self.get("blocked").is_some(),
             from: self.version("from")?,
             zoom,
-            find: self.get("find").unwrap_or_default().to_owned(),
+            find: self.get("find").unwrap_or_default().chars().take(MOST_SEARCHED).collect(),
         })
     }
 }

@@ -8,10 +8,17 @@ use clearway_core::terminal_text;
 
 /// Characters of a text that are shown; more of them help nobody.
 const MOST: usize = 20_000;
+/// Characters of a text that is one of many.
+const EXCERPT: usize = 300;
 
 /// Text for one line.
 pub fn line(text: &str) -> String {
     shortened(&terminal_text::escape_line(text))
+}
+
+/// The start of a text for one line, where many of them are shown.
+pub fn excerpt(text: &str) -> String {
+    cut(&terminal_text::escape_line(text), EXCERPT)
 }
 
 /// Text of several lines.
@@ -20,8 +27,12 @@ pub fn lines(text: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
+    cut(text, MOST)
+}
+
+fn cut(text: &str, most: usize) -> String {
     let mut letters = text.chars();
-    let shown: String = letters.by_ref().take(MOST).collect();
+    let shown: String = letters.by_ref().take(most).collect();
     if letters.next().is_some() { shown + "…" } else { shown }
 }
 
@@ -71,5 +82,6 @@ mod tests {
         assert_eq!(line("a\u{202e}b\u{7}\nc"), "a\\u{202e}b\\x07 c");
         assert_eq!(lines("a\nb\r\n"), "a\nb");
         assert!(line(&"x".repeat(50_000)).chars().count() <= MOST + 1);
+        assert!(excerpt(&"x".repeat(50_000)).chars().count() <= EXCERPT + 1);
     }
 }

@@ -12,6 +12,8 @@ mod risk_text;
 pub mod risks;
 pub mod update;
 
+use std::fmt;
+
 use askama::Template;
 
 use crate::address::{BadAddress, Route};
@@ -38,6 +40,9 @@ pub enum PageError {
     /// There is nothing to show yet.
     #[error("{0}")]
     NotReady(String),
+    /// The page has more bytes than are sent.
+    #[error("The page would be larger than 16 MiB. Use the command line, such as clearway graph show.")]
+    TooLarge,
     /// The page cannot be rendered.
     #[error("the page cannot be rendered: {0}")]
     Template(String),
@@ -61,10 +66,30 @@ impl From<BadForm> for PageError {
     }
 }
 
+/// Bytes of a page. What is above it is not rendered to its end: no browser shows it, and memory is not for one client.
+const PAGE_BYTES: usize = 16 << 20;
+
+/// HTML as it is written, up to [`PAGE_BYTES`].
+struct BoundedHtml(String);
+
+impl fmt::Write for BoundedHtml {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len().saturating_add(text.len()) > PAGE_BYTES {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
 /// A page of a template.
 fn page(template: &impl Template) -> Result<Page, PageError> {
-    let html = template.render().map_err(|error| PageError::Template(error.to_string()))?;
-    Ok(Page { html })
+    let mut html = BoundedHtml(String::new());
+    match template.render_into(&mut html) {
+        Ok(()) => Ok(Page { html: html.0 }),
+        Err(askama::Error::Fmt) => Err(PageError::TooLarge),
+        Err(error) => Err(PageError::Template(error.to_string())),
+    }
 }
 
 #[derive(Template)]
@@ -81,6 +106,7 @@ impl PageError {
             PageError::NotFound(_) => "Not found",
             PageError::Invalid(_) => "Invalid request",
             PageError::NotReady(_) => "Not ready",
+            PageError::TooLarge => "Too large",
             PageError::Template(_) => "Error",
         };
         let message = foreign_text::line(&self.to_string());

@@ -24,8 +24,24 @@ use crate::gatekeeper_objects::{self, CONSTRAINTS};
 
 /// Releases that are fetched for one look at the cluster; which ones a graph names is a stranger's choice.
 pub const MAX_RELEASES: usize = 10;
-/// The time to fetch one release and to evaluate its objects. Answers about objects of the cluster wait for it.
+/// The time to fetch one release and what its objects are evaluated with, and the CPU time to evaluate them. Answers about
+/// objects of the cluster wait for it.
 pub const TIME_LIMIT: Duration = Duration::from_mins(1);
+/// When the process that evaluates is taken for stuck, on a clock.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// The kind and the name of a constraint.
+type ConstraintKey<'c> = (&'c str, &'c str);
+
+/// What was read to evaluate constraints over one release.
+struct Prepared<'c> {
+    /// What is known without evaluating anything.
+    evaluations: BTreeMap<ConstraintKey<'c>, ReleaseEvaluation>,
+    /// The constraints that have to be evaluated.
+    wanted: Vec<ConstraintKey<'c>>,
+    /// What the program reads; nothing if no constraint has to be evaluated.
+    request: Option<PolicyRequest>,
+}
 
 /// What releases are fetched and evaluated with.
 pub struct ReleaseEvaluator<'e> {
@@ -55,8 +71,7 @@ impl ReleaseEvaluator<'_> {
         let mut found = BTreeMap::new();
         for (number, (_, constraints)) in by_release.into_iter().enumerate() {
             let evaluated = if number < MAX_RELEASES {
-                let evaluated = tokio::time::timeout(TIME_LIMIT, self.evaluate_release(store, &constraints)).await;
-                evaluated.unwrap_or(Err(UnevaluatedReason::TimedOut))
+                self.evaluate_release(store, &constraints).await
             } else {
                 Err(UnevaluatedReason::TooManyReleases)
             };
@@ -106,33 +121,12 @@ impl ReleaseEvaluator<'_> {
         &self,
         store: &S,
         asked: &[&'c ReleaseConstraint],
-    ) -> Result<BTreeMap<(&'c str, &'c str), ReleaseEvaluation>, UnevaluatedReason> {
-        let policies = gatekeeper_objects::read(store).await.map_err(|error| reason(&error))?.unwrap_or_default();
-        let mut evaluations = BTreeMap::new();
-        let mut wanted = Vec::new();
-        for constraint in asked {
-            let key = (constraint.kind.as_str(), constraint.name.as_str());
-            match policies.iter().find(|object| is_constraint(object, key)) {
-                None => drop(evaluations.insert(key, ReleaseEvaluation::Absent)),
-                Some(object) if !enforced_at(object, EnforcementPoint::Webhook) => {
-                    evaluations.insert(key, ReleaseEvaluation::NotEnforced);
-                }
-                Some(_) => wanted.push(key),
-            }
-        }
-        let Some(constraint) = asked.first().filter(|_| !wanted.is_empty()) else { return Ok(evaluations) };
-        let Some(program) = self.program else { return Err(UnevaluatedReason::NotConfigured) };
-        let objects = self.release_objects(constraint).await?;
-        let kinds: BTreeSet<String> = wanted.iter().map(|(kind, _)| kind.to_lowercase()).collect();
-        let policies: Vec<Value> = policies.into_iter().filter(|object| is_needed(object, &wanted, &kinds)).collect();
-        let mut namespaces = Vec::new();
-        for found in gatekeeper_objects::namespaces_of(store, &objects).await.into_values() {
-            namespaces.extend(found.map_err(|error| reason(&error))?);
-        }
-        let inventory = read_inventory(store, &policies).await.map_err(|error| reason(&error))?;
-        let Ok(inventory) = inventory else { return Err(UnevaluatedReason::NotEvaluated) };
-        let request = PolicyRequest { policies, objects, namespaces, inventory };
-        let answer = evaluate(program, &request).await.map_err(|why| {
+    ) -> Result<BTreeMap<ConstraintKey<'c>, ReleaseEvaluation>, UnevaluatedReason> {
+        let prepared = tokio::time::timeout(TIME_LIMIT, self.prepare(store, asked)).await;
+        let Prepared { mut evaluations, wanted, request } = prepared.unwrap_or(Err(UnevaluatedReason::TimedOut))?;
+        let (Some(request), Some(program)) = (request, self.program) else { return Ok(evaluations) };
+        let program = PolicyProgram { cpu_time: TIME_LIMIT, timeout: PATIENCE, ..program.clone() };
+        let answer = evaluate(&program, &request).await.map_err(|why| {
             tracing::debug!(why, "cannot evaluate policies over the objects of a release");
             UnevaluatedReason::NotEvaluated
         })?;
@@ -150,6 +144,44 @@ impl ReleaseEvaluator<'_> {
             evaluations.insert(*key, evaluated);
         }
         Ok(evaluations)
+    }
+
+    /// Reads everything that is needed to evaluate constraints over a release.
+    async fn prepare<'c, S: Store>(
+        &self,
+        store: &S,
+        asked: &[&'c ReleaseConstraint],
+    ) -> Result<Prepared<'c>, UnevaluatedReason> {
+        let policies = gatekeeper_objects::read(store).await.map_err(|error| reason(&error))?.unwrap_or_default();
+        let mut evaluations = BTreeMap::new();
+        let mut wanted = Vec::new();
+        for constraint in asked {
+            let key = (constraint.kind.as_str(), constraint.name.as_str());
+            match policies.iter().find(|object| is_constraint(object, key)) {
+                None => drop(evaluations.insert(key, ReleaseEvaluation::Absent)),
+                Some(object) if !enforced_at(object, EnforcementPoint::Webhook) => {
+                    evaluations.insert(key, ReleaseEvaluation::NotEnforced);
+                }
+                Some(_) => wanted.push(key),
+            }
+        }
+        let Some(constraint) = asked.first().filter(|_| !wanted.is_empty()) else {
+            return Ok(Prepared { evaluations, wanted, request: None });
+        };
+        if self.program.is_none() {
+            return Err(UnevaluatedReason::NotConfigured);
+        }
+        let objects = self.release_objects(constraint).await?;
+        let kinds: BTreeSet<String> = wanted.iter().map(|(kind, _)| kind.to_lowercase()).collect();
+        let policies: Vec<Value> = policies.into_iter().filter(|object| is_needed(object, &wanted, &kinds)).collect();
+        let mut namespaces = Vec::new();
+        for found in gatekeeper_objects::namespaces_of(store, &objects).await.into_values() {
+            namespaces.extend(found.map_err(|error| reason(&error))?);
+        }
+        let inventory = read_inventory(store, &policies).await.map_err(|error| reason(&error))?;
+        let Ok(inventory) = inventory else { return Err(UnevaluatedReason::NotEvaluated) };
+        let request = Some(PolicyRequest { policies, objects, namespaces, inventory });
+        Ok(Prepared { evaluations, wanted, request })
     }
 
     /// The objects that an update to the release would apply.

@@ -27,7 +27,7 @@ use clearway_core::Timestamp;
 use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, Method, Request, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use tokio::sync::Semaphore;
 
 use crate::data::body::Body;
@@ -43,6 +43,10 @@ pub use changes::{ChangeLimits, ClusterChanges};
 const MAX_ADDRESS: usize = 4096;
 /// Pages that are rendered at one time; more requests wait.
 const RENDERING: usize = 2;
+/// KiB of pages that are on their way to clients. A client that reads slowly keeps its page in memory.
+const KIBIBYTES_SENT: u32 = 64 << 10;
+/// How long a page waits for others to be sent.
+const SENDING: Duration = Duration::from_secs(10);
 
 /// What a console shows of clusters, besides the graph of a service.
 pub trait ClusterSource: Send + Sync + 'static {
@@ -74,7 +78,9 @@ pub struct Console {
     /// Whether only this machine is to reach it, so that every name but its own is someone else's trick.
     is_local: bool,
     assets: Vec<(&'static str, Body)>,
-    rendering: Semaphore,
+    rendering: Arc<Semaphore>,
+    /// A permit for each KiB.
+    sending: Arc<Semaphore>,
 }
 
 impl fmt::Debug for Console {
@@ -96,7 +102,8 @@ impl Console {
             version,
             is_local: false,
             assets: assets::all().into_iter().map(body).collect(),
-            rendering: Semaphore::new(RENDERING),
+            rendering: Arc::new(Semaphore::new(RENDERING)),
+            sending: Arc::new(Semaphore::new(KIBIBYTES_SENT as usize)),
         }
     }
 
@@ -154,26 +161,44 @@ impl Console {
         }
         match Route::read(uri.path(), uri.query())? {
             Route::Asset { name } => self.asset(&name, headers),
-            Route::Risks if self.service.is_none() && self.clusters.is_some() => {
-                let clusters = self.clusters.as_ref().map(|source| source.clusters()).unwrap_or_default();
-                cluster_risks::render(&clusters, self.parts()).map(answer::present)
+            route @ (Route::Channel(_) | Route::Update { .. } | Route::Risk { .. }) => {
+                self.page_of_revision(route, headers).await
             }
-            route @ (Route::Channel(_) | Route::Update { .. } | Route::Risks | Route::Risk { .. }) => {
+            route @ Route::Risks if self.service.is_some() || self.clusters.is_none() => {
                 self.page_of_revision(route, headers).await
             }
             route @ (Route::Policies | Route::Bundles | Route::Gateways) => {
                 let source = self.clusters.as_ref().filter(|source| source.has_objects());
                 let none = || PageError::NotFound("This console does not show objects of a cluster.".to_owned());
-                let (objects, now, parts) = (source.ok_or_else(none)?.objects().await, (self.clock)(), self.parts());
+                let objects = source.ok_or_else(none)?.objects().await;
+                let _turn = self.rendering.acquire().await;
+                let (now, parts) = ((self.clock)(), self.parts());
                 let page = match route {
                     Route::Policies => cluster_objects::render_policies(&objects, now, parts),
                     Route::Bundles => cluster_objects::render_bundles(&objects, now, parts),
                     _ => cluster_objects::render_gateways(&objects, now, parts),
                 };
-                page.map(answer::present)
+                self.admit(answer::present(page?)).await
             }
-            route => self.present_page(&route, headers).map(answer::present),
+            route => {
+                let _turn = self.rendering.acquire().await;
+                self.admit(answer::present(self.present_page(&route, headers)?)).await
+            }
         }
+    }
+
+    /// The same answer, once there is room for its bytes beside those that are being sent. Whoever renders a page keeps its
+    /// turn until then, so that pages do not pile up before they are admitted.
+    async fn admit(&self, answer: Answer) -> Result<Answer, PageError> {
+        let bytes = answer.body().size_hint().lower();
+        let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(KIBIBYTES_SENT);
+        let permit = Arc::clone(&self.sending).acquire_many_owned(wanted);
+        // The semaphore is never closed.
+        if let Ok(Ok(permit)) = tokio::time::timeout(SENDING, permit).await {
+            return Ok(answer.map(|body| body.holding(permit)));
+        }
+        let why = "Too many pages are being sent at the moment. Load this page again in a while.";
+        Err(PageError::NotReady(why.to_owned()))
     }
 
     fn asset(&self, name: &str, headers: &HeaderMap) -> Result<Answer, PageError> {
@@ -188,20 +213,29 @@ impl Console {
         let shown = self.shown()?;
         let key = route.link();
         if let Some(body) = shown.pages.get(&key) {
-            return Ok(answer::page_of_revision(&body, headers));
+            return self.admit(answer::page_of_revision(&body, headers)).await;
         }
         // The semaphore is never closed.
-        let _turn = self.rendering.acquire().await;
+        let turn = Arc::clone(&self.rendering).acquire_owned().await;
         if let Some(body) = shown.pages.get(&key) {
-            return Ok(answer::page_of_revision(&body, headers));
+            return self.admit(answer::page_of_revision(&body, headers)).await;
         }
+        // There are as many different searches as anybody likes, which would take the room of all other pages.
+        let is_search = matches!(&route, Route::Channel(view) if !view.find.is_empty());
         let (parts, rendered) = (self.parts(), Arc::clone(&shown));
-        // Away from the thread that answers: a large drawing takes a while.
-        let work = move || render(&rendered, &route, parts).map(|page| answer::kept(page.html.as_bytes()));
+        // Away from the thread that answers: a large drawing takes a while. It goes on after a client has gone away, and keeps
+        // its turn until it ends.
+        let work = move || {
+            let page = render(&rendered, &route, parts)?;
+            let body = if is_search { Body::plain(page.html.into()) } else { answer::kept(page.html.as_bytes()) };
+            Ok::<_, PageError>((Arc::new(body), turn))
+        };
         let failed = |error: tokio::task::JoinError| PageError::Template(error.to_string());
-        let body = Arc::new(tokio::task::spawn_blocking(work).await.map_err(failed)??);
-        shown.pages.insert(key, Arc::clone(&body));
-        Ok(answer::page_of_revision(&body, headers))
+        let (body, _turn) = tokio::task::spawn_blocking(work).await.map_err(failed)??;
+        if !is_search {
+            shown.pages.insert(key, Arc::clone(&body));
+        }
+        self.admit(answer::page_of_revision(&body, headers)).await
     }
 
     /// A page about the present.
@@ -209,21 +243,23 @@ impl Console {
         let (now, parts) = ((self.clock)(), self.parts());
         let no_graph = || PageError::NotFound("This console does not show a graph.".to_owned());
         let graph = self.service.as_ref().and_then(|service| service.console());
+        let no_clusters = || PageError::NotFound("This console does not show clusters.".to_owned());
+        let clusters = self.clusters.as_ref().map(|source| source.clusters());
         match route {
             Route::Overview => {
                 let shown = graph.and_then(GraphConsole::shown);
                 let confirmed = self.service.as_ref().filter(|_| shown.is_some()).map(|service| service.confirmed());
                 let state =
                     graph.map(|_| GraphState { summary: shown.as_ref().map(|shown| &shown.summary), confirmed });
-                let clusters = self.clusters.as_ref().map(|source| source.clusters());
                 overview::render(state, clusters.as_deref(), &self.health(now), now, parts)
             }
             Route::Health => health::render(&self.health(now), self.version, parts),
             Route::Revisions => revisions::render_list(&graph.ok_or_else(no_graph)?.history(), now, parts),
             Route::Revision { id } => revisions::render(&graph.ok_or_else(no_graph)?.history(), id, parts),
+            // With a graph it is a page of the revision.
+            Route::Risks => cluster_risks::render(&clusters.ok_or_else(no_clusters)?, parts),
             Route::ClusterUpdate { kind, name, version } => {
-                let no_clusters = || PageError::NotFound("This console does not show clusters.".to_owned());
-                let clusters = self.clusters.as_ref().ok_or_else(no_clusters)?.clusters();
+                let clusters = clusters.ok_or_else(no_clusters)?;
                 let forms =
                     self.changes.as_ref().map(|_| FormOptions { has_identity: headers.contains_key(AUTHORIZATION) });
                 cluster::render_update(&clusters, (kind, name), version, now, parts, forms)

@@ -5,13 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clearway_advice::evidence::Objects;
-use clearway_catalog::{CatalogError, Detection, Detector, PRODUCT_BYTES, PRODUCT_FILE, Product, ProductCatalog};
+use clearway_catalog::{
+    CatalogError, Detection, Detector, PRODUCT_BYTES, PRODUCT_FILE, PRODUCTS, Product, ProductCatalog,
+};
 use clearway_core::{Digest, GroupKind, Limits};
 use clearway_graph::Inputs;
 
 use crate::collector::{ObjectLimits, UnreadReason, visit_kinds};
 use crate::files::confined::ConfinedDirectory;
-use crate::graph_data;
+use crate::graph_data::{self, GRAPH_DATA_BYTES};
 use crate::oci::{self, Image, OciError, Registry};
 use crate::release::Key;
 use crate::store::Store;
@@ -46,6 +48,8 @@ pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
     let mut root = ConfinedDirectory::open(path).map_err(|error| failed(path, error))?;
     let names = root.list_names(Path::new("")).map_err(|error| failed(path, error))?.unwrap_or_default();
     let mut products = Vec::new();
+    // All products together are as large as the graph-data of one revision may be.
+    let mut left = GRAPH_DATA_BYTES;
     for name in names {
         let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
         let file = match root.read_file(Path::new(name), Path::new(PRODUCT_FILE), PRODUCT_BYTES) {
@@ -53,15 +57,27 @@ pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
             // One product that cannot be read does not hide the others.
             read => read.map_err(|error| error.to_string()),
         };
-        let graph_data = graph_data::directory(&path.join(name), &Limits::for_graph_data());
-        let graph_data = graph_data.unwrap_or_else(|error| {
-            let mut unreadable = Inputs::new();
-            unreadable.insert_unreadable("version", error.to_string());
-            unreadable
-        });
+        if products.len() >= PRODUCTS {
+            return Err(content(path.display().to_string(), CatalogError::TooMany));
+        }
+        // A directory that is a link out of the catalogue has no `product.yaml` that can be read.
+        let graph_data = if file.is_ok() { graph_data_within(&path.join(name), left) } else { Inputs::new() };
+        let bytes: u64 = graph_data.iter().map(|(_, content)| content.len() as u64).sum();
+        left = left.saturating_sub(bytes);
         products.push((name.to_owned(), file, graph_data));
     }
     ProductCatalog::of_products(products).map_err(|error| content(path.display().to_string(), error))
+}
+
+/// The graph-data of a directory, if it has at most so many bytes; otherwise something that is refused with the reason.
+fn graph_data_within(path: &Path, bytes: u64) -> Inputs {
+    let limits = Limits::for_graph_data();
+    let limits = Limits { file_bytes: limits.file_bytes.min(bytes), ..limits };
+    graph_data::directory(path, &limits).unwrap_or_else(|error| {
+        let mut unreadable = Inputs::new();
+        unreadable.insert_unreadable("version", error.to_string());
+        unreadable
+    })
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -101,7 +101,7 @@ pub(crate) struct PolicyLimits {
     /// Memory that evaluating policies may use, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub(crate) memory_limit: u64,
-    /// Seconds that the evaluation of one object may take
+    /// Seconds of CPU time that the evaluation of one object may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) evaluation_timeout: u64,
     /// Steps that one evaluation of a template in Rego may take
@@ -267,6 +267,9 @@ pub(crate) struct PolicyPreview {
 /// Arguments of `clearway policy evaluate`, which the operator runs.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyEvaluate {
+    /// Seconds of CPU time that everything may take
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) cpu_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) limits: PolicyLimits,
 }

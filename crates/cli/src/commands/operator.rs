@@ -45,6 +45,7 @@ use crate::arguments::{Operator, QueryPace};
 use crate::commands::graph::source::registry;
 use crate::exit::Exit;
 use crate::log;
+use crate::program_name::own_program;
 use crate::runtime;
 use crate::signals::stop_signal;
 
@@ -164,11 +165,12 @@ where
     let (shown, watched) = watch::channel(BTreeMap::new());
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
     let listeners = Listeners::start(options, &health, guard)?;
+    let memory = MemoryPermit::default();
     let reports = |health: Arc<Health>| OperatorReports {
         reports: health.watched.clone(),
         is_leading: Box::new(move || health.leads.load(Ordering::Relaxed)),
         // With the rights of the identity that can only read.
-        objects: Some(ObjectReader::new({
+        objects: Some(ObjectReader::new(memory.clone(), {
             let connect = connect.clone();
             move || connect().map_ok(|stores| stores.evidence)
         })),
@@ -189,7 +191,7 @@ where
         namespace: options.namespace.clone(),
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
-        memory: MemoryPermit::default(),
+        memory: memory.clone(),
     };
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
@@ -296,7 +298,7 @@ fn apply_settings(options: &Operator, jitter: f64) -> Result<apply_update::Setti
         keys,
         render: options.render.clone(),
         // Without the program itself the check is left out; everything else goes on.
-        policies: std::env::current_exe().ok().map(PolicyProgram::new),
+        policies: own_program().ok().map(PolicyProgram::new),
         veto: if options.preflight_veto { Veto::WhenBlocking } else { Veto::Never },
         jitter,
         ..apply_update::Settings::new(registry, cache)

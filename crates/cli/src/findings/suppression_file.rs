@@ -1,7 +1,7 @@
 //! Files with accepted findings.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -9,33 +9,36 @@ use clearway_core::diagnostic::suppressions::{INVALID, Suppression, Suppressions
 use clearway_core::diagnostic::terminal;
 use clearway_core::suggestion::did_you_mean;
 use clearway_core::{Diagnostic, Limits, Severity, Timestamp};
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_yaml::{Node, ReadEvent, Source, read};
 
 /// The file of a linted directory.
-pub(crate) const FILE_NAME: &str = ".clearway-lint.yaml";
+const FILE_NAME: &str = ".clearway-lint.yaml";
 
 /// The most bytes of such a file.
-const MAX_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 1 << 20;
+/// The most suppressions in one file: each is compared with every finding of its code.
+const MAX_ENTRIES: usize = 1_000;
 
 /// The fields of a suppression.
 const FIELDS: [&str; 6] = ["code", "file", "object", "path", "reason", "expires"];
 
 /// The suppressions of the named file, or of the linted directories, if they have any. `known` are the codes that exist.
 pub(crate) fn load(named: Option<&Path>, directories: &[PathBuf], known: &[&str]) -> Result<Suppressions> {
-    let files: Vec<PathBuf> = match named {
-        Some(file) => vec![file.to_owned()],
-        None => directories.iter().map(|directory| directory.join(FILE_NAME)).collect(),
+    let read: Vec<(PathBuf, io::Result<Vec<u8>>)> = match named {
+        Some(file) => vec![(file.to_owned(), read_named(file))],
+        None => directories.iter().map(|directory| (directory.join(FILE_NAME), read_inside(directory))).collect(),
     };
     let mut all = Vec::new();
-    for file in files {
+    for (file, content) in read {
         let name = file.display().to_string();
-        let text = match read_text(&file) {
-            Ok(text) => text,
+        let content = match content {
             // Only a file that was named has to exist.
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotADirectory => continue,
-            Err(error) => return Err(error).with_context(|| format!("cannot read the suppressions in {name}")),
+            content => content.with_context(|| format!("cannot read the suppressions in {name}"))?,
         };
+        let text = String::from_utf8(content).with_context(|| format!("the suppressions in {name} are not UTF-8"))?;
         all.extend(parse(&text, &name, known).map_err(|problems| {
             let shown: Vec<String> = problems.iter().map(|problem| terminal::render(problem, false)).collect();
             anyhow!("invalid suppressions in {name}\n\n{}", shown.join("\n\n"))
@@ -44,11 +47,19 @@ pub(crate) fn load(named: Option<&Path>, directories: &[PathBuf], known: &[&str]
     Ok(Suppressions::new(all))
 }
 
-fn read_text(file: &Path) -> io::Result<String> {
-    if fs::metadata(file)?.len() > MAX_BYTES {
+/// A file that the user named: it may be a pipe.
+fn read_named(file: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(file)?.take(MAX_BYTES + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_BYTES {
         return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
     }
-    fs::read_to_string(file)
+    Ok(content)
+}
+
+/// The file of a directory. Whoever wrote the directory may have put a link or a pipe there, so only a file inside is read.
+fn read_inside(directory: &Path) -> io::Result<Vec<u8>> {
+    ConfinedDirectory::open(directory)?.read_file(Path::new(""), Path::new(FILE_NAME), MAX_BYTES)
 }
 
 /// Reads a file of suppressions; every mistake in it is reported.
@@ -60,6 +71,10 @@ fn parse(text: &str, file: &str, known: &[&str]) -> Result<Vec<Suppression>, Vec
                 problems.push(*refuse(root, source, "the file has no list `suppressions`".to_owned()));
                 return;
             };
+            if list.items().nth(MAX_ENTRIES).is_some() {
+                problems.push(*refuse(list, source, format!("the file has more than {MAX_ENTRIES} suppressions")));
+                return;
+            }
             for node in list.items() {
                 match entry(node, source, known) {
                     Ok(entry) => entries.push(entry),
@@ -164,5 +179,38 @@ mod tests {
         }
         let problems = parse("- {code: SC020}\n", "s.yaml", &["SC020"]).unwrap_err();
         assert_eq!(problems[0].message, "the file has no list `suppressions`");
+    }
+
+    /// Whoever wrote a directory chooses what this file is.
+    #[test]
+    fn only_a_file_inside_of_the_directory_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let (linted, outside) = (place.path().join("linted"), place.path().join("outside"));
+        std::fs::create_dir(&linted).unwrap();
+        std::fs::write(&outside, "hunter2").unwrap();
+        let file = linted.join(FILE_NAME);
+        let loaded =
+            || load(None, std::slice::from_ref(&linted), &["SC020"]).map(|_| ()).map_err(|why| format!("{why:#}"));
+        assert_eq!(loaded(), Ok(()));
+        for target in ["../outside", "/dev/zero", "/proc/self/environ", "missing"] {
+            std::os::unix::fs::symlink(target, &file).unwrap();
+            let why = loaded();
+            assert!(
+                target == "missing" || why.as_ref().is_err_and(|why| !why.contains("hunter2")),
+                "{target}: {why:?}"
+            );
+            std::fs::remove_file(&file).unwrap();
+        }
+        let pipe = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, pipe.0, pipe.1, 0).unwrap();
+        assert!(loaded().unwrap_err().contains("named pipe"), "{:?}", loaded());
+    }
+
+    #[test]
+    fn suppressions_without_number_are_refused() {
+        let entry = "- {code: SC020, expires: 2026-02-01, reason: r}\n";
+        let text = format!("suppressions:\n{}", entry.repeat(MAX_ENTRIES + 1));
+        let problems = parse(&text, "s.yaml", &["SC020"]).unwrap_err();
+        assert_eq!(problems[0].message, "the file has more than 1000 suppressions");
     }
 }

@@ -17,6 +17,8 @@ use crate::frame::{Frame, Parts};
 const MOST_DRAWN: usize = 2_000;
 /// More updates than this are not drawn at once.
 const MOST_UPDATES: usize = 60_000;
+/// A larger drawing is not shown. What is drawn has names of strangers in it.
+const DRAWING_BYTES: usize = 8 << 20;
 /// Versions that a search lists.
 const MOST_FOUND: usize = 50;
 
@@ -84,8 +86,10 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         }
         None => None,
     };
+    // Every version has a link, so what was searched for is not in links.
+    let linked = ChannelView { find: String::new(), ..view.clone() };
     let with = |change: &dyn Fn(&mut ChannelView)| {
-        let mut changed = view.clone();
+        let mut changed = linked.clone();
         change(&mut changed);
         Route::Channel(changed).link()
     };
@@ -109,7 +113,8 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         || (graph.nodes().len() <= MOST_DRAWN && (view.show != RenderDetail::All || updates <= MOST_UPDATES));
     let drawing = if fits {
         let drawn = render_for_page(&graph, &options, PageDrawing { link: &version_link, zoom: view.zoom });
-        Some(drawn.map_err(|error| PageError::NotFound(error.to_string()))?)
+        let drawn = drawn.map_err(|error| PageError::NotFound(error.to_string()))?;
+        Some(drawn).filter(|drawing| drawing.len() <= DRAWING_BYTES)
     } else {
         None
     };
@@ -144,7 +149,7 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         channel: title,
         channel_value: view.channel.clone(),
         arch: view.arch.to_string(),
-        arches: arches(revision, view),
+        arches: arches(revision, &linked),
         releases: graph.nodes().len(),
         unconditional: graph.edges().len(),
         conditional,
@@ -170,7 +175,7 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
             .collect(),
         found_more: matching.len().saturating_sub(MOST_FOUND),
         drawing,
-        versions: rows(&graph, view, from.as_ref()),
+        versions: rows(&graph, &linked, from.as_ref()),
         hidden,
         update_base: update_base(view),
     })

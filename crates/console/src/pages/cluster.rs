@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use clearway_advice::{Assessment, Outcome, RiskProof, RuleProof, Statement, Status, Update, Verdict};
-use clearway_core::{Timestamp, Version, humanize};
+use clearway_core::{Address, Timestamp, Version, humanize};
 use serde_json::Value;
 
 use super::change::{AcceptForm, FormOptions, RequestState, StartForm};
@@ -83,7 +83,8 @@ pub(crate) fn card(cluster: &ClusterState, now: Timestamp) -> ClusterCard {
         title: title(cluster),
         version: version.unwrap_or_else(|| cluster.text("/status/desired/version")),
         channel: cluster.text("/spec/channel"),
-        upstream: cluster.text("/spec/upstream"),
+        // It may have a password or a token in it, and whoever sees the page need not be who may read the object.
+        upstream: Address::from(cluster.text("/spec/upstream").as_str()).to_string(),
         graph_age: cluster.retrieved_at.map_or(String::new(), |time| humanize(now.since(time))),
         evidence_age: evidence.map_or(String::new(), humanize),
         recommended: count(Status::True),
@@ -294,5 +295,29 @@ fn rule_proof(rule: &RuleProof, decided: bool) -> RuleProofText {
         missing: text(&rule.missing),
         due: rule.due.map_or(String::new(), |time| time.to_string()),
         warnings: rule.warnings.iter().map(|warning| foreign_text::line(warning)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn credentials_of_the_update_service_are_not_shown() {
+        let upstream = "https://ann:hunter2@updates.example.com/graph?token=hunter2";
+        let cluster = ClusterState {
+            kind: "ClusterVersion".to_owned(),
+            name: "version".to_owned(),
+            object: Arc::new(json!({"spec": {"upstream": upstream}})),
+            retrieved_at: None,
+            assessment: None,
+        };
+        let card = card(&cluster, Timestamp::EPOCH);
+        assert!(
+            card.upstream.contains("updates.example.com") && !card.upstream.contains("hunter2"),
+            "{}",
+            card.upstream
+        );
     }
 }

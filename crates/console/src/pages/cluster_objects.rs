@@ -90,15 +90,15 @@ impl ClusterObjects {
         let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
         let value = |suffix: &str| {
             let mut found = annotations.into_iter().flatten().filter(|(key, _)| key.ends_with(suffix));
-            found.find_map(|(_, value)| value.as_str()).map(foreign_text::line)
+            found.find_map(|(_, value)| value.as_str()).map(foreign_text::excerpt)
         };
         let (version, channel) = (value("/bundle-version"), value("/channel"));
         let bundle = self.bundles.entry(group).or_default();
         bundle.crds += 1;
         match version {
             Some(version) => {
-                bundle.versions.insert(version);
-                bundle.channels.extend(channel);
+                keep(&mut bundle.versions, Some(version));
+                keep(&mut bundle.channels, channel);
             }
             None => bundle.without += 1,
         }
@@ -128,6 +128,13 @@ impl ClusterObjects {
     }
 }
 
+/// Keeps a text, if there are not many already: more than one is a mixture, and a few show it.
+fn keep(texts: &mut BTreeSet<String>, text: Option<String>) {
+    if texts.len() < MOST_LINES {
+        texts.extend(text);
+    }
+}
+
 impl ObjectList {
     fn add(&mut self, row: impl FnOnce() -> ObjectRow) {
         if self.rows.len() < MOST_OBJECTS {
@@ -138,8 +145,9 @@ impl ObjectList {
     }
 }
 
+/// A text of an object. There are thousands of them, and they are kept.
 fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).map_or(String::new(), foreign_text::line)
+    object.pointer(pointer).and_then(Value::as_str).map_or(String::new(), foreign_text::excerpt)
 }
 
 fn name(object: &Value) -> String {

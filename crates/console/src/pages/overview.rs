@@ -16,6 +16,9 @@ use crate::pages::revisions::short;
 
 /// Channels that are listed.
 const MOST_CHANNELS: usize = 2_000;
+/// Bytes of the names and links of channels that are listed: a name of a stranger may be long, and each architecture has a
+/// link.
+const MOST_BYTES: usize = 1 << 20;
 
 /// What is served, for the first page.
 #[derive(Debug)]
@@ -41,12 +44,24 @@ impl GraphSummary {
     /// Sums up a revision. This takes a while for a large one and does not depend on anything else, so it is done once.
     pub fn new(revision: &Revision) -> Self {
         let channels: Vec<&Channel> = revision.channels().collect();
+        let mut left = MOST_BYTES;
+        let fitting = |row: &ChannelRow| {
+            let links: usize = row.arches.iter().map(|arch| arch.link.len() + arch.text.len()).sum();
+            let rest = left.checked_sub(row.name.len() + row.link.len() + row.newest.len() + links);
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        };
         GraphSummary {
             revision: revision.id().to_string(),
             releases: revision.releases().len(),
             risks: revision.updates_by_risk().len(),
             total: channels.len(),
-            channels: channels.iter().take(MOST_CHANNELS).map(|channel| row(revision, channel)).collect(),
+            channels: channels
+                .iter()
+                .take(MOST_CHANNELS)
+                .map(|channel| row(revision, channel))
+                .take_while(fitting)
+                .collect(),
         }
     }
 }

@@ -172,6 +172,9 @@ pub fn render(revision: &Revision, tests: &RiskTests, name: &str, parts: Parts) 
     });
     let mut files: BTreeMap<&str, FileRow> = BTreeMap::new();
     for block in block_files {
+        if files.len() >= MOST_LISTED && !files.contains_key(block.file.as_str()) {
+            continue;
+        }
         let row = files.entry(&block.file).or_insert_with(|| FileRow {
             file: foreign_text::line(&block.file),
             to: String::new(),
@@ -205,7 +208,7 @@ pub fn render(revision: &Revision, tests: &RiskTests, name: &str, parts: Parts) 
             })
             .take(MOST_LISTED)
             .collect(),
-        files: files.into_values().take(MOST_LISTED).collect(),
+        files: files.into_values().collect(),
         tests_known: *tests != RiskTests::Unknown,
         tests: tests
             .of(name)

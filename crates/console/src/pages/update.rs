@@ -11,6 +11,11 @@ use crate::address::{ChannelView, Route};
 use crate::foreign_text;
 use crate::frame::{Frame, Parts};
 
+/// Channels and reasons that are listed.
+const MOST_LISTED: usize = 500;
+/// Bytes of one path that are listed. Every update of a path may have many risks, and names of strangers may be long.
+const PATH_BYTES: usize = 1 << 20;
+
 #[derive(Template)]
 #[template(path = "update.html")]
 struct UpdatePage {
@@ -24,7 +29,9 @@ struct UpdatePage {
     word: &'static str,
     sentence: String,
     reasons: Vec<String>,
+    more_reasons: usize,
     channels: Vec<TextLink>,
+    more_channels: usize,
     risks: Vec<RiskText>,
     paths: Vec<PathText>,
     no_path: Option<String>,
@@ -35,6 +42,7 @@ struct PathText {
     title: &'static str,
     note: String,
     hops: Vec<HopText>,
+    more_hops: usize,
 }
 
 /// One update of a path.
@@ -93,7 +101,14 @@ pub fn render(
                 })
                 .collect(),
         };
-        path.hops.iter().map(hop).collect::<Vec<_>>()
+        let mut left = PATH_BYTES;
+        let fits = |hop: &HopText| {
+            let risks: usize = hop.risks.iter().map(|risk| risk.text.len() + risk.link.len()).sum();
+            let rest = left.checked_sub(hop.link.len() + hop.from.len() + hop.to.len() + risks);
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        };
+        path.hops.iter().map(hop).take_while(fits).collect::<Vec<_>>()
     };
     let (mut found, mut no_path) = (Vec::new(), None);
     match paths(&graph, from, to) {
@@ -110,7 +125,9 @@ pub fn render(
                     continue;
                 }
                 seen.push(path);
-                found.push(PathText { title, note: note(path, exact), hops: hops(path) });
+                let hops = hops(path);
+                let more_hops = path.hops.len() - hops.len();
+                found.push(PathText { title, note: note(path, exact), hops, more_hops });
             }
         }
         Err(why) => no_path = Some(why.to_string()),
@@ -128,8 +145,10 @@ pub fn render(
         state,
         word,
         sentence,
-        reasons: explanation.said.iter().map(reason).collect(),
-        channels: explanation.channels.iter().map(|name| channel_link(name)).collect(),
+        reasons: explanation.said.iter().take(MOST_LISTED).map(reason).collect(),
+        more_reasons: explanation.said.len().saturating_sub(MOST_LISTED),
+        channels: explanation.channels.iter().take(MOST_LISTED).map(|name| channel_link(name)).collect(),
+        more_channels: explanation.channels.len().saturating_sub(MOST_LISTED),
         risks,
         paths: found,
         no_path,

@@ -3,6 +3,7 @@
 //! Templates are programs, and one that takes all memory or does not end must not end the operator. So they are evaluated by
 //! another process, which has limits of its own and is ended when it takes too long.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use clearway_policy::{ObjectKind, synced_kinds};
 use clearway_release::Manifest;
 use clearway_sources::store::{ObjectPages, Store, StoreError};
 use clearway_update::preflight::{PolicyDenial, View};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -19,6 +21,7 @@ use tokio::process::Command;
 
 use super::view::is_applied;
 use crate::gatekeeper_objects::{self, CONSTRAINTS};
+use crate::policies::evaluation::ALLOCATOR_ENVIRONMENT;
 
 /// Set in the environment of a `clearway policy` command, it makes the process itself the one that has limits, instead of
 /// starting another.
@@ -34,16 +37,19 @@ const INVENTORY_BYTES: usize = 16 << 20;
 pub struct PolicyProgram {
     /// The program; it is `clearway` itself.
     pub program: PathBuf,
-    /// How long all evaluations together may take.
+    /// CPU time that all evaluations together may take, in whole seconds.
+    pub cpu_time: Duration,
+    /// When a process is taken for stuck, on a clock. It is far longer than the CPU time: a busy machine is not a reason.
     pub timeout: Duration,
     /// The memory that it may take besides the program and its stack, in MiB.
     pub memory_mib: u64,
 }
 
 impl PolicyProgram {
-    /// A program with the usual limits: five minutes, and the half of what the operator's container may take.
+    /// A program with the usual limits: five minutes of CPU time, and the half of what the operator's container may take.
     pub fn new(program: PathBuf) -> Self {
-        PolicyProgram { program, timeout: Duration::from_mins(5), memory_mib: 128 }
+        let (cpu_time, timeout) = (Duration::from_mins(5), Duration::from_hours(1));
+        PolicyProgram { program, cpu_time, timeout, memory_mib: 128 }
     }
 }
 
@@ -187,7 +193,11 @@ pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -
     command
         .args(["policy", "evaluate", "--memory-limit"])
         .arg(program.memory_mib.to_string())
-        .env(POLICY_WORKER, "1")
+        .arg("--cpu-limit")
+        .arg(program.cpu_time.as_secs().to_string())
+        // It needs nothing of the environment, where an operator may have credentials.
+        .env_clear()
+        .envs([ALLOCATOR_ENVIRONMENT, (POLICY_WORKER, "1")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -202,9 +212,16 @@ pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -
     };
     let output = tokio::time::timeout(program.timeout, run)
         .await
-        .map_err(|_| format!("it took longer than {} seconds", program.timeout.as_secs()))??;
-    if output.status.code().is_none() {
-        return Err(format!("it needs more than {} MiB of memory, or crashed ({})", program.memory_mib, output.status));
+        .map_err(|_| format!("it did not end within {} seconds", program.timeout.as_secs()))??;
+    match output.status.signal() {
+        None => {}
+        Some(signal) if signal == Signal::XCPU.as_raw() => {
+            return Err(format!("it took more than {} seconds of CPU time", program.cpu_time.as_secs()));
+        }
+        Some(_) => {
+            let (memory, status) = (program.memory_mib, output.status);
+            return Err(format!("it needs more than {memory} MiB of memory, or crashed ({status})"));
+        }
     }
     serde_json::from_slice(&output.stdout).map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);

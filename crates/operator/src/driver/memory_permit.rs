@@ -21,7 +21,7 @@ impl Default for MemoryPermit {
 impl MemoryPermit {
     /// Waits for the permit, in the order of calls; it is returned when the value is dropped. `None` if the permit is never
     /// handed out again, which the caller treats as permitted.
-    pub(super) async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
         self.0.clone().acquire_owned().await.ok()
     }
 }

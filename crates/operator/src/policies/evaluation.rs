@@ -24,7 +24,7 @@ use std::time::Duration;
 use clearway_core::GroupVersionKind;
 use serde_json::Value;
 
-pub use child::{limit_memory, run as run_child};
+pub use child::{ALLOCATOR_ENVIRONMENT, limit_cpu_time, limit_memory, run as run_child};
 pub use load_error::LoadError;
 pub use pool::Evaluators;
 

@@ -78,7 +78,7 @@ pub(super) fn error(error: &PageError, parts: Parts) -> Answer {
         PageError::NotFound(_) => StatusCode::NOT_FOUND,
         PageError::Invalid(_) => StatusCode::BAD_REQUEST,
         PageError::NotReady(_) => StatusCode::SERVICE_UNAVAILABLE,
-        PageError::Template(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        PageError::TooLarge | PageError::Template(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     response
 }

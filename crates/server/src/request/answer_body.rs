@@ -35,10 +35,30 @@ struct Unpacking {
     _permit: OwnedSemaphorePermit,
 }
 
+/// Bytes that hold a permit: the connection may have them long after it has dropped the body.
+struct HeldBytes {
+    bytes: Bytes,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl AnswerBody {
     /// Bytes as they are.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         AnswerBody(Content::Whole(Some(bytes.into()).filter(|bytes| !bytes.is_empty())))
+    }
+
+    /// The same bytes, which hold a permit until the last of them was sent or given up.
+    pub(crate) fn holding(self, permit: OwnedSemaphorePermit) -> Self {
+        match self.0 {
+            Content::Whole(Some(bytes)) => AnswerBody::whole(Bytes::from_owner(HeldBytes { bytes, _permit: permit })),
+            other => AnswerBody(other),
+        }
     }
 
     /// The bytes, of which there are `length`, that were packed with gzip.
@@ -118,5 +138,16 @@ mod tests {
         let body = AnswerBody::whole("x");
         assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(1), false));
         assert_eq!(body.collect().await.unwrap().to_bytes(), "x");
+    }
+
+    #[tokio::test]
+    async fn a_permit_is_held_until_the_bytes_are_gone() {
+        let permits = Arc::new(Semaphore::new(1));
+        let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
+        let body = AnswerBody::whole("x").holding(permit);
+        let bytes = body.collect().await.unwrap().to_bytes();
+        assert_eq!((bytes.as_ref(), permits.available_permits()), (&b"x"[..], 0));
+        drop(bytes);
+        assert_eq!(permits.available_permits(), 1);
     }
 }

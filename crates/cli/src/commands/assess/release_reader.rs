@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_core::Arch;
 use clearway_operator::apply_update::PolicyProgram;
 use clearway_operator::release_violations::ReleaseEvaluator;
@@ -12,6 +12,7 @@ use clearway_sources::release::Registries;
 
 use crate::arguments::RegistryAccess;
 use crate::commands::graph::source::registry;
+use crate::program_name::own_program;
 
 /// The way to releases. The default has none, so that no release is known.
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl ReleaseReader {
         named: Option<Payload>,
     ) -> Result<Self> {
         let registry = Registry::new(registry::options(ca_file, registries))?;
-        let program = PolicyProgram::new(std::env::current_exe().context("cannot find the program itself")?);
+        let program = PolicyProgram::new(own_program()?);
         let access = Access { registry, cache: Cache::none(), arch, program };
         Ok(ReleaseReader { access: Some(access), named, ..ReleaseReader::default() })
     }

@@ -53,7 +53,11 @@ pub(super) fn run(options: &GraphLint) -> Result<Exit> {
         if options.new_since.is_some() && finding.code == codes::BLOCK_SILENT.code {
             finding.severity = Severity::Warning;
         }
-        findings.add(&finding)?;
+        if checked.refused && finding.severity == Severity::Error {
+            findings.add_refusal(&finding)?;
+        } else {
+            findings.add(&finding)?;
+        }
     }
     let exit = findings.end()?;
     if checked.refused {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clearway_console::pages::cluster_objects::ClusterObjects;
 use clearway_core::GroupVersionKind;
+use clearway_operator::driver::MemoryPermit;
 use clearway_sources::clock;
 use clearway_sources::store::{Store, StoreError};
 use futures::future::BoxFuture;
@@ -25,17 +26,18 @@ pub(crate) struct ObjectReader {
 }
 
 impl ObjectReader {
-    /// Reads from the store that `connect` opens, each time anew: nobody may open the pages for days.
-    pub(super) fn new<S, F>(connect: impl Fn() -> F + Clone + Send + Sync + 'static) -> Self
+    /// Reads from the store that `connect` opens, each time anew: nobody may open the pages for days. Whoever reads has the
+    /// permit for memory.
+    pub(super) fn new<S, F>(memory: MemoryPermit, connect: impl Fn() -> F + Clone + Send + Sync + 'static) -> Self
     where
         S: Store,
         F: Future<Output = Result<S>> + Send + 'static,
     {
         let read = move || -> BoxFuture<'static, ClusterObjects> {
-            let connect = connect.clone();
+            let (connect, memory) = (connect.clone(), memory.clone());
             Box::pin(async move {
                 match connect().await {
-                    Ok(store) => read_all(&store).await,
+                    Ok(store) => read_all(&store, &memory).await,
                     Err(error) => problem(format!("{error:#}")),
                 }
             })
@@ -66,14 +68,14 @@ fn problem(problem: String) -> ClusterObjects {
     objects
 }
 
-async fn read_all<S: Store>(store: &S) -> ClusterObjects {
+async fn read_all<S: Store>(store: &S, memory: &MemoryPermit) -> ClusterObjects {
     let kinds = match store.kinds().await {
         Ok(kinds) => kinds,
         Err(error) => return problem(error.to_string()),
     };
     let mut objects = ClusterObjects::default();
     for kind in kinds.iter().filter(|kind| ClusterObjects::shows(kind)) {
-        if let Err(error) = read_kind(store, kind, &mut objects).await {
+        if let Err(error) = read_kind(store, kind, memory, &mut objects).await {
             objects.problems.insert(error.to_string());
         }
     }
@@ -83,11 +85,20 @@ async fn read_all<S: Store>(store: &S) -> ClusterObjects {
 async fn read_kind<S: Store>(
     store: &S,
     kind: &GroupVersionKind,
+    memory: &MemoryPermit,
     objects: &mut ClusterObjects,
 ) -> Result<(), StoreError> {
-    let (mut token, mut read) = (None, 0);
+    let (mut token, mut read, mut size) = (None, 0, PAGE);
     loop {
-        let page = store.page(kind, token.as_deref(), PAGE).await?;
+        // Between two pages others may read.
+        let _permit = memory.acquire().await;
+        let page = match store.page(kind, token.as_deref(), size).await {
+            Err(StoreError::AnswerTooLarge { .. }) if size > 1 => {
+                size /= 2;
+                continue;
+            }
+            page => page?,
+        };
         read += page.items.len();
         page.items.iter().for_each(|object| objects.add(object));
         token = page.next;

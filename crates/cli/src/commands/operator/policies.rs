@@ -23,6 +23,7 @@ use super::listeners::{ClusterGuard, Listeners};
 use super::{SILENCE, identity, lease_terms};
 use crate::arguments::Operator;
 use crate::exit::Exit;
+use crate::program_name::own_program;
 use crate::runtime;
 use crate::signals::stop_signal;
 
@@ -116,7 +117,7 @@ fn wanted(options: &Operator) -> Result<Options> {
         namespace: options.namespace.clone(),
         pod: pod_name(),
         evaluators: EvaluatorSettings {
-            program: std::env::current_exe().context("cannot find the program itself")?,
+            program: own_program()?,
             arguments: vec!["policy-evaluator".to_owned()],
             processes,
             memory: given.evaluator_memory.saturating_mul(1 << 20),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use clearway_operator::apply_update::PolicyRequest;
 use clearway_operator::gatekeeper_objects::namespaces_of;
+use clearway_operator::policies::evaluation::limit_cpu_time;
 use clearway_policy::audit::VIOLATIONS_LIMIT;
 use clearway_policy::{EnforcementPoint, Inventory, ObjectKind, Process};
 use clearway_release::{ReleaseLimits, Selection};
@@ -41,6 +42,9 @@ pub(super) fn run(options: &PolicyPreview) -> Result<Exit> {
 
 /// Runs `clearway policy evaluate`: the same for objects that the operator sends, with the results as JSON.
 pub(super) fn evaluate_request(options: &PolicyEvaluate) -> Result<Exit> {
+    if let Some(seconds) = options.cpu_limit {
+        limit_cpu_time(seconds).context("cannot limit the CPU time of the process")?;
+    }
     let request: PolicyRequest =
         serde_json::from_reader(std::io::stdin().lock()).context("standard input is not a request of the operator")?;
     let placed = |objects: Vec<Value>| objects.into_iter().map(|object| ("cluster".to_owned(), object));
@@ -55,6 +59,7 @@ pub(super) fn evaluate_request(options: &PolicyEvaluate) -> Result<Exit> {
     let outcome = preview.evaluate(&objects, &options.limits, VIOLATIONS_LIMIT);
     report::print(&outcome, Occasion::Preview, PolicyReportFormat::Json)
 }
+
 /// What the objects of a release are evaluated with.
 struct Preview {
     policies: LoadedPolicies,

@@ -94,7 +94,7 @@ fn suite_files(path: &str) -> Result<Vec<PathBuf>> {
         }
         (false, false) => Ok(vec![directory.to_owned()]),
         (true, true) => {
-            let mut found = files::list(&[directory.to_owned()])?;
+            let mut found = files::list_below(directory)?;
             found.retain(|file| is_yaml(file));
             Ok(found)
         }

@@ -161,12 +161,19 @@ pub(super) fn read(graph_data: &mut ConfinedDirectory) -> Result<Vec<(String, Fi
     let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
     let mut files = Vec::new();
+    let mut left = FILE_BYTES;
     for path in &names {
         let name = directory.join(path).display().to_string();
-        let read = graph_data.read_file(directory, path, FILE_BYTES);
+        // All files together are as large as one may be.
+        let read = graph_data.read_file(directory, path, left);
         let bytes = read.with_context(|| format!("cannot read {name}"))?;
+        left = left.saturating_sub(bytes.len() as u64);
         let text = std::str::from_utf8(&bytes).with_context(|| format!("{name} is not UTF-8"))?;
-        let file: File = serde_saphyr::from_str(text).with_context(|| format!("{name} is not a risk test"))?;
+        // Aliases repeat a text, so they count.
+        let budget = serde_saphyr::budget! { max_total_scalar_bytes: text.len().saturating_mul(2) };
+        let options = serde_saphyr::options! { budget: budget };
+        let file: File =
+            serde_saphyr::from_str_with_options(text, options).with_context(|| format!("{name} is not a risk test"))?;
         if file.cases.is_empty() {
             bail!("{name} has no cases");
         }

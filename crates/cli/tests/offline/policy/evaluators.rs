@@ -314,3 +314,29 @@ async fn a_request_that_waits_past_its_deadline_is_told_so() {
     assert_eq!(evaluators.apply(Change::RemoveTemplate { name: "endless".to_owned() }).await.error, None);
     assert_eq!(messages(&evaluators, "web").await, []);
 }
+
+/// What threads set aside for themselves, at a moment that depends on how busy the machine is, is not memory of the
+/// evaluation.
+#[test]
+fn a_small_evaluation_needs_little_memory_whenever_its_threads_start() {
+    let place = tempfile::tempdir().unwrap();
+    let rego = "package small\nviolation[{\"msg\": \"never\"}] { input.review.object.metadata.name == \"other\" }";
+    let objects = json!([
+        {
+            "apiVersion": "templates.gatekeeper.sh/v1", "kind": "ConstraintTemplate", "metadata": {"name": "small"},
+            "spec": {
+                "crd": {"spec": {"names": {"kind": "Small"}}},
+                "targets": [{"target": "admission.k8s.gatekeeper.sh", "rego": rego}],
+            },
+        },
+        {"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "Small", "metadata": {"name": "small"}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}},
+    ]);
+    let file = place.path().join("all.json");
+    std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()).unwrap();
+    for _ in 0..5 {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clearway"));
+        let output = command.args(["policy", "test", "--memory-limit", "32", "-f"]).arg(&file).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The drawing in Graphviz's language.
 
 use super::line;
-use super::view::{Kind, View, names};
+use super::view::{Kind, View, drawn_names};
 
 /// Draws in DOT.
 pub(super) fn draw(view: &View<'_>) -> String {
@@ -31,7 +31,7 @@ pub(super) fn draw(view: &View<'_>) -> String {
             let style = match update.kind {
                 Kind::Plain => String::new(),
                 Kind::Conditional => {
-                    let label = quoted(&names(update.risks).join("\n"));
+                    let label = quoted(&drawn_names(update.risks).join("\n"));
                     format!(" [style=dashed, color=\"#b45309\", fontcolor=\"#b45309\", label={label}]")
                 }
                 Kind::Removed => " [style=dotted, color=\"#b91c1c\", arrowhead=tee]".to_owned(),

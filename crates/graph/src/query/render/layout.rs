@@ -6,8 +6,10 @@
 //! targets and not with updates, and nothing has to be untangled.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::view::{DrawnUpdate, Kind, View, names};
+use super::view::{DrawnUpdate, Kind, View, drawn_names, names};
+use crate::model::risk::Risk;
 
 pub(super) const ROW: i64 = 18;
 pub(super) const BOX: i64 = 15;
@@ -183,7 +185,7 @@ pub(super) fn lay_out(view: &View<'_>) -> Layout {
 }
 
 /// The trunks: by column, kind, target and risks.
-fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets: &mut Sets) -> Vec<Draft<'v, 'g>> {
+fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets: &mut Sets<'g>) -> Vec<Draft<'v, 'g>> {
     let mut trunks: BTreeMap<(usize, Kind, u32, Vec<&str>), Draft<'v, 'g>> = BTreeMap::new();
     for update in &view.updates {
         let (Some((column, _)), Some((target_column, _))) = (rows.get(&update.from), rows.get(&update.to)) else {
@@ -201,25 +203,24 @@ fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets
     }
     let mut drafts: Vec<_> = trunks.into_values().collect();
     for draft in drafts.iter_mut().filter(|draft| draft.first.kind == Kind::Conditional) {
-        draft.set = Some(sets.number(&names(draft.first.risks), draft.sources.len()));
+        draft.set = Some(sets.number(draft.first.risks, draft.sources.len()));
     }
     drafts
 }
 
 /// Sets of risks by number.
 #[derive(Default)]
-struct Sets {
-    numbers: BTreeMap<Vec<String>, usize>,
+struct Sets<'g> {
+    numbers: BTreeMap<Vec<&'g str>, usize>,
     list: Vec<(Vec<String>, usize)>,
 }
 
-impl Sets {
-    fn number(&mut self, names: &[&str], updates: usize) -> usize {
-        let key: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let number = *self.numbers.entry(key.clone()).or_insert(self.list.len() + 1);
+impl<'g> Sets<'g> {
+    fn number(&mut self, risks: &'g [Arc<Risk>], updates: usize) -> usize {
+        let number = *self.numbers.entry(names(risks)).or_insert(self.list.len() + 1);
         match self.list.get_mut(number - 1) {
             Some((_, count)) => *count += updates,
-            None => self.list.push((key, updates)),
+            None => self.list.push((drawn_names(risks), updates)),
         }
         number
     }

@@ -1,7 +1,7 @@
 //! The drawing in Mermaid's language.
 
 use super::line;
-use super::view::{Kind, View, names};
+use super::view::{Kind, View, drawn_names};
 
 /// Draws a Mermaid flowchart.
 pub(super) fn draw(view: &View<'_>) -> String {
@@ -27,7 +27,7 @@ pub(super) fn draw(view: &View<'_>) -> String {
             match update.kind {
                 Kind::Plain => line(&mut out, format_args!("  n{from} --> n{to}")),
                 Kind::Conditional => {
-                    let label = quoted(&names(update.risks).join("\n"));
+                    let label = quoted(&drawn_names(update.risks).join("\n"));
                     line(&mut out, format_args!("  n{from} -.->|{label}| n{to}"));
                 }
                 Kind::Removed => line(&mut out, format_args!("  n{from} --x|\"removed\"| n{to}")),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use clearway_core::terminal_text;
+
 use super::PageDrawing;
 use super::layout::{BOX, Layout, ROW, Trunk, lay_out};
 use super::view::{Kind, View};
@@ -224,10 +226,10 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}");
 }
 
-/// A text for XML; characters that XML cannot hold are left out.
+/// A text for XML; what could deceive a reader is shown as an escape, and characters that XML cannot hold are left out.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in terminal_text::escape(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

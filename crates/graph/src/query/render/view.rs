@@ -194,6 +194,29 @@ impl<'g> View<'g> {
     }
 }
 
+/// Letters of one name that are drawn, and of all names of one update: names come from strangers, and are drawn once for each
+/// update that has them.
+const LETTERS: (usize, usize) = (120, 1_500);
+
+/// The names of risks as they are drawn; of many, the first ones and how many there are besides.
+pub(super) fn drawn_names(risks: &[Arc<Risk>]) -> Vec<String> {
+    let (mut drawn, mut letters): (Vec<String>, usize) = (Vec::new(), 0);
+    for risk in risks {
+        let mut rest = risk.name().chars();
+        let mut name: String = rest.by_ref().take(LETTERS.0).collect();
+        if rest.next().is_some() {
+            name.push('…');
+        }
+        letters += name.len();
+        if letters > LETTERS.1 {
+            drawn.push(format!("and {} more", risks.len() - drawn.len()));
+            break;
+        }
+        drawn.push(name);
+    }
+    drawn
+}
+
 /// The names of risks, in order.
 pub(super) fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
     risks.iter().map(|risk| risk.name()).collect()

@@ -27,6 +27,11 @@ use self::results::ResponseBudget;
 use self::watchdog::Watchdog;
 use super::protocol::{self, Limits, Point, Request, Response, ReviewItem, ReviewOutcome};
 
+/// Environment that keeps the C library from setting 64 MiB of address space aside for each thread. Whether a thread does that
+/// before or after the limit is set depends on how busy the machine is, and after it nothing would be left.
+pub const ALLOCATOR_ENVIRONMENT: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
+/// Stacks of the allocator's own threads, which it starts when it likes: four of the usual size.
+const ALLOCATOR_STACKS: u64 = 32 << 20;
 /// What a process that has just started may need besides its limit, where the system does not say what it uses.
 const UNKNOWN_USE: u64 = 512 << 20;
 /// How often the engine asks whether to stop until the clock is read, which takes longer than the question.
@@ -64,10 +69,17 @@ pub fn limit_memory(memory: u64) -> io::Result<()> {
     let used = std::fs::read_to_string("/proc/self/statm").ok();
     let used = used.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     let used = used.map_or(UNKNOWN_USE, |pages| pages.saturating_mul(page));
-    let bytes = memory.saturating_add(used);
+    let bytes = memory.saturating_add(used).saturating_add(ALLOCATOR_STACKS);
     let maximum = getrlimit(Resource::As).maximum;
     let current = maximum.map_or(bytes, |most| most.min(bytes));
     Ok(setrlimit(Resource::As, Rlimit { current: Some(current), maximum })?)
+}
+
+/// Limits the CPU time of this process, in seconds. Above it the process ends by `SIGXCPU`, which nothing else sends.
+pub fn limit_cpu_time(seconds: u64) -> io::Result<()> {
+    let maximum = getrlimit(Resource::Cpu).maximum;
+    let current = maximum.map_or(seconds, |most| most.min(seconds));
+    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
 }
 
 fn serve(limits: &Limits, watchdog: &Watchdog) -> Result<(), String> {

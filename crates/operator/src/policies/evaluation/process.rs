@@ -8,7 +8,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
 use super::protocol::{Limits, Request, Response, ReviewItem, checked_length, encode};
-use super::{EvaluatorError, EvaluatorSettings};
+use super::{ALLOCATOR_ENVIRONMENT, EvaluatorError, EvaluatorSettings};
 
 /// How long a child may take to start on a machine that is busy.
 const START: Duration = Duration::from_secs(30);
@@ -47,6 +47,7 @@ impl EvaluatorProcess {
             .args(&settings.arguments)
             // It needs nothing of the environment, where an operator may have credentials.
             .env_clear()
+            .envs([ALLOCATOR_ENVIRONMENT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

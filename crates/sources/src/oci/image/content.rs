@@ -114,10 +114,21 @@ impl Registry {
         blob: &Descriptor,
         at: &str,
     ) -> Result<Vec<u8>, OciError> {
+        self.blob_within(repository, blob, at, self.options.limits.manifest_bytes).await
+    }
+
+    /// A blob of at most so many bytes, checked.
+    pub(in crate::oci) async fn blob_within(
+        &self,
+        repository: &Repository,
+        blob: &Descriptor,
+        at: &str,
+        most: u64,
+    ) -> Result<Vec<u8>, OciError> {
         let ask = &self.blob(repository, &blob.digest, at)?;
         let within = Some(self.options.timeout);
         let ask = &RegistryRequest { within, method: Method::GET, url: ask.url.clone(), ..*ask };
-        let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
+        let get = || async move { bounded(self.attempt(ask).await?, most, ask.at).await };
         let body = self.options.pace.persist(at, get).await?;
         if blob.digest.matches(&body) {
             Ok(body)

@@ -18,6 +18,8 @@ pub(in crate::oci) const ANNOTATION: &str = "dev.cosignproject.cosign/signature"
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Signatures that are looked at.
 const MOST: usize = 64;
+/// Bytes of a text that was signed. cosign's have some hundred, and every one of them is held at the same time.
+const TEXT_BYTES: u64 = 64 << 10;
 /// What they are kept under, in place of an architecture.
 const KEPT: &str = "signatures";
 
@@ -34,7 +36,8 @@ pub(crate) async fn cached_signatures(cache: &Cache, digest: &Digest) -> Vec<Att
     kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// The signatures of a digest; none if there are none. What is no signature is passed over: it vouches for nothing.
+/// The signatures of a digest; none if there are none. What is no signature, or is too large to be one, is passed over: it
+/// vouches for nothing.
 pub(crate) async fn attached(
     registry: &Registry,
     repository: &Repository,
@@ -52,8 +55,11 @@ pub(crate) async fn attached(
     for layer in image.layers.iter().take(MOST) {
         let signature = layer.annotation(ANNOTATION).and_then(|text| STANDARD.decode(text.trim()).ok());
         let Some(signature) = signature else { continue };
+        if layer.size > TEXT_BYTES {
+            continue;
+        }
         let at = format!("{repository} (signed text {})", layer.digest);
-        let payload = registry.small_blob(repository, layer, &at).await?;
+        let payload = registry.blob_within(repository, layer, &at, TEXT_BYTES).await?;
         found.push(Attached { payload, signature });
     }
     if let (false, Ok(bytes)) = (found.is_empty(), serde_json::to_vec(&found)) {

@@ -64,8 +64,9 @@ pub(super) fn judge<'a>(
     };
     let conditional = found.status.conditional_updates.iter().find(is_it);
     let (mut issues, mut does_not_apply) = (Vec::new(), Vec::new());
-    for risk in conditional.into_iter().flat_map(|update| &update.risks) {
-        match verdict(risk, &known.recommended, known.risks.len()) {
+    let risks = conditional.map_or(&[][..], |update| &update.risks);
+    for (risk, verdict) in risks.iter().zip(verdicts(risks, &known.recommended)) {
+        match verdict {
             Some(verdict) => issues.push(Issue {
                 name: risk.name.clone(),
                 verdict,
@@ -115,29 +116,52 @@ pub(super) fn judge<'a>(
     }
 }
 
-/// Whether a risk applies, by what the status says about its update; nothing if it does not. The message has a
-/// paragraph for each risk that applies or could not be evaluated.
-fn verdict(risk: &ConditionalUpdateRisk, said: &Statement, risks: usize) -> Option<IssueVerdict> {
+/// Which risks of an update apply, by what its status says; nothing for one that does not. The message has paragraphs for each
+/// risk that applies or could not be evaluated, and their texts come from whoever publishes the graph. So a risk does not
+/// apply only if everything in the message is about others (U16).
+fn verdicts(risks: &[ConditionalUpdateRisk], said: &Statement) -> Vec<Option<IssueVerdict>> {
     let own = match said.status {
-        Word::True => return None,
+        Word::True => return vec![None; risks.len()],
         Word::False => IssueVerdict::Applies,
         Word::Unknown => IssueVerdict::Unknown,
     };
-    if risks == 1 || said.reason == risk.name {
-        return Some(own);
+    if risks.len() == 1 {
+        return vec![Some(own)];
     }
-    let full = format!("{} {}", risk.message, risk.url);
-    let mut paragraphs = said.message.split("\n\n").map(str::trim);
-    if paragraphs.clone().any(|paragraph| paragraph == full || paragraph == risk.message) {
-        return Some(IssueVerdict::Applies);
+    let bounded = |text: &str| format!("\n\n{text}\n\n");
+    let message = bounded(&said.message);
+    let mut rest = message.clone();
+    let mut found: Vec<Option<IssueVerdict>> = Vec::new();
+    for risk in risks {
+        let full = format!("{} {}", risk.message, risk.url);
+        let texts = [full.as_str(), full.trim(), risk.message.as_str(), risk.message.trim()];
+        let text = texts.into_iter().filter(|text| !text.is_empty()).find(|text| message.contains(&bounded(text)));
+        if let Some(text) = text {
+            rest = rest.replace(&bounded(text), "\n\n");
+        }
+        let is_reason = said.reason == risk.name;
+        found.push(if is_reason { Some(own) } else { text.map(|_| IssueVerdict::Applies) });
     }
-    paragraphs.any(|paragraph| mentions(paragraph, &risk.name)).then_some(IssueVerdict::Unknown)
+    // A reason that is the name of a risk says that it is the only one.
+    let mut is_about_others = risks.iter().any(|risk| said.reason == risk.name);
+    if !is_about_others {
+        let mut paragraphs = rest.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
+        is_about_others = paragraphs.all(|paragraph| risks.iter().any(|risk| mentions(paragraph, &risk.name)));
+    }
+    let or_unknown = |(risk, found): (&ConditionalUpdateRisk, Option<IssueVerdict>)| {
+        let may_apply = !is_about_others || mentions(&rest, &risk.name);
+        found.or(may_apply.then_some(IssueVerdict::Unknown))
+    };
+    risks.iter().zip(found).map(or_unknown).collect()
 }
 
-/// Whether a text has a name as a word of its own.
+/// Whether a text has a name as a word of its own, or as several.
 fn mentions(text: &str, name: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.split(|letter: char| !is_word(letter)).any(|word| word == name)
+    text.match_indices(name).any(|(at, found)| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + found.len()..).unwrap_or_default());
+        !before.ends_with(is_word) && !after.starts_with(is_word)
+    })
 }
 
 fn is_next_minor(from: &str, to: &str) -> bool {
@@ -159,9 +183,35 @@ mod tests {
         };
         let message = "A breaks. https://example.com/A\n\nUnable to evaluate PromQL to determine if the cluster is impacted by B. timeout";
         let said = Statement { status: Word::False, reason: "MultipleReasons".into(), message: message.into() };
-        assert_eq!(verdict(&risk("A"), &said, 3), Some(IssueVerdict::Applies));
-        assert_eq!(verdict(&risk("B"), &said, 3), Some(IssueVerdict::Unknown));
-        assert_eq!(verdict(&risk("C"), &said, 3), None);
+        let (applies, unknown) = (Some(IssueVerdict::Applies), Some(IssueVerdict::Unknown));
+        assert_eq!(verdicts(&[risk("A"), risk("B"), risk("C")], &said), [applies, unknown, None]);
+        // A name of several words, as a publisher may choose it.
+        let message = message.replace("by B.", "by a b-c.");
+        let said = Statement { message, ..said };
+        assert_eq!(verdicts(&[risk("A"), risk("a b-c"), risk("C")], &said), [applies, unknown, None]);
+        // The reason names the only one.
+        let said = Statement { status: Word::False, reason: "A".into(), message: "Other words.".into() };
+        assert_eq!(verdicts(&[risk("A"), risk("B")], &said), [applies, None]);
+    }
+
+    /// Otherwise whoever accepts another risk would be recommended the update.
+    #[test]
+    fn a_risk_does_not_hide_behind_its_own_text() {
+        let risk = |name: &str, message: &str| ConditionalUpdateRisk {
+            name: name.into(),
+            url: "https://example.com".into(),
+            message: message.into(),
+            ..ConditionalUpdateRisk::default()
+        };
+        let (first, second) = (risk("A", "A breaks."), risk("B", "Nodes are lost.\n\n\nSee below. "));
+        let text = |risk: &ConditionalUpdateRisk| format!("{} {}", risk.message, risk.url);
+        let said = |message: String| Statement { status: Word::False, reason: "MultipleReasons".into(), message };
+        let both = said(format!("{}\n\n{}", text(&first), text(&second)));
+        let applies = Some(IssueVerdict::Applies);
+        assert_eq!(verdicts(&[first.clone(), second.clone()], &both), [applies, applies]);
+        // Of a text that is about something else nobody knows what it is about.
+        let other = said(format!("{}\n\nSomething is wrong.", text(&first)));
+        assert_eq!(verdicts(&[first, second], &other), [applies, Some(IssueVerdict::Unknown)]);
     }
 
     #[test]
