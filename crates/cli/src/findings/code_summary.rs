@@ -20,9 +20,6 @@ const WITH_SOURCE: usize = 5;
 /// Lines of findings that are shown at most. If there are more, the first ones of each code are.
 const LINES: usize = 24;
 
-/// Columns of a line where no terminal says how wide it is.
-const USUAL_WIDTH: usize = 120;
-
 /// The findings of a run.
 #[derive(Debug, Default)]
 pub(super) struct CodeSummary {
@@ -59,7 +56,8 @@ impl CodeSummary {
         }
     }
 
-    /// The findings: with their source lines if they are few, else in a line each. `None` for the width of no terminal.
+    /// The findings: with their source lines if they are few, else in a line each. Lines are cut at the width of a terminal,
+    /// and whole where there is none: a log or another program has room for them.
     pub(super) fn findings(&self, width: Option<usize>, colour: bool) -> String {
         if self.shown <= WITH_SOURCE {
             return self.first.iter().map(|finding| terminal::render(finding, colour) + "\n\n").collect();
@@ -68,7 +66,11 @@ impl CodeSummary {
         let mut text = String::new();
         for code in self.codes.values() {
             for finding in code.first.iter().take(limit) {
-                let line = truncated(&line(finding), width.unwrap_or(USUAL_WIDTH));
+                let line = line(finding);
+                let line = match width {
+                    Some(width) => truncated(&line, width),
+                    None => line,
+                };
                 // Writing into a text cannot fail.
                 let _ = writeln!(text, "{line}");
             }

@@ -85,7 +85,7 @@ impl ClusterSource for OperatorReports {
             vec![PartHealth { name: "Operator".to_owned(), state: PartState::Good, sentence: leading.to_owned() }];
         for ((kind, name), report) in self.all() {
             let of = format!("{} {name}", kind.as_str());
-            parts.push(update_service(&of, &report.object));
+            parts.push(update_service(&of, &report));
             parts.push(evidence(&of, &report));
         }
         parts
@@ -103,12 +103,14 @@ impl ClusterSource for OperatorReports {
     }
 }
 
-/// Whether the update service answers, as the object's own condition says.
-fn update_service(of: &str, object: &Arc<Value>) -> PartHealth {
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+/// Whether the update service answers, as the object's own condition says. The condition is written after the first answer was
+/// assessed.
+fn update_service(of: &str, report: &ObjectReport) -> PartHealth {
+    let conditions = report.object.pointer("/status/conditions").and_then(Value::as_array);
     let text = |condition: &Value, key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let found = conditions.into_iter().flatten().find(|condition| text(condition, "type") == "RetrievedUpdates");
     let (state, sentence) = match found {
+        None if report.retrieved_at.is_some() => (PartState::Good, "It answers.".to_owned()),
         None => (PartState::Unknown, "It has not been asked yet.".to_owned()),
         Some(condition) => match text(condition, "status").as_str() {
             "True" => (PartState::Good, "It answers.".to_owned()),
