@@ -1,10 +1,8 @@
 //! What rules may cost: one that takes too much, or a risk with very many, costs no other risk its answer (U18).
 
-mod common;
-
+use crate::fixtures::{answer, graph, now, objects, promql, risk, series, version};
 use clearway_advice::evidence::{FailureClass, Snapshot};
 use clearway_advice::{Budget, EvaluationBudget, Plan, Settings, Verdict};
-use common::{answer, graph, now, objects, promql, risk, series, version};
 use serde_json::{Value, json};
 
 fn resource(expression: &str) -> Value {

@@ -1,11 +1,9 @@
 //! `Bundle` rules: match, no match or a failure with its class for every state that a bundle can be in (U19, V7, V8).
 
-mod common;
-
+use crate::fixtures::{self, ObjectEvidence, now, objects, proof};
 use clearway_advice::evidence::{FailureClass, Objects, RecordedEvidence, Snapshot};
 use clearway_advice::{Budget, EvaluationBudget, Plan, RiskProof, Settings, Verdict};
 use clearway_core::GroupKind;
-use common::{ObjectEvidence, now, objects, proof};
 use serde_json::{Value, json};
 
 const GROUP: &str = "a.io";
@@ -248,11 +246,11 @@ fn what_could_not_be_read_is_never_no_match() {
 #[test]
 fn more_than_the_budget_allows_is_a_failure() {
     let class = |list: &[Value], more: &Value, steps: u64| {
-        let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Broken", rule(more))])]));
+        let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![fixtures::risk("Broken", rule(more))])]));
         let steps = Budget { rule: steps, risk: u64::MAX, assessment: u64::MAX };
         let budget = EvaluationBudget { steps, ..EvaluationBudget::default() };
         let settings = Settings { budget, ..Settings::default() };
-        let plan = Plan::new(&graph, &common::version("1.0.0"), &settings).unwrap();
+        let plan = Plan::new(&graph, &fixtures::version("1.0.0"), &settings).unwrap();
         plan.assess(&ObjectEvidence(known(list)), now()).updates[0].risks[0].rules[0].failure
     };
     let many: Vec<Value> = (0..100).map(|at| crd(&format!("Kind{at}"), &["v1"], "v1.2.0", "standard")).collect();
@@ -270,18 +268,18 @@ fn more_than_the_budget_allows_is_a_failure() {
 fn the_order_of_objects_and_who_records_them_makes_no_difference() {
     let mut list = cluster();
     let rules = rule(&json!({"version": "1.x", "usedField": "Route v1 spec.rules[].filters[].auth"}));
-    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Broken", rules)])]));
-    let plan = Plan::new(&graph, &common::version("1.0.0"), &Settings::default()).unwrap();
+    let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![fixtures::risk("Broken", rules)])]));
+    let plan = Plan::new(&graph, &fixtures::version("1.0.0"), &Settings::default()).unwrap();
     let assessed = |list: &[Value]| plan.assess(&ObjectEvidence(known(list)), now()).to_json();
     let forward = assessed(&list);
     list.reverse();
     assert_eq!(assessed(&list), forward);
     let recorded =
-        RecordedEvidence { objects: Some(common::recorded(&plan, &known(&list))), ..RecordedEvidence::default() };
+        RecordedEvidence { objects: Some(fixtures::recorded(&plan, &known(&list))), ..RecordedEvidence::default() };
     assert_eq!(plan.assess(&recorded, now()).to_json(), forward);
     // Rules about one bundle share the question about its CRDs.
     let several = ["1.x", "2.x", "3.x"].map(|range| rule(&json!({"version": range}))[0].clone());
-    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Broken", json!(several))])]));
-    let plan = Plan::new(&graph, &common::version("1.0.0"), &Settings::default()).unwrap();
+    let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![fixtures::risk("Broken", json!(several))])]));
+    let plan = Plan::new(&graph, &fixtures::version("1.0.0"), &Settings::default()).unwrap();
     assert_eq!(plan.object_questions().len(), 1);
 }

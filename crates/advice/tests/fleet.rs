@@ -1,13 +1,11 @@
 //! A fleet under one graph, and what a change of the graph does to it.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::fixtures::{answer, graph, now, risk, series, snapshot, version};
 use clearway_advice::Settings;
 use clearway_advice::fleet::{Change, ClusterAssessment, FleetChannel, FleetReport, Member, State, UnusableEvidence};
 use clearway_graph::Graph;
-use common::{answer, graph, now, risk, series, snapshot, version};
 use serde_json::{Value, json};
 
 fn promql(query: &str) -> Value {

@@ -1,9 +1,8 @@
 //! The outcome table of rules about Kubernetes objects: `Condition` and `Resource` (U3, U16, U18, U19).
 
-mod common;
-
 use std::time::Duration;
 
+use crate::fixtures::{self, ObjectEvidence, now, objects, proof};
 use clearway_advice::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, Objects, Observation, Question,
     RecordedEvidence, Reply, Snapshot,
@@ -11,7 +10,6 @@ use clearway_advice::evidence::{
 use clearway_advice::{Evidence, Plan, RiskProof, Settings, Verdict, render};
 use clearway_core::{GroupKind, Timestamp};
 use clearway_promql::eval::Value as Seen;
-use common::{ObjectEvidence, now, objects, proof};
 use serde_json::{Value, json};
 
 fn told(proof: &RiskProof) -> (Verdict, String) {
@@ -210,9 +208,10 @@ fn values_are_shown_only_of_objects_that_belong_to_the_user() {
     let (_, text, _) = found("object.size / 0 == 1", false);
     assert!(text.contains("for Node n: number or index out of range (line 1, column 1)."), "{text}");
     // A controller has answers and no objects.
-    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![common::risk("Big", rule("object.size > 5"))])]));
-    let plan = Plan::new(&graph, &common::version("1.0.0"), &Settings::default()).unwrap();
-    let objects = common::recorded(&plan, &objects(&[node]).showing_values());
+    let graph =
+        fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![fixtures::risk("Big", rule("object.size > 5"))])]));
+    let plan = Plan::new(&graph, &fixtures::version("1.0.0"), &Settings::default()).unwrap();
+    let objects = fixtures::recorded(&plan, &objects(&[node]).showing_values());
     let recorded = RecordedEvidence { objects: Some(objects), ..RecordedEvidence::default() };
     let assessment = plan.assess(&recorded, now());
     assert_eq!(assessment.updates[0].risks[0].rules[0].explanation, None);

@@ -1,10 +1,8 @@
 //! The same inputs in any order give the same bytes, and no graph makes assessing panic or recommend without proof.
 
-mod common;
-
+use crate::fixtures::{self, answer, graph, now, objects, promql, risk, series, version};
 use clearway_advice::evidence::{Question, Record, RecordedEvidence, Snapshot, stored_answers};
 use clearway_advice::{Evidence, Outcome, Plan, Settings, Status, Verdict, render};
-use common::{answer, graph, now, objects, promql, risk, series, version};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -104,7 +102,7 @@ proptest! {
         mix(&mut other_nodes, seed);
         let (store, other_store) = (series(&(lines.join("\n") + "\n")), series(&(other_lines.join("\n") + "\n")));
         let (seen, other_seen) = (objects(&nodes), objects(&other_nodes));
-        let of = |store, seen| Snapshot { objects: Some(seen), cluster_id: Some("c"), ..common::snapshot(store) };
+        let of = |store, seen| Snapshot { objects: Some(seen), cluster_id: Some("c"), ..fixtures::snapshot(store) };
         let first = json_and_text(&sent, &of(&store, &seen));
         prop_assert_eq!(&first, &json_and_text(&sent, &of(&store, &seen)));
         prop_assert_eq!(&first, &json_and_text(&mixed(&sent, seed), &of(&other_store, &other_seen)));
@@ -116,7 +114,7 @@ proptest! {
         let graph = graph(&answer(&[], &conditional));
         let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
         let store = series("one 1\nzero 0\npair{n=\"1\"} 1\npair{n=\"2\"} 0\n");
-        let snapshot = Snapshot { store_id: shared.then_some("7"), ..common::snapshot(&store) };
+        let snapshot = Snapshot { store_id: shared.then_some("7"), ..fixtures::snapshot(&store) };
         let questions: Vec<Question> = match snapshot.store_id {
             Some(id) => plan.questions_for(id),
             None => plan.questions().into_iter().cloned().collect(),
@@ -139,9 +137,9 @@ proptest! {
         let conditional: Vec<(&str, Vec<Value>)> = targets.iter().map(|(to, risks)| (to.as_str(), risks.clone())).collect();
         let graph = graph(&answer(&[], &conditional));
         let store = series("one 1\nzero 0\n");
-        let assessment = if evidence { common::assess(&graph, &common::snapshot(&store)) } else { common::assess(&graph, &RecordedEvidence::default()) };
+        let assessment = if evidence { fixtures::assess(&graph, &fixtures::snapshot(&store)) } else { fixtures::assess(&graph, &RecordedEvidence::default()) };
         let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
-        let brief = if evidence { plan.summarize(&common::snapshot(&store), now()) } else { plan.summarize(&RecordedEvidence::default(), now()) };
+        let brief = if evidence { plan.summarize(&fixtures::snapshot(&store), now()) } else { plan.summarize(&RecordedEvidence::default(), now()) };
         let statuses: Vec<Status> = assessment.updates.iter().map(|update| update.recommended.status).collect();
         prop_assert_eq!(brief.updates, statuses, "the short form says the same");
         prop_assert_eq!(plan.targets().count(), assessment.updates.len());
@@ -166,7 +164,7 @@ proptest! {
             json!({"start": "2026-05-01T00:00:00Z", "duration": text}), json!({"apiVersion": text, "kind": text, "type": text, "status": text}),
             json!({"apiVersion": "v1", "kind": "Node", "type": text, "status": "True", "labelSelector": {"matchLabels": {text.clone(): text}}})] {
             let rules = json!([{"type": kind, key.clone(): inner}]);
-            let proof = common::proof(rules, &RecordedEvidence { cluster_id: Some(text.clone()), ..RecordedEvidence::default() });
+            let proof = fixtures::proof(rules, &RecordedEvidence { cluster_id: Some(text.clone()), ..RecordedEvidence::default() });
             prop_assert_eq!(proof.rules.len(), 1);
         }
     }

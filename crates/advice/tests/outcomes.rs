@@ -1,15 +1,13 @@
 //! What rules come to, case by case (U2, U3, U10, U16, U18, U19); `table.rs` has every type over everything.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::fixtures::{self, assess, now, one, promql, proof, risk, series, snapshot};
 use clearway_advice::evidence::{FailureClass, Observation, Record, RecordedEvidence};
 use clearway_advice::{Evidence, Outcome, RiskProof, Status, Verdict, recommend};
 use clearway_core::Timestamp;
 use clearway_promql::eval::{self, Row, Sample, Value as Seen};
 use clearway_promql::{Labels, Millis};
-use common::{assess, now, one, promql, proof, risk, series, snapshot};
 use serde_json::{Value, json};
 
 fn vector(values: &[f64]) -> Seen {
@@ -365,7 +363,7 @@ fn reasons_and_messages_follow_from_all_risks_together() {
     ];
     for (risks, want, paragraphs) in table {
         let risks = risks.into_iter().map(|(name, rule)| risk(name, json!([rule]))).collect();
-        let graph = common::graph(&common::answer(&[], &[("1.0.1", risks)]));
+        let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", risks)]));
         let update = assess(&graph, &evidence).updates.remove(0);
         assert_eq!(format!("{} {}", update.recommended.status, update.recommended.reason), want);
         assert_eq!(update.recommended.message, paragraphs.join("\n\n"));

@@ -1,16 +1,14 @@
 //! `Policy` rules: match, no match or a failure with its class for everything that the status of a constraint can say
 //! (U19, P6).
 
-mod common;
-
 use std::time::Duration;
 
+use crate::fixtures::{self, ObjectEvidence, answer, assess, graph, now, objects, proof, risk, version};
 use clearway_advice::evidence::{
     FailureClass, Objects, RecordedEvidence, ReleaseConstraint, ReleaseEvaluation, UnevaluatedReason,
 };
 use clearway_advice::{Plan, RiskProof, Settings, Verdict};
 use clearway_core::{GroupKind, ObjectName, Timestamp};
-use common::{ObjectEvidence, answer, assess, graph, now, objects, proof, risk, version};
 use serde_json::{Value, json};
 
 fn violation(kind: &str, namespace: Option<&str>, name: &str) -> Value {
@@ -201,7 +199,7 @@ fn a_rule_about_a_release_is_answered_for_each_update() {
         ]
     );
     // What a controller records of the same objects comes to the same.
-    let mut records = common::recorded(&plan, &found);
+    let mut records = fixtures::recorded(&plan, &found);
     for (question, steps) in plan.release_questions() {
         let clearway_advice::evidence::Reply::Answered(seen) = found.answer(question, steps) else {
             panic!("no answer")

@@ -1,9 +1,8 @@
 //! Proofs for people: every outcome in one tree, and what was wrong with the graph.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::fixtures::{self, golden, now, objects, promql, risk, series, snapshot, version};
 use clearway_advice::evidence::{Failure, FailureClass, Observation, Record, RecordedEvidence};
 use clearway_advice::reproduce::HttpAccess;
 use clearway_advice::{Plan, Settings, render};
@@ -11,7 +10,6 @@ use clearway_core::Limits;
 use clearway_graph::wire;
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value as Seen};
-use common::{golden, now, objects, promql, risk, series, snapshot, version};
 use serde_json::json;
 
 #[test]
@@ -58,7 +56,7 @@ fn every_outcome_reads_well() {
         ..Failure::new(FailureClass::Timeout, "The metrics store gave no answer within 30s.")
     };
     let zero = "max(gone) or 0 * group(cluster_version)";
-    let graph = common::graph(&common::answer(&["1.0.2"], &[("1.0.1", risks)]));
+    let graph = fixtures::graph(&fixtures::answer(&["1.0.2"], &[("1.0.1", risks)]));
     let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
     let operators = objects(&[operator("etcd", 4, "False"), operator("storage", 3, "False")]);
     let evidence = RecordedEvidence {
@@ -71,7 +69,7 @@ fn every_outcome_reads_well() {
         ]
         .into(),
         configured: true,
-        objects: Some(common::recorded(&plan, &operators)),
+        objects: Some(fixtures::recorded(&plan, &operators)),
         cluster_id: Some("2f1b3d64-0e4c-4b0a-9d2e-0a7f6a1c9b11".to_owned()),
         ..RecordedEvidence::default()
     };
@@ -82,7 +80,7 @@ fn every_outcome_reads_well() {
 
 #[test]
 fn a_target_that_is_both_recommended_and_conditional_is_conditional_and_named() {
-    let sent = common::answer(&["1.0.1"], &[("1.0.1", vec![risk("Broken", json!([{"type": "Always"}]))])]);
+    let sent = fixtures::answer(&["1.0.1"], &[("1.0.1", vec![risk("Broken", json!([{"type": "Always"}]))])]);
     let reading = wire::read(sent.to_string().as_bytes(), &Limits::default());
     let plan = Plan::new(&reading.graph.unwrap(), &version("1.0.0"), &Settings::default()).unwrap();
     let store = series("a 1\n");
@@ -98,7 +96,7 @@ fn a_target_that_is_both_recommended_and_conditional_is_conditional_and_named() 
 
 #[test]
 fn a_version_that_is_not_in_the_graph_is_said() {
-    let graph = common::graph(&common::answer(&["1.0.1"], &[]));
+    let graph = fixtures::graph(&fixtures::answer(&["1.0.1"], &[]));
     let error = Plan::new(&graph, &version("2.0.0"), &Settings::default()).unwrap_err();
     assert_eq!(error.to_string(), "the version 2.0.0 is not in the graph, so its updates are unknown");
     // Build metadata tells versions apart only where the graph has both.
@@ -108,7 +106,7 @@ fn a_version_that_is_not_in_the_graph_is_said() {
 #[test]
 fn a_shared_store_is_asked_the_questions_of_one_cluster() {
     let rules = json!([promql("max(a{_id=\"\"})"), {"type": "Always"}, promql("max(never)")]);
-    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![risk("Broken", rules)])]));
+    let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![risk("Broken", rules)])]));
     let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
     let texts: Vec<String> = plan.questions_for("7").iter().map(|question| question.text().to_owned()).collect();
     assert_eq!(texts, ["max(a{_id=\"7\"})"]);

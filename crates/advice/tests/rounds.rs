@@ -1,17 +1,15 @@
 //! Rounds over random schedules (U9): never too soon, never forgotten.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::fixtures::{self, now, promql, risk, version};
 use clearway_advice::evidence::{Failure, FailureClass, Observation, Record};
 use clearway_advice::rounds::{Pace, RoundSettings, Rounds};
 use clearway_advice::{Plan, Settings, Verdict, render};
 use clearway_core::Timestamp;
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value};
-use common::{now, promql, risk, version};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -81,7 +79,7 @@ fn what_says_neither_match_nor_no_match_is_asked_in_the_next_round() {
 
 #[test]
 fn a_failure_replaces_the_answer_at_once_and_an_outage_ends_with_the_next_round() {
-    let graph = common::graph(&common::answer(&[], &[("1.0.1", vec![risk("Broken", json!([promql("max(a)")]))])]));
+    let graph = fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![risk("Broken", json!([promql("max(a)")]))])]));
     let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
     let verdict = |rounds: &Rounds, time| plan.assess(&rounds.recorded(), time).updates[0].risks[0].verdict;
     let mut rounds = Rounds::new(RoundSettings::default());

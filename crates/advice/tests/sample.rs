@@ -1,15 +1,13 @@
 //! The sample product of `examples/graph-data`, as `clearway demo` shows it.
 
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::fixtures::{golden, now, series, snapshot, version};
 use clearway_advice::evidence::{Evidence, Snapshot};
 use clearway_advice::{Plan, Settings, Status, assess_path, render};
 use clearway_core::{Arch, Limits};
 use clearway_graph::{Graph, Inputs, load, paths};
-use common::{golden, now, series, snapshot, version};
 
 /// The channel `fast-1.5` of the sample product.
 fn sample() -> (Graph, String) {

@@ -2,12 +2,10 @@
 //!
 //! Three risks on one update apply, one target cannot be told, others are recommended (U5, U10, U11, U14).
 
-mod common;
-
+use crate::fixtures::{self, now, series, snapshot, version};
 use clearway_advice::{Plan, Settings, Status, render};
 use clearway_core::{Limits, Version};
 use clearway_graph::wire;
-use common::{now, series, snapshot, version};
 use serde_json::{Value, json};
 
 const PROVIDER: &str =
@@ -139,10 +137,10 @@ vSphere clusters leveraging the vSphere cloud provider may lose node names which
 
 #[test]
 fn the_proof_of_the_story_reads_well() {
-    let graph = common::graph(&story());
+    let graph = fixtures::graph(&story());
     let store = series(CLUSTER);
     let plan = Plan::new(&graph, &version("4.6.23"), &Settings::default()).unwrap().with_revision("sha256:0123");
     let assessment = plan.assess(&snapshot(&store), now());
-    common::golden("story.txt", &render::assessment(&assessment));
-    common::golden("story.json", &(assessment.to_json() + "\n"));
+    fixtures::golden("story.txt", &render::assessment(&assessment));
+    fixtures::golden("story.json", &(assessment.to_json() + "\n"));
 }

@@ -1,10 +1,9 @@
 //! The outcome table: every rule type over everything that can come back, as a matrix and with every proof in full (U2,
 //! U3, U10, U16, U19). What is special to a type stands in `outcomes.rs` and `objects.rs`.
 
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::fixtures::{self, now, promql, proof};
 use clearway_advice::evidence::{
     Evidence, Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Question, Reply,
 };
@@ -12,7 +11,6 @@ use clearway_advice::{Verdict, recognised, render};
 use clearway_core::GroupKind;
 use clearway_promql::Labels;
 use clearway_promql::eval::{Sample, Value as Seen};
-use common::{now, promql, proof};
 use serde_json::{Value, json};
 
 /// A cluster of which every source says one thing.
@@ -197,7 +195,7 @@ fn every_rule_type_over_everything_that_can_come_back() {
             let shown = tried.value.is_some() && tried.observed_at.is_some() && tried.source.is_some();
             assert!(!known || shown || kind == "Always", "{kind} {column}: {tried:?}");
             // Only a rule that evaluated decides; behind all others the next has its say.
-            let behind = common::proof(json!([rule, {"type": "Always"}]), cluster);
+            let behind = fixtures::proof(json!([rule, {"type": "Always"}]), cluster);
             assert_eq!(behind.decided_by, Some(usize::from(!known)), "{kind} {column}");
             let text = render::risk(&proof);
             match proofs.iter_mut().find(|(_, known)| *known == text) {
@@ -211,5 +209,5 @@ fn every_rule_type_over_everything_that_can_come_back() {
             let _ = write!(golden, "## {kind}: {}\n\n{text}\n", columns.join(", "));
         }
     }
-    common::golden("table.txt", &golden);
+    fixtures::golden("table.txt", &golden);
 }

@@ -1,10 +1,8 @@
 //! Every rule about blocks and their overlaps, each on a graph small enough to read.
 
-mod common;
-
+use crate::fixtures::{self, arch, codes, loaded, updates, version};
 use clearway_core::{Limits, Severity};
 use clearway_graph::{Rule, Statement, Verdict, load};
-use common::{arch, codes, loaded, updates, version};
 
 const A: &str = "url: https://example.com/a\nname: A\nmessage: It breaks.\nmatchingRules: [{type: Always}]\n";
 const B: &str =
@@ -319,7 +317,7 @@ fn rules_that_are_not_given_are_always() {
 
 #[test]
 fn a_file_that_exists_and_cannot_be_read_refuses_the_revision_and_is_named() {
-    let good = common::inputs(&[]);
+    let good = fixtures::inputs(&[]);
     assert!(load(&good, &Limits::default()).revision.is_some());
     for path in ["blocked-edges/1.0.2.yaml", "risks", "version", "raw/metadata.json", "signatures/sha256/ab/1"] {
         let mut inputs = good.clone();

@@ -1,11 +1,9 @@
 //! Risks declared once with version ranges: what they compile to, and the way there and back.
 
-mod common;
-
+use crate::fixtures::{self, codes, loaded, updates};
 use clearway_core::Limits;
 use clearway_graph::convert::{self, Conversion};
 use clearway_graph::{Inputs, Revision, load, wire};
-use common::{codes, loaded, updates};
 
 const RISK: &str = "url: https://example.com/a\nname: Slow\nmessage: It is slow.\nmatchingRules: [{type: PromQL, promql: {promql: up}}]\n";
 
@@ -92,7 +90,7 @@ fn converting_there_and_back_leaves_the_graph_alone() {
         ("blocked-edges/d.yaml", block("1.0.2", "1[.]0[.]1", "")),
         ("blocked-edges/e.yaml", block("7.0.0", "1[.]0[.]", &RISK.replace("Slow", "Later"))),
     ];
-    let inputs = common::inputs(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let inputs = fixtures::inputs(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
     let first = load(&inputs, &Limits::default()).revision.unwrap();
     let declared = convert::declare(&first).unwrap();
     assert_eq!(declared.files.keys().collect::<Vec<_>>(), ["risks/Later-7.0.yaml", "risks/Slow-1.0.yaml"]);
@@ -109,7 +107,7 @@ fn converting_there_and_back_leaves_the_graph_alone() {
 
 #[test]
 fn ranges_of_one_architecture_compile_to_an_expression_for_it() {
-    let inputs = common::inputs(&[("risks/Slow.yaml", &format!("{RISK}to: 1.0.x\nfrom: [1.0.0+arm64, 1.0.1]\n"))]);
+    let inputs = fixtures::inputs(&[("risks/Slow.yaml", &format!("{RISK}to: 1.0.x\nfrom: [1.0.0+arm64, 1.0.1]\n"))]);
     let first = load(&inputs, &Limits::default()).revision.unwrap();
     let compiled = convert::compile(&first).unwrap();
     let second = load(&converted(&inputs, &compiled), &Limits::default()).revision.unwrap();

@@ -1,15 +1,13 @@
 //! What changed between two answers, and between two revisions.
 
-mod sketch;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::sketch::{graphs, served, sketch, version};
 use clearway_core::{Limits, Version};
 use clearway_graph::diff::{Diff, FileChangeKind, Line, UpdateChangeKind};
 use clearway_graph::{Edge, Graph, Inputs, Node, Revision, Risk, Rule, diff, load};
 use proptest::prelude::*;
-use sketch::{graphs, served, sketch, version};
 
 fn shown(diff: &Diff) -> Vec<String> {
     let cause = |line: &Line| line.release.as_ref().map_or("Update".to_owned(), |release| format!("by {release}"));

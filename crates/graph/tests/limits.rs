@@ -1,13 +1,11 @@
 //! Every cap of `GraphLimits`: what just keeps to it is read as if there were none, what is above it is refused with its
 //! name and value, and no update is offered more freely because of that.
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::fixtures::{arch, served};
 use clearway_core::{Diagnostic, GraphLimits, Limits};
 use clearway_graph::{Graph, Inputs, Revision, load, wire};
-use common::{arch, served};
 use serde_json::json;
 
 /// Caps that others hold: the service, a mirror, and whoever fetches graph-data.

@@ -1,7 +1,5 @@
 //! Every rule of the linter: a tiny graph-data that triggers it, and one that does not.
 
-mod common;
-
 use clearway_core::{Limits, Severity};
 use clearway_graph::lint::{
     ExpressionFault, ExpressionFinding, ParameterFinding, QueryFault, QueryFinding, RuleTexts, answer, lint,

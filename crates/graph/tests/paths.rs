@@ -1,13 +1,11 @@
 //! Ways over several updates: the best by each measure, and why there is none.
 
-mod sketch;
-
 use std::fmt::Write;
 
+use crate::sketch::{graphs, served, sketch, version};
 use clearway_core::Version;
 use clearway_graph::{Graph, NoPath, Path, paths};
 use proptest::prelude::*;
-use sketch::{graphs, served, sketch, version};
 
 fn shown(path: &Path) -> String {
     let mut text = path.hops.first().map(|hop| hop.from.to_string()).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! What holds for every input: no panic, no open door, one form, the same bytes.
 
-mod common;
-
+use crate::fixtures;
 use std::collections::BTreeSet;
 
 use clearway_core::Limits;
@@ -116,7 +115,7 @@ proptest! {
             "(?s)[-\\[\\]{}:,'\"a-z0-9. \n]{0,120}".prop_map(String::into_bytes),
         ],
     ) {
-        let mut inputs = common::inputs(&[]);
+        let mut inputs = fixtures::inputs(&[]);
         inputs.insert(path, content);
         if let Some(revision) = load(&inputs, &Limits::default()).revision {
             for arch in revision.arches() {

@@ -1,10 +1,8 @@
 //! Releases, channels and raw metadata: what becomes nodes and edges, and what does not.
 
-mod common;
-
+use crate::fixtures::{arch, codes, loaded, served, updates, version};
 use clearway_core::Limits;
 use clearway_graph::{Inputs, load};
-use common::{arch, codes, loaded, served, updates, version};
 
 fn with_releases(json: &str, more: &[(&str, &str)]) -> clearway_graph::Outcome {
     let base = [

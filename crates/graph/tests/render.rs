@@ -1,14 +1,12 @@
 //! Drawings: what is in them, that they are well formed, and that nothing in a text escapes from its place.
 
-mod sketch;
-
 use std::sync::Arc;
 
+use crate::sketch::{graphs, node, sketch, version};
 use clearway_core::Limits;
 use clearway_graph::render::{Format, Options, RenderDetail};
 use clearway_graph::{Edge, Graph, Inputs, Risk, load, render};
 use proptest::prelude::*;
-use sketch::{graphs, node, sketch, version};
 
 fn drawn(graph: &Graph, format: Format, show: RenderDetail) -> String {
     render(graph, &Options { format, show, title: "stable".into(), ..Options::default() }).unwrap()

@@ -1,11 +1,9 @@
 //! Versions without a way forward that carries no risk (U17).
 
-mod sketch;
-
+use crate::sketch::{graphs, sketch, version};
 use clearway_core::Version;
 use clearway_graph::{Edge, Graph, MissingPath, Stranded, SupportedVersions, stranded};
 use proptest::prelude::*;
-use sketch::{graphs, sketch, version};
 
 fn shown(found: &[Stranded]) -> Vec<String> {
     let way = |way: &clearway_graph::RiskyPath| {

@@ -1,10 +1,8 @@
 //! The wire JSON: what is written, and what is made of answers that somebody else wrote.
 
-mod common;
-
+use crate::fixtures::{arch, loaded, served};
 use clearway_core::Limits;
 use clearway_graph::{Graph, wire};
-use common::{arch, loaded, served};
 use serde_json::{Value, json};
 
 fn read(answer: &Value) -> (Graph, Vec<String>) {

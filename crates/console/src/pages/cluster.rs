@@ -312,6 +312,7 @@ mod tests {
             object: Arc::new(json!({"spec": {"upstream": upstream}})),
             retrieved_at: None,
             assessment: None,
+            requests: RequestState::default(),
         };
         let card = card(&cluster, Timestamp::EPOCH);
         assert!(

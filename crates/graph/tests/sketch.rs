@@ -1,7 +1,5 @@
 //! Graphs from a line of text, and graphs from chance.
 
-#![allow(dead_code)] // Each test binary uses a part of it.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

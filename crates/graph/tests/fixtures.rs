@@ -1,7 +1,5 @@
 //! Tiny graph-data for tests: three releases a minor, two architectures, one channel.
 
-#![allow(dead_code)] // Each test binary uses a part of it.
-
 use clearway_core::{Arch, Limits, Version};
 use clearway_graph::{Graph, Inputs, Outcome, Verdict, load};
 

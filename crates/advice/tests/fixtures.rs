@@ -1,6 +1,5 @@
 //! Small graphs and small clusters.
 
-#![allow(dead_code)] // Each test binary uses a part of it.
 #![allow(clippy::needless_pass_by_value)] // `json!` at the place of use reads better without a reference.
 
 use std::collections::BTreeMap;
