@@ -101,7 +101,7 @@ pub(crate) struct PolicyLimits {
     /// Memory that evaluating policies may use, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub(crate) memory_limit: u64,
-    /// Seconds of CPU time that the evaluation of one object may take
+    /// Seconds that the evaluation of one object may take: CPU time, so that a busy machine changes no answer
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) evaluation_timeout: u64,
     /// Steps that one evaluation of a template in Rego may take
