@@ -23,8 +23,10 @@ use paths::MachinePaths;
 /// The target of releases. It is linked statically with glibc: tests/image.rs runs such a binary in an image without any file
 /// besides, and a target with musl would need another C compiler for ring, zstd and jemalloc.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The profile of cargo that releases are built with.
+const PROFILE: &str = "dist";
 /// How large the binary may be.
-const BINARY_BYTES: u64 = 40 << 20;
+const BINARY_BYTES: u64 = 40_000_000;
 /// Shells, and the names that their completions have.
 const COMPLETIONS: [(&str, &str); 5] = [
     ("bash", "clearway.bash"),
@@ -96,14 +98,25 @@ fn build(source: &Source, packages: &Packages) -> Result<PathBuf> {
     let paths = MachinePaths::read(packages)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--locked", "--release", "--package", "clearway", "--bin", "clearway", "--target", TARGET]);
+    command.args([
+        "build",
+        "--locked",
+        "--profile",
+        PROFILE,
+        "--package",
+        "clearway",
+        "--bin",
+        "clearway",
+        "--target",
+        TARGET,
+    ]);
     // Flags in the environment count instead of RUSTFLAGS, and can hold paths with spaces.
     command.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", paths.rust_flags());
     command.env("CFLAGS", paths.c_flags()).env("CXXFLAGS", paths.c_flags());
     command.env("SOURCE_DATE_EPOCH", source.epoch.to_string()).env("CLEARWAY_REVISION", &source.revision);
     command.env("CARGO_INCREMENTAL", "0");
     ensure!(command.status().context("cannot run cargo")?.success(), "cargo build failed");
-    let binary = packages.target_directory.join(TARGET).join("release/clearway");
+    let binary = packages.target_directory.join(TARGET).join(PROFILE).join("clearway");
     let leaked = paths.found_in(&fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?);
     if !leaked.is_empty() {
         bail!("{} contains paths of this machine: {}", binary.display(), leaked.join(", "));
@@ -122,7 +135,7 @@ fn release_entries(binary: &Path, packages: &Packages, source: &Source) -> Resul
     for (shell, name) in COMPLETIONS {
         entries.push(Entry::file(&format!("completions/{name}"), output_of(binary, &["completions", shell])?));
     }
-    let pages = packages.target_directory.join(TARGET).join("release/man");
+    let pages = packages.target_directory.join(TARGET).join(PROFILE).join("man");
     if pages.exists() {
         fs::remove_dir_all(&pages)?;
     }
