@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// How long a test waits for what has to happen. Nothing takes so long on any machine, however busy: what does not come
 /// within it does not come at all.
-pub const IN_TIME: Duration = Duration::from_mins(2);
+pub const IN_TIME: Duration = Duration::from_mins(5);
 
 /// How often a condition is looked at.
 const INTERVAL: Duration = Duration::from_millis(25);
