@@ -214,6 +214,7 @@ async fn updates_are_started_and_risks_accepted_with_the_rights_of_the_caller_al
     site.open_update("4.6.43").await;
     let requested = site.start(&site.updater).await;
     assert!(requested.contains("Requested update to 4.6.43."), "{requested}");
+    assert!(requested.contains("runs without --apply-updates"), "{requested}");
     assert_eq!(lab.version().await["spec"]["desiredUpdate"]["version"], "4.6.43");
     assert!(!browser.url().await.unwrap().contains("token"), "{:?}", browser.url().await);
     assert_eq!(browser.text("a[href*='cluster-update']").await.unwrap(), "Back to the update");

@@ -27,6 +27,9 @@ use crate::commands::upgrade::updates::{KnownUpdate, known_updates};
 
 /// The name in events; none are recorded.
 const NAME: &str = "clearway-console";
+/// What becomes of a request for an operator that applies none.
+const ADVICE_ONLY: &str =
+    "The operator of this console runs without --apply-updates: it keeps the request, and does not apply the release.";
 /// The longest name of an object.
 const LONGEST_NAME: usize = 253;
 
@@ -34,6 +37,8 @@ const LONGEST_NAME: usize = 253;
 pub(super) struct CallerChanges {
     /// How the operator reaches the API server; its identity is not used.
     connection: Connection,
+    /// Whether the operator applies what is requested, or reports recommendations alone.
+    applies_updates: bool,
 }
 
 impl CallerChanges {
@@ -54,7 +59,8 @@ impl CallerChanges {
                 address.port()
             );
         }
-        Ok(Some(CallerChanges { connection: options.connection.connection() }))
+        let applies_updates = options.apply_updates || options.render.is_some();
+        Ok(Some(CallerChanges { connection: options.connection.connection(), applies_updates }))
     }
 
     async fn make_as_caller(&self, change: &Change, caller: &BearerToken) -> ChangeOutcome {
@@ -72,12 +78,15 @@ impl CallerChanges {
             }
             Err(error) => return outcome(ChangeResult::Unreachable, &error.to_string(), Vec::new()),
         };
-        let made = make_change(&ClusterStore::new(cluster, NAME), change, clock::now()).await;
+        let mut made = make_change(&ClusterStore::new(cluster, NAME), change, clock::now()).await;
         let object = format!("{} {}", change.kind, change.name);
         let (result, version) = (made.result, &change.version);
         match &change.action {
             ChangeAction::StartUpdate { .. } => {
                 tracing::info!(%user, %object, %version, ?result, "update requested in the console");
+                if result == ChangeResult::Done && !self.applies_updates {
+                    made.warnings.push(ADVICE_ONLY.to_owned());
+                }
             }
             ChangeAction::AcceptRisk { risk, .. } => {
                 tracing::info!(%user, %object, %risk, ?result, "risk accepted in the console");
