@@ -149,8 +149,7 @@ fn the_deepest_queries_fit_into_a_small_stack() {
         wrap("last_over_time((", ")[1ms:1ms])", 30),
         Query::parse(&chain, &limits).unwrap(),
     ];
-    // What threads are given by default. Builds without any optimisation need several times what a release needs.
-    let evaluated = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+    let evaluated = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
         let settings = Settings { explain: true, ..Settings::default() };
         deepest.map(|query| instant(&query, &series(), Millis(60_000), &settings).is_ok())
     });
