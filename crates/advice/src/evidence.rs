@@ -21,10 +21,10 @@ mod violation_answer;
 
 pub use bundle_answer::{BundleAnswer, BundleFault, CrdVersions};
 pub use explanation::{ObjectExplanation, PartValue};
-pub use object_answer::{ObjectAnswer, ObjectError, ObjectFailure, ObjectOutcome, ObjectResult};
+pub use object_answer::{ObjectAnswer, ObjectError, ObjectOutcome, ObjectResult};
 pub(crate) use object_question::ObjectTest;
 pub use object_question::{ObjectQuestion, Tally};
-pub use object_request::{ObjectRequest, is_config_map, is_secret_kind};
+pub use object_request::ObjectRequest;
 pub use objects::Objects;
 pub use question::Question;
 pub use recorded::{Record, RecordedEvidence};
@@ -39,6 +39,10 @@ use serde::{Deserialize, Serialize};
 
 /// What stands in evidence in place of a value that was removed. An expression whose result depends on such a value has none.
 pub const REMOVED: &str = "(removed)";
+
+/// Fields and annotations that are in no evidence, as if objects did not have them: what the API server and clients keep for
+/// themselves. An expression that names one is refused, because its result would be wrong.
+pub const UNREADABLE_FIELDS: [&str; 2] = ["managedFields", "kubectl.kubernetes.io/last-applied-configuration"];
 
 /// Whatever rules ask about a cluster.
 pub trait Evidence {

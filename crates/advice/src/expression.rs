@@ -3,13 +3,13 @@
 //! Rules come from strangers. An expression is checked when its rule is loaded: what the environment of `Resource` rules
 //! does not have, does not fit together or cannot stay within the limits is refused with its position. Evaluating one is
 //! bounded for each object and for all objects of a rule. Values that were removed from evidence are unknown to the
-//! evaluator, so that a result that depends on one is no result. An error has a class and a position in the
-//! expression, and nothing of an object.
+//! evaluator, so that a result that depends on one is no result. An error has a class, and nothing of an
+//! object.
 
 use clearway_cel::{Bindings, Budget, CelError, Environment, ErrorClass, Limits, Outcome, Program, Session, Span};
 use serde_json::Value;
 
-use crate::evidence::{Failure, FailureClass, ObjectError, ObjectFailure, PartValue, REMOVED};
+use crate::evidence::{Failure, FailureClass, ObjectError, PartValue, REMOVED, UNREADABLE_FIELDS};
 
 /// How large an expression may be. Expressions in use have some hundred characters.
 const LIMITS: Limits =
@@ -35,11 +35,21 @@ pub fn check_expression(text: &str) -> Result<(), CelError> {
 }
 
 fn compile(text: &str) -> Result<Program, CelError> {
+    let span = |start: usize, end: usize| {
+        let offset = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        Span::new(offset(start), offset(end))
+    };
+    for field in UNREADABLE_FIELDS {
+        if let Some(start) = text.find(field) {
+            let place = span(start, start.saturating_add(field.len()));
+            return Err(CelError::with(ErrorClass::Unsupported, place, format!("`{field}` is not in evidence")));
+        }
+    }
     let program = Program::compile(text, &Environment::resource_rule(), &LIMITS)?;
     // Objects have no schema, so the most that an evaluation costs is unknown; the least it costs is not.
     let (least, most) = (program.estimate().min, BUDGET.cost);
     if least > most {
-        let whole = Span::new(0, u32::try_from(text.len()).unwrap_or(u32::MAX));
+        let whole = span(0, text.len());
         let detail = format!("the expression costs at least {least} for each object; the limit is {most}");
         return Err(CelError::with(ErrorClass::EstimatedCost, whole, detail));
     }
@@ -77,18 +87,17 @@ impl Expression {
     }
 
     /// Whether the expression is true of an object, or why it is neither true nor false; no error if the steps are used up.
-    pub(crate) fn holds(&self, object: &Value, steps: &mut Steps) -> Result<bool, Option<ObjectFailure>> {
+    pub(crate) fn holds(&self, object: &Value, steps: &mut Steps) -> Result<bool, Option<ObjectError>> {
         let evaluation = self.program.evaluate(bindings(object), &BUDGET);
         steps.0 = steps.0.checked_sub(evaluation.cost.saturating_add(evaluation.work)).ok_or(None)?;
-        let (error, position) = match &evaluation.outcome {
+        Err(Some(match &evaluation.outcome {
             Outcome::Value(value) => match value.as_bool() {
                 Some(holds) => return Ok(holds),
-                None => (ObjectError::NotBoolean, None),
+                None => ObjectError::NotBoolean,
             },
-            Outcome::Unknown => (ObjectError::Removed, None),
-            Outcome::Error(error) => (class(error.class), error.span.position(self.program.source())),
-        };
-        Err(Some(ObjectFailure { error, position }))
+            Outcome::Unknown => ObjectError::Removed,
+            Outcome::Error(error) => class(error.class),
+        }))
     }
 
     /// What each part of the expression gives for an object. Values of the object are in it: only for objects that belong

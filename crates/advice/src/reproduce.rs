@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clearway_core::{GroupKind, Timestamp};
 
+use crate::evidence::ObjectRequest;
+
 /// Evaluates a query over series in a file or directory. `format` is the kind of file, where it was named.
 pub fn promql(query: &str, file: &str, format: Option<&str>, time: Timestamp) -> String {
     let format = format.map(|format| format!(" --series-format {format}")).unwrap_or_default();
@@ -59,18 +61,26 @@ pub fn policy_preview(release: &str) -> String {
     format!("clearway policy preview --release={}", quoted(release))
 }
 
-/// Shows the objects of a kind. `options` say which cluster is meant.
-pub fn kubectl(kind: &GroupKind, options: &[String]) -> String {
+/// Shows the objects that were asked for. `options` say which cluster is meant.
+pub fn kubectl(request: &ObjectRequest, options: &[String]) -> String {
     let mut command = "kubectl".to_owned();
     for option in options {
         let _ = write!(command, " {}", quoted(option));
     }
-    let kind = quoted(&kind.to_string());
-    // The kind is a stranger's text, and must not become an option.
-    if is_like_option(&kind) {
-        return format!("{command} get --all-namespaces -o yaml -- {kind}");
+    let _ = write!(command, " get {}", quoted(&request.kind.to_string()));
+    match (&request.namespace, &request.name) {
+        (None, None) => command.push_str(" --all-namespaces"),
+        (Some(namespace), None) => {
+            let _ = write!(command, " --namespace={}", quoted(namespace));
+        }
+        (Some(namespace), Some(name)) => {
+            let _ = write!(command, " --namespace={} {}", quoted(namespace), quoted(name));
+        }
+        (None, Some(name)) => {
+            let _ = write!(command, " --all-namespaces --field-selector={}", quoted(&format!("metadata.name={name}")));
+        }
     }
-    format!("{command} get {kind} --all-namespaces -o yaml")
+    command + " -o yaml"
 }
 
 /// Shows the files of a state directory with the objects of a kind; `directory` is the one with all objects.
@@ -109,14 +119,27 @@ mod tests {
             promql("-up", "a b", Some("text"), time),
             "clearway promql query --series 'a b' --series-format text --time 2027-01-15T08:00:00Z -- -up"
         );
-        let deployments = GroupKind::from_api_version("apps/v1", "Deployment");
-        assert_eq!(kubectl(&deployments, &[]), "kubectl get Deployment.apps --all-namespaces -o yaml");
+        let deployments = |namespace: Option<&str>, name: Option<&str>| ObjectRequest {
+            kind: GroupKind::from_api_version("apps/v1", "Deployment"),
+            namespace: namespace.map(str::to_owned),
+            name: name.map(str::to_owned),
+        };
+        for (namespace, name, want) in [
+            (None, None, "kubectl get Deployment.apps --all-namespaces -o yaml"),
+            (Some("shop"), None, "kubectl get Deployment.apps --namespace=shop -o yaml"),
+            (Some("shop"), Some("web"), "kubectl get Deployment.apps --namespace=shop web -o yaml"),
+            (
+                None,
+                Some("a b"),
+                "kubectl get Deployment.apps --all-namespaces --field-selector='metadata.name=a b' -o yaml",
+            ),
+        ] {
+            assert_eq!(kubectl(&deployments(namespace, name), &[]), want);
+        }
         assert_eq!(
-            kubectl(&deployments, &["--kubeconfig=/a b/c".to_owned(), "--context=d".to_owned()]),
+            kubectl(&deployments(None, None), &["--kubeconfig=/a b/c".to_owned(), "--context=d".to_owned()]),
             "kubectl '--kubeconfig=/a b/c' --context=d get Deployment.apps --all-namespaces -o yaml"
         );
-        let odd = GroupKind::from_api_version("v1", "--raw=/x");
-        assert_eq!(kubectl(&odd, &[]), "kubectl get --all-namespaces -o yaml -- --raw=/x");
         assert_eq!(
             object_files(&GroupKind::from_api_version("v1", "Node"), "state/objects"),
             "find state/objects -path '*/core/Node/*.yaml' -exec cat {} +"

@@ -157,10 +157,7 @@ fn rules_about_objects_fail_where_nobody_answers_in_time() {
         (
             seen(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})], now()),
             Verdict::Unknown,
-            [
-                "Node n has no condition Ready.",
-                "The expression could not be evaluated for Node n: no such field (line 1, column 1).",
-            ],
+            ["Node n has no condition Ready.", "The expression could not be evaluated for Node n: no such field."],
         ),
         (seen(&[no], old), Verdict::Unknown, ["The answer is 3h old; the maximum age is 2h."; 2]),
         (failed(FailureClass::Timeout, "No answer within 30s."), Verdict::Unknown, ["No answer within 30s."; 2]),
@@ -206,7 +203,7 @@ fn values_are_shown_only_of_objects_that_belong_to_the_user() {
         assert!(!text.contains("= 7") && !json.contains("explanation"), "{expression}: {text}");
     }
     let (_, text, _) = found("object.size / 0 == 1", false);
-    assert!(text.contains("for Node n: number or index out of range (line 1, column 1)."), "{text}");
+    assert!(text.contains("for Node n: number or index out of range."), "{text}");
     // A controller has answers and no objects.
     let graph =
         fixtures::graph(&fixtures::answer(&[], &[("1.0.1", vec![fixtures::risk("Big", rule("object.size > 5"))])]));

@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_core::{GroupKind, Limits};
+use clearway_core::{GroupKind, Limits, form, is_config_map, is_secret_kind};
 use clearway_yaml::{Node, ReadEvent};
 
 /// Bytes of one product file.
@@ -210,8 +210,12 @@ fn method(node: Node<'_>) -> Result<DetectionMethod, Fault<'_>> {
 fn filter(node: Node<'_>) -> Result<ObjectFilter, Fault<'_>> {
     check_keys(node, &["apiVersion", "kind", "namespace", "name", "names", "labels", "definitionGroup"])?;
     let kind = GroupKind::from_api_version(&text(node, "apiVersion")?, &text(node, "kind")?);
-    if is_refused(&kind) {
+    // Credentials, and what holds whatever its owner put there.
+    if is_secret_kind(&kind.kind) || is_config_map(&kind) {
         return Err((node, format!("{kind} objects cannot be selected")));
+    }
+    if !form::is_kind(&kind.kind) || !(kind.group.is_empty() || form::is_dns_subdomain(&kind.group)) {
+        return Err((node, "`kind` or `apiVersion` is not one that an API server has".to_owned()));
     }
     let mut names: Vec<String> = Vec::new();
     if node.get("name").is_some() {
@@ -242,12 +246,6 @@ fn filter(node: Node<'_>) -> Result<ObjectFilter, Fault<'_>> {
         return Err((node, "`objects` needs `name`, `names`, `labels` or `definitionGroup`".to_owned()));
     }
     Ok(ObjectFilter { kind, namespace: optional(node, "namespace")?, names, labels, definition_group })
-}
-
-/// Whether a kind is never read here: credentials, and what holds whatever its owner put there.
-fn is_refused(kind: &GroupKind) -> bool {
-    let credential = ["Secret", "TokenRequest", "TokenReview"].contains(&kind.kind.as_str());
-    credential || kind.kind.ends_with("Token") || (kind.group.is_empty() && kind.kind == "ConfigMap")
 }
 
 /// Whether it is the kind of CRDs.
@@ -322,6 +320,8 @@ mod tests {
             (&format!("{deployment}, selector: x}}\n  label: a\n"), "unknown key `selector`"),
             (&format!("{deployment}, definitionGroup: x}}\n  label: a\n"), "only for CustomResourceDefinition"),
             ("- objects: {apiVersion: v1, kind: Secret, name: a}\n  label: a\n", "Secret objects cannot be selected"),
+            ("- objects: {apiVersion: v1, kind: 'a b', name: a}\n  label: a\n", "not one that an API server has"),
+            ("- objects: {apiVersion: a_b/v1, kind: A, name: a}\n  label: a\n", "not one that an API server has"),
             ("- objects: {apiVersion: v1, kind: ConfigMap, name: a}\n  label: a\n", "ConfigMap objects cannot be"),
             ("- objects: {apiVersion: v1, kind: Namespace}\n  label: a\n", "needs `name`, `names`, `labels`"),
             ("- objects: [1]\n  label: a\n", "instead of an object (line 7, column 12)"),

@@ -25,12 +25,13 @@ pub(crate) fn start(options: &Logging) -> Result<()> {
     Ok(())
 }
 
-/// What is logged by commands that run for long, if no filter is given.
+/// What is logged by commands that run for long, if no filter is given. The client of the API server warns with whole
+/// answers, which may hold anything of the cluster: they are only for who asks for the words of libraries.
 fn usual_filter(quiet: bool, verbose: u8) -> &'static str {
     match (quiet, verbose) {
-        (true, _) => "warn",
-        (false, 0) => "info",
-        (false, 1) => "info,clearway=debug",
+        (true, _) => "warn,kube_client=error",
+        (false, 0) => "info,kube_client=error",
+        (false, 1) => "info,clearway=debug,kube_client=error",
         (false, _) => "debug",
     }
 }
@@ -40,7 +41,7 @@ pub(crate) fn start_for_command(quiet: bool, verbose: u8) {
     let filter = match (quiet, verbose) {
         (true, _) => return,
         (false, 0) => format!("off,{}=debug", waiting::TARGET),
-        (false, 1) => "warn,clearway=debug".to_owned(),
+        (false, 1) => "warn,clearway=debug,kube_client=error".to_owned(),
         (false, _) => "debug".to_owned(),
     };
     let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(|| EscapedStderr);

@@ -131,7 +131,8 @@ async fn a_rule_may_look_at_objects_of_the_cluster() {
     assert_eq!(there.status.code(), Some(0), "the node is ready: {there:?}");
     let proof = String::from_utf8(there.stdout).unwrap();
     let check = proof.lines().find_map(|line| line.trim().strip_prefix("check    ")).unwrap();
-    assert_eq!(check, format!("kubectl --kubeconfig={kubeconfig} get Node --all-namespaces -o yaml"));
+    let selector = format!("--all-namespaces --field-selector=metadata.name={name}");
+    assert_eq!(check, format!("kubectl --kubeconfig={kubeconfig} get Node {selector} -o yaml"));
     let shown = Command::new("sh").arg("-c").arg(check).output().unwrap();
     // Where there is no kubectl, the command cannot be tried.
     if shown.status.code() != Some(127) {

@@ -32,9 +32,10 @@ pub use digest::{Algorithm, Digest, DigestError};
 pub use entity_tag::EntityTag;
 pub use event::{Event, EventType};
 pub use limits::{CapExceeded, GraphLimits, Limits, RegistryLimits};
+pub use object::form;
 pub use object::{
     Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference,
-    ObjectReferenceError, Observed, split_api_version,
+    ObjectReferenceError, Observed, is_config_map, is_secret_kind, split_api_version,
 };
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use version::{Version, VersionError};

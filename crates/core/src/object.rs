@@ -9,13 +9,17 @@
 //! | [`ObjectId`] | group, kind, namespace, name | to compare objects, and as a key of maps |
 //! | [`ObjectReference`] | kind with version, namespace, name | to address one object in an API |
 //!
-//! [`Observed`] is a value that an object reports, with whether it is about the present [`Generation`] of the object.
+//! [`form`] says which texts can be names. [`Observed`] is a value that an object reports, with whether it is about the
+//! present [`Generation`] of the object.
 
+mod credentials;
+pub mod form;
 mod id;
 mod kind;
 mod observed;
 mod reference;
 
+pub use credentials::{is_config_map, is_secret_kind};
 pub use id::{ObjectId, ObjectName};
 pub use kind::{GroupKind, GroupVersionKind, split_api_version};
 pub use observed::{Generation, GenerationError, Observed};

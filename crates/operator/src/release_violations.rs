@@ -34,6 +34,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 type ConstraintKey<'c> = (&'c str, &'c str);
 
 /// What was read to evaluate constraints over one release.
+#[derive(Default)]
 struct Prepared<'c> {
     /// What is known without evaluating anything.
     evaluations: BTreeMap<ConstraintKey<'c>, ReleaseEvaluation>,
@@ -152,6 +153,12 @@ impl ReleaseEvaluator<'_> {
         store: &S,
         asked: &[&'c ReleaseConstraint],
     ) -> Result<Prepared<'c>, UnevaluatedReason> {
+        let Some(first) = asked.first() else { return Ok(Prepared::default()) };
+        if self.program.is_none() {
+            return Err(UnevaluatedReason::NotConfigured);
+        }
+        // First, and whatever constraints the cluster has: which releases are fetched must not tell a registry about them.
+        let objects = self.release_objects(first).await;
         let policies = gatekeeper_objects::read(store).await.map_err(|error| reason(&error))?.unwrap_or_default();
         let mut evaluations = BTreeMap::new();
         let mut wanted = Vec::new();
@@ -165,13 +172,10 @@ impl ReleaseEvaluator<'_> {
                 Some(_) => wanted.push(key),
             }
         }
-        let Some(constraint) = asked.first().filter(|_| !wanted.is_empty()) else {
+        if wanted.is_empty() {
             return Ok(Prepared { evaluations, wanted, request: None });
-        };
-        if self.program.is_none() {
-            return Err(UnevaluatedReason::NotConfigured);
         }
-        let objects = self.release_objects(constraint).await?;
+        let objects = objects?;
         let kinds: BTreeSet<String> = wanted.iter().map(|(kind, _)| kind.to_lowercase()).collect();
         let policies: Vec<Value> = policies.into_iter().filter(|object| is_needed(object, &wanted, &kinds)).collect();
         let mut namespaces = Vec::new();

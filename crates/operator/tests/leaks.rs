@@ -1,7 +1,7 @@
 //! Rules of strangers read objects of the cluster, and nothing that the operator writes repeats what they read.
 //!
 //! A marker stands in every field of objects of many kinds. Whatever rules ask about them, the marker is in no status,
-//! event, metric or cached state. Names, namespaces and the types, statuses and reasons of conditions may be shown, so
+//! proof, event, metric or cached state. Names, namespaces and the types, statuses and reasons of conditions may be shown, so
 //! they carry no marker.
 
 use clearway_core::Timestamp;
@@ -82,7 +82,30 @@ fn kinds() -> Vec<Value> {
         crd("a.io"),
         crd("b.io"),
         object("b.io/v1", "Thing", json!({"spec": {"deep": [{"a": "x", "b.c": {"d": 1}}]}, "data": {"a": 1}})),
+        constraint(object),
     ]
+}
+
+/// A constraint with the results of an audit, whose messages say whatever a template makes of objects.
+fn constraint(object: impl Fn(&str, &str, Value) -> Value) -> Value {
+    let violation = json!({
+        "enforcementAction": "deny", "kind": "Pod", "group": "", "version": "v1", "namespace": "shop", "name": "web",
+        "message": "m",
+    });
+    let mut constraint = object(
+        "constraints.gatekeeper.sh/v1beta1",
+        "RequiredLabels",
+        json!({
+            "spec": {"parameters": {"labels": ["a"]}, "match": {"namespaces": ["shop"]}},
+            "status": {
+                "auditTimestamp": "2026-01-01T00:00:00Z", "totalViolations": 2, "violations": [violation],
+                "byPod": [{"id": "p", "errors": [{"code": "c", "message": "m"}]}],
+            },
+        }),
+    );
+    constraint["metadata"]["name"] = json!("owner");
+    constraint["metadata"].as_object_mut().unwrap().remove("namespace");
+    constraint
 }
 
 /// The same object with a marker in every text and number, and in names of labels, annotations and data.
@@ -91,7 +114,7 @@ fn marked(value: &Value, path: &str) -> Value {
         Value::String(_) if shown(path) => value.clone(),
         Value::String(text) => Value::String(format!("{TEXT}-{text}")),
         Value::Number(number) if number.is_f64() => json!(735_192_648.5),
-        Value::Number(_) if path.ends_with("eneration") => value.clone(),
+        Value::Number(_) if path.ends_with("eneration") || shown(path) => value.clone(),
         Value::Number(_) => json!(NUMBER),
         Value::Array(items) => items.iter().map(|item| marked(item, &format!("{path}[]"))).collect(),
         Value::Object(fields) => {
@@ -121,7 +144,11 @@ fn shown(path: &str) -> bool {
         ".metadata.annotations.b.io/bundle-version",
         ".metadata.annotations.b.io/channel",
     ];
+    // Of constraints: how many objects violate them, which, and when that was found.
+    let violation = path.strip_prefix(".status.violations[].");
     matches!(path, ".apiVersion" | ".kind" | ".metadata.name" | ".metadata.namespace")
+        || matches!(path, ".status.auditTimestamp" | ".status.totalViolations")
+        || violation.is_some_and(|field| matches!(field, "kind" | "group" | "version" | "namespace" | "name"))
         || of_crd.contains(&path)
         || condition.is_some_and(|field| matches!(field, "type" | "status" | "reason"))
 }
@@ -200,12 +227,24 @@ const BUNDLES: &[&str] = &[
     "usedField: Nothing v1 spec",
 ];
 
+/// Takes the parameters of rules out of proofs: they are what the stranger wrote.
+fn without_parameters(proofs: &mut Value) {
+    match proofs {
+        Value::Array(items) => items.iter_mut().for_each(without_parameters),
+        Value::Object(fields) => {
+            fields.remove("parameters");
+            fields.values_mut().for_each(without_parameters);
+        }
+        _ => {}
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_of_an_object_but_its_name_and_conditions_is_repeated(
-        picks in prop::collection::vec((0..10_usize, any::<prop::sample::Index>(), 0..EXPRESSIONS.len()), 1..12),
+        picks in prop::collection::vec((0..11_usize, any::<prop::sample::Index>(), 0..EXPRESSIONS.len()), 1..12),
         types in prop::collection::vec(prop::sample::select(vec!["Ready", "Degraded", "Nothing"]), 0..3),
         bundles in prop::collection::vec((prop::sample::select(vec!["a.io", "b.io", "c.io"]), 0..BUNDLES.len()), 0..4),
     ) {
@@ -216,8 +255,13 @@ proptest! {
             let mut found = Vec::new();
             paths(object, "object", &mut found);
             let expression = EXPRESSIONS[expression].replace('P', path.get::<String>(&found));
-            let (api, kind) = (&object["apiVersion"], &object["kind"]);
-            rules.push(json!({"type": "Resource", "resource": {"apiVersion": api, "kind": kind, "name": "web", "expression": expression}}));
+            let mut selected = json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "expression": expression});
+            for key in ["name", "namespace"] {
+                if let Some(value) = object["metadata"].get(key) {
+                    selected[key] = value.clone();
+                }
+            }
+            rules.push(json!({"type": "Resource", "resource": selected}));
         }
         // One that is never refused when it is loaded, so that objects are looked at in every case.
         for type_ in types.into_iter().chain(["Available"]) {
@@ -227,6 +271,7 @@ proptest! {
             let (key, value) = BUNDLES[asked].split_once(": ").unwrap();
             rules.push(json!({"type": "Bundle", "bundle": {"group": group, key: value.trim_matches('\'')}}));
         }
+        rules.push(json!({"type": "Policy", "policy": {"kind": "RequiredLabels", "name": "owner"}}));
         // Each rule in a risk of its own, so that each is evaluated and says what it has to say.
         let risks: Vec<Value> = rules.iter().enumerate().map(|(number, rule)| json!({
             "name": format!("R{number}"), "url": "https://example.com", "message": "m", "matchingRules": [rule],
@@ -247,9 +292,12 @@ proptest! {
             counts: world.reconciler.counts(),
             transitions: world.reconciler.transitions(),
             rollout: world.reconciler.rollout().clone(),
-            assessment: None,
+            assessment: world.reconciler.assessment().cloned(),
         };
-        let all = [status.to_string(), world.log.join("\n"), metrics::text(&[shown], true)];
+        let mut proofs = serde_json::to_value(world.reconciler.assessment().unwrap()).unwrap();
+        without_parameters(&mut proofs);
+        prop_assert!(proofs.to_string().contains("R0"));
+        let all = [status.to_string(), proofs.to_string(), world.log.join("\n"), metrics::text(&[shown], true)];
         for text in all {
             prop_assert!(!text.contains(TEXT), "{text}");
             prop_assert!(!text.contains(&NUMBER.to_string()), "{text}");

@@ -12,10 +12,8 @@ mod unread_reason;
 
 use std::collections::BTreeMap;
 
-use clearway_advice::evidence::{
-    Failure, ObjectAnswer, ObjectQuestion, ObjectRequest, Observation, Record, Tally, is_config_map, is_secret_kind,
-};
-use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, Timestamp};
+use clearway_advice::evidence::{Failure, ObjectAnswer, ObjectQuestion, ObjectRequest, Observation, Record, Tally};
+use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, Timestamp, is_config_map, is_secret_kind};
 use serde_json::Value;
 
 pub use unread_reason::UnreadReason;
@@ -196,7 +194,13 @@ impl<S: Store> NamedReader<'_, S> {
         let key = ObjectReference { kind: self.kind.clone(), namespace, name: name.name.clone() };
         let found = self.store.get(&key).await;
         self.unreachable = matches!(found, Err(StoreError::Away { .. }));
-        Ok(found.map_err(|error| UnreadReason::of_error(&error, self.kind))?.and_then(strip))
+        let found = found.map_err(|error| UnreadReason::of_error(&error, self.kind))?;
+        // Whatever else a server answers is not what the rule names.
+        let is_asked_for = |object: &Value| ObjectReference::of(object).is_ok_and(|found| found.id() == key.id());
+        if found.as_ref().is_some_and(|object| !is_asked_for(object)) {
+            return Err(UnreadReason::Unreachable);
+        }
+        Ok(found.and_then(strip))
     }
 }
 
@@ -215,6 +219,8 @@ pub async fn object_answers<S: Store, B>(
     for (kind, served) in served_kinds(store, &requests).await {
         let own: Vec<&(ObjectQuestion, u64)> = questions.iter().filter(|(one, _)| one.request().kind == kind).collect();
         let observed_at = clock();
+        // Of a kind that is not there nothing can be shown, and `kubectl` may take its name for that of another one.
+        let is_known = matches!(served, Ok(Some(_)));
         let answers = match served {
             Ok(None) => own.iter().map(|(one, _)| (one, Ok(ObjectAnswer::not_served()))).collect(),
             Ok(Some(found)) if is_config_map(&kind) => {
@@ -232,22 +238,20 @@ pub async fn object_answers<S: Store, B>(
             }
             Err(reason) => own.iter().map(|(one, _)| (one, Err(reason.failure(&kind)))).collect(),
         };
-        let record = |result: Result<ObjectAnswer, Failure>| match result {
-            Ok(value) => Record::Answered(Observation {
-                value,
-                observed_at,
-                source: source.to_owned(),
-                reproduce: store.show_command(&kind),
-                warnings: Vec::new(),
-            }),
-            Err(failure) => Record::Failed(Failure {
-                observed_at: Some(observed_at),
-                source: Some(source.to_owned()),
-                reproduce: store.show_command(&kind),
-                ..failure
-            }),
-        };
-        records.extend(answers.into_iter().map(|(question, answer)| (question.text().to_owned(), record(answer))));
+        records.extend(answers.into_iter().map(|(question, answer)| {
+            let reproduce = is_known.then(|| store.show_command(question.request())).flatten();
+            let source = source.to_owned();
+            let record = match answer {
+                Ok(value) => {
+                    Record::Answered(Observation { value, observed_at, source, reproduce, warnings: Vec::new() })
+                }
+                Err(failure) => {
+                    let (observed_at, source) = (Some(observed_at), Some(source));
+                    Record::Failed(Failure { observed_at, source, reproduce, ..failure })
+                }
+            };
+            (question.text().to_owned(), record)
+        }));
     }
     records
 }

@@ -9,6 +9,7 @@ mod caller;
 mod catalog;
 mod configuration;
 mod kind_watch;
+mod path;
 mod service_account;
 mod watch;
 mod write;
@@ -17,7 +18,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kube::api::ListParams;
-use kube::core::Request;
 use serde_json::Value;
 
 pub use access_review::User;
@@ -107,9 +107,9 @@ pub enum ClusterError {
         why: String,
     },
     /// The answer is larger than is read.
-    #[error("the list of {resource} exceeds {limit} bytes on the wire or in memory")]
+    #[error("the answer about {resource} exceeds {limit} bytes on the wire or in memory")]
     AnswerTooLarge {
-        /// What was listed.
+        /// What was asked for.
         resource: String,
         /// The bytes that are read.
         limit: usize,
@@ -256,14 +256,14 @@ impl Cluster {
         Ok(self.within(ANSWER, self.client.apiserver_version(), failed).await?.git_version)
     }
 
-    /// One object.
+    /// One object, within the bounds of a page: which one is asked for may be a stranger's choice.
     pub async fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Value, ClusterError> {
-        let shown = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
-        let request = Request::new(resource.path(Some(namespace)))
-            .get(name, &kube::api::GetParams::default())
+        let (collection, segment) = Self::address(resource, (namespace, name))?;
+        let shown = path::shown(namespace, name);
+        let request = collection
+            .get(&segment, &kube::api::GetParams::default())
             .map_err(|error| self.error("get", &resource.to_string(), &shown, kube::Error::BuildRequest(error)))?;
-        let failed = |error| self.error("get", &resource.to_string(), &shown, error);
-        self.within(ANSWER, self.client.request::<Value>(request), failed).await
+        self.bounded("get", resource, &shown, ANSWER, request).await
     }
 
     /// The next page of the objects of a kind; `token` is where the page before ended. `namespace` of none means all.
@@ -281,7 +281,7 @@ impl Cluster {
             ..ListParams::default()
         };
         let failed = |error| self.error("list", &resource.to_string(), "", error);
-        let request = Request::new(resource.path(namespace))
+        let request = Self::collection(resource, namespace)?
             .list(&parameters)
             .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
         let list = self.within(LONG_ANSWER, self.client.request::<Value>(request), failed).await?;

@@ -14,7 +14,8 @@ mod pages;
 
 use std::collections::BTreeSet;
 
-use clearway_core::{Event, GroupKind, GroupVersionKind, ObjectReference, ObjectReferenceError};
+use clearway_advice::evidence::ObjectRequest;
+use clearway_core::{Event, GroupVersionKind, ObjectReference, ObjectReferenceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -175,8 +176,8 @@ pub trait Store: Clone + Send + Sync + 'static {
         BTreeSet::new()
     }
 
-    /// The command that shows the objects of a kind, if there is one.
-    fn show_command(&self, _kind: &GroupKind) -> Option<String> {
+    /// The command that shows the objects of a request, if there is one.
+    fn show_command(&self, _request: &ObjectRequest) -> Option<String> {
         None
     }
 

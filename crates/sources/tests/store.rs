@@ -1,7 +1,6 @@
 //! One behaviour, two stores: a real API server and a directory.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use clearway_core::{Event, EventType, GroupVersionKind, ObjectReference};
 use clearway_sources::kubernetes::{Cluster, Connection};
@@ -33,7 +32,7 @@ fn key(object: &Value) -> ObjectReference {
 }
 
 async fn next(seen: &mut mpsc::Receiver<StoreEvent>) -> StoreEvent {
-    tokio::time::timeout(Duration::from_secs(30), seen.recv()).await.expect("in time").expect("more")
+    tokio::time::timeout(clearway_testbed::IN_TIME, seen.recv()).await.expect("in time").expect("more")
 }
 
 async fn behaves(store: impl Store) {

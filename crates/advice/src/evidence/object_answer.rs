@@ -1,14 +1,14 @@
-//! What objects say to a question, reduced to what a proof may carry: names, counts, conditions, fixed words, and
-//! positions in expressions.
+//! What objects say to a question, reduced to what a proof may carry: names, counts, conditions and fixed words.
 //!
 //! A rule comes from a stranger, and what it reads must not become visible through its errors. No value of a field has
-//! a place in these types, so nothing that is made from them (a status, metric, event or log) can carry one.
+//! a place in these types, so nothing that is made from them (a status, metric, event or log) can carry one. Neither has
+//! the place in an expression where an evaluation ends: a rule could be written so that the place says what a value is.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use clearway_conditions::Status;
-use clearway_core::{ObjectName, Position};
+use clearway_core::ObjectName;
 use serde_json::Value;
 
 use super::{BundleAnswer, FailureClass, ViolationAnswer};
@@ -28,16 +28,7 @@ pub enum ObjectOutcome {
     /// It does not have the condition that is asked about.
     WithoutCondition,
     /// It could not be told.
-    Failed(ObjectFailure),
-}
-
-/// Why a question cannot be answered for an object, and where in its expression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectFailure {
-    /// The class.
-    pub error: ObjectError,
-    /// The line and column in the text of the expression; none for conditions, and where the expression as a whole is meant.
-    pub position: Option<Position>,
+    Failed(ObjectError),
 }
 
 /// Why a question cannot be answered for an object. The class only: never what was in it.
@@ -89,8 +80,8 @@ pub struct ObjectAnswer {
     pub no_matches: usize,
     /// The objects that do not have the condition, and the first of them by name.
     pub without_condition: Option<(usize, ObjectName)>,
-    /// The objects for which it could not be told, and the first of each class and position by name.
-    pub errors: BTreeMap<ObjectFailure, (usize, ObjectName)>,
+    /// The objects for which it could not be told, and the first of each class by name.
+    pub errors: BTreeMap<ObjectError, (usize, ObjectName)>,
     /// The first results by name.
     pub first: Vec<ObjectResult>,
     /// Whether the cluster does not serve the kind, which is why there are no objects.
@@ -114,9 +105,9 @@ impl ObjectAnswer {
     }
 
     /// The error of the first object by name that has one.
-    pub fn first_error(&self) -> Option<(ObjectFailure, &ObjectName)> {
-        let errors = self.errors.iter().map(|(failure, (_, name))| (name, *failure));
-        errors.min().map(|(name, failure)| (failure, name))
+    pub fn first_error(&self) -> Option<(ObjectError, &ObjectName)> {
+        let errors = self.errors.iter().map(|(error, (_, name))| (name, *error));
+        errors.min().map(|(name, error)| (error, name))
     }
 
     /// Counts an object for which the question is false, and that is not worth showing.
@@ -138,8 +129,8 @@ impl ObjectAnswer {
             ObjectOutcome::WithoutCondition => {
                 next(self.without_condition.get_or_insert_with(|| (0, result.name.clone())));
             }
-            ObjectOutcome::Failed(failure) => {
-                next(self.errors.entry(*failure).or_insert_with(|| (0, result.name.clone())));
+            ObjectOutcome::Failed(error) => {
+                next(self.errors.entry(*error).or_insert_with(|| (0, result.name.clone())));
             }
         }
         let place = self.first.partition_point(|known| known.name <= result.name);
@@ -150,19 +141,9 @@ impl ObjectAnswer {
     }
 }
 
-impl From<ObjectError> for ObjectFailure {
-    fn from(error: ObjectError) -> Self {
-        ObjectFailure { error, position: None }
-    }
-}
-
-impl fmt::Display for ObjectFailure {
+impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.error.as_str())?;
-        match self.position {
-            Some(Position { line, column }) => write!(f, " (line {line}, column {column})"),
-            None => Ok(()),
-        }
+        f.write_str(self.as_str())
     }
 }
 
@@ -240,10 +221,10 @@ mod tests {
         };
         let mut results = vec![
             result("e", ObjectOutcome::Match),
-            result("d", ObjectOutcome::Failed(ObjectError::NoSuchField.into())),
-            result("a", ObjectOutcome::Failed(ObjectError::WrongType.into())),
+            result("d", ObjectOutcome::Failed(ObjectError::NoSuchField)),
+            result("a", ObjectOutcome::Failed(ObjectError::WrongType)),
             result("c", ObjectOutcome::NoMatch),
-            result("b", ObjectOutcome::Failed(ObjectError::NoSuchField.into())),
+            result("b", ObjectOutcome::Failed(ObjectError::NoSuchField)),
         ];
         let sum = |results: &[ObjectResult]| {
             let mut answer = ObjectAnswer::default();
@@ -258,6 +239,6 @@ mod tests {
         assert_eq!(forward.selected(), 5);
         assert_eq!(forward.first.iter().map(|result| result.name.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
         let (error, name) = forward.first_error().unwrap();
-        assert_eq!((error.error, name.name.as_str()), (ObjectError::WrongType, "a"));
+        assert_eq!((error, name.name.as_str()), (ObjectError::WrongType, "a"));
     }
 }

@@ -228,12 +228,12 @@ fn field_use(
 ) -> Option<ObjectOutcome> {
     let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     if split_api_version(api_version).1 != version {
-        return Some(ObjectOutcome::Failed(ObjectError::OtherVersion.into()));
+        return Some(ObjectOutcome::Failed(ObjectError::OtherVersion));
     }
     Some(match path.find(object, &is_removed, visit)? {
         FieldUse::Used => ObjectOutcome::Match,
         FieldUse::Absent => ObjectOutcome::NoMatch,
-        FieldUse::Removed => ObjectOutcome::Failed(ObjectError::Removed.into()),
+        FieldUse::Removed => ObjectOutcome::Failed(ObjectError::Removed),
     })
 }
 
@@ -256,9 +256,9 @@ fn condition_of(object: &Value, type_: &str, wanted: Status) -> (ObjectOutcome, 
         Observed::Absent => return (ObjectOutcome::WithoutCondition, None),
     };
     let outcome = match (error, condition.status) {
-        (Some(error), _) => ObjectOutcome::Failed(error.into()),
+        (Some(error), _) => ObjectOutcome::Failed(error),
         (None, status) if status == wanted => ObjectOutcome::Match,
-        (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown.into()),
+        (None, Status::Unknown) => ObjectOutcome::Failed(ObjectError::ConditionUnknown),
         (None, _) => ObjectOutcome::NoMatch,
     };
     (outcome, Some((condition.status, short_text(condition.reason))))

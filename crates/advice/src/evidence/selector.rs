@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::ObjectRequest;
+use super::{Failure, ObjectRequest};
 
 /// Steps for the namespace and the name of an object.
 const LOOK: u64 = 50;
@@ -28,10 +28,16 @@ enum Requirement {
 }
 
 impl Selector {
-    /// A selector; `labels` is a label selector in the form of Kubernetes, and the error says what is wrong with it.
-    pub(crate) fn new(request: ObjectRequest, labels: Option<&Value>) -> Result<Self, String> {
-        let labels = labels.map_or(Ok(Vec::new()), requirements)?;
-        Ok(Selector { request, labels })
+    /// A selector of all objects that rules may ask for with a request.
+    pub(crate) fn new(request: ObjectRequest) -> Result<Self, Failure> {
+        request.check()?;
+        Ok(Selector { request, labels: Vec::new() })
+    }
+
+    /// The same for objects with some labels, by a label selector in the form of Kubernetes; the error says what is wrong
+    /// with it.
+    pub(crate) fn with_labels(self, labels: &Value) -> Result<Self, String> {
+        Ok(Selector { labels: requirements(labels)?, ..self })
     }
 
     /// Whether it does not select all objects of its kind.

@@ -46,7 +46,6 @@ use super::rule_result::{ask_objects, remedy};
 use super::{Case, Check, Finding, ReadContext, RuleResult};
 use crate::evidence::{
     BundleAnswer, Failure, FailureClass, ObjectAnswer, ObjectQuestion, ObjectRequest, ObjectTest, Selector,
-    is_secret_kind,
 };
 
 pub use parameters::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
@@ -74,19 +73,13 @@ pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, F
     let absent = WhenAbsent::read(&parameters)?;
     let question = |kind: GroupKind, test: ObjectTest, text: String| {
         let request = ObjectRequest { kind, namespace: None, name: None };
-        // Nothing is selected by labels, so there is nothing wrong with them.
-        let selector = Selector::new(request, None).map_err(|why| parameters.wrong("group", &why))?;
-        Ok::<_, Failure>(ObjectQuestion::new(selector, test, text))
+        Ok::<_, Failure>(ObjectQuestion::new(Selector::new(request)?, test, text))
     };
     let domain = wanted.group.clone();
     let name = format!("Bundle {domain}");
     let crds = question(crd_kind(), ObjectTest::Bundle { domain }, name)?;
     let objects = match &wanted.field {
         None => None,
-        Some(field) if is_secret_kind(&field.kind.kind) => {
-            let message = format!("Rules cannot read {} objects.", field.kind);
-            return Err(Failure::new(FailureClass::Unsupported, message));
-        }
         Some(UsedField { kind, version, path, text }) => {
             let field = ObjectTest::Field { version: version.clone(), path: path.clone() };
             Some(question(kind.clone(), field, format!("Bundle field {kind} {version} {text}"))?)
@@ -157,9 +150,9 @@ impl BundleRule {
         if answer.matches > 0 {
             return Finding::Match;
         }
-        if let Some((failure, name)) = answer.first_error() {
-            let class = failure.error.class();
-            let message = format!("The field cannot be looked up in {kind} {name} ({version}): {failure}.");
+        if let Some((error, name)) = answer.first_error() {
+            let class = error.class();
+            let message = format!("The field cannot be looked up in {kind} {name} ({version}): {error}.");
             return Finding::failed(class, message, remedy(class));
         }
         if answer.kind_not_served {

@@ -9,7 +9,7 @@ use super::rule_result::{ask_objects, remedy};
 use super::{Case, Check, Finding, RuleResult};
 use crate::evidence::{
     Failure, FailureClass, ObjectAnswer, ObjectOutcome, ObjectQuestion, ObjectRequest, ObjectResult, ObjectTest,
-    Selector, is_config_map, is_secret_kind,
+    Selector,
 };
 
 /// A rule whose parameters name objects and ask something of each.
@@ -32,22 +32,13 @@ impl Selected {
     /// Reads `apiVersion`, `kind`, `quantifier`, `whenAbsent`, and if they are there `namespace`, `name` and `labelSelector`.
     pub(super) fn read(parameters: &Parameters<'_>) -> Result<Self, Failure> {
         let kind = GroupKind::from_api_version(parameters.required("apiVersion")?, parameters.required("kind")?);
-        if is_secret_kind(&kind.kind) {
-            let message = format!("Rules cannot read {kind} objects.");
-            return Err(Failure::new(FailureClass::Unsupported, message));
-        }
         let owned = |key: &str| parameters.text(key).map(|text| text.map(str::to_owned));
         let request = ObjectRequest { kind, namespace: owned("namespace")?, name: owned("name")? };
-        if is_config_map(&request.kind) {
-            // Whoever reads for rules may get ConfigMaps by name and list none, and a name alone is not enough for that.
-            let missing = [("name", &request.name), ("namespace", &request.namespace)];
-            if let Some((key, _)) = missing.into_iter().find(|(_, value)| value.is_none()) {
-                let message = format!("Rules can read only ConfigMaps that they name: `{key}` is missing.");
-                return Err(Failure::new(FailureClass::Unsupported, message));
-            }
-        }
-        let selector = Selector::new(request, parameters.get("labelSelector"))
-            .map_err(|why| parameters.wrong("labelSelector", &why))?;
+        let selector = Selector::new(request)?;
+        let selector = match parameters.get("labelSelector") {
+            None => selector,
+            Some(labels) => selector.with_labels(labels).map_err(|why| parameters.wrong("labelSelector", &why))?,
+        };
         Ok(Selected { selector, quantifier: Quantifier::read(parameters)? })
     }
 }
@@ -78,11 +69,11 @@ impl ObjectRule {
             let message = format!("{kind} {name} has no condition {type_}.");
             self.quantifier.absent(message, format!("A {kind} with the condition {type_}."))
         });
-        let failed = answer.first_error().map(|(failure, name)| {
-            let class = failure.error.class();
+        let failed = answer.first_error().map(|(error, name)| {
+            let class = error.class();
             let message = match &self.condition {
-                Some(type_) => format!("The condition {type_} of {kind} {name} is {failure}."),
-                None => format!("The expression could not be evaluated for {kind} {name}: {failure}."),
+                Some(type_) => format!("The condition {type_} of {kind} {name} is {error}."),
+                None => format!("The expression could not be evaluated for {kind} {name}: {error}."),
             };
             Finding::failed(class, message, remedy(class))
         });
@@ -121,7 +112,7 @@ impl ObjectRule {
                 (_, Some((status, reason))) => format!("{name} {type_}={status} ({reason})"),
                 (ObjectOutcome::Match, None) => format!("{name} true"),
                 (ObjectOutcome::NoMatch, None) => format!("{name} false"),
-                (ObjectOutcome::Failed(failure), None) => format!("{name}: {failure}"),
+                (ObjectOutcome::Failed(error), None) => format!("{name}: {error}"),
             }
         };
         let mut shown: Vec<String> = answer.first.iter().map(one).collect();

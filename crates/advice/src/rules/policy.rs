@@ -14,7 +14,7 @@
 //! than evidence may be, says nothing. For the objects of a release somebody evaluates the constraint over them
 //! ([`ReleaseConstraint`]). The rule matches if there are violations, whatever the enforcement action is.
 
-use clearway_core::{GroupKind, humanize};
+use clearway_core::{GroupKind, form, humanize};
 use clearway_graph::Rule;
 
 use super::bundle::ParameterFault;
@@ -64,6 +64,10 @@ struct PolicyRule {
 pub(super) fn read(rule: &Rule, context: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let (kind, name) = (parameters.required("kind")?.to_owned(), parameters.required("name")?.to_owned());
+    if !form::is_kind(&kind) || !form::is_object_name(&name) {
+        let key = if form::is_kind(&kind) { "name" } else { "kind" };
+        return Err(parameters.wrong(key, "is not that of a constraint"));
+    }
     let (evaluated, absent) = (Evaluated::read(&parameters)?, WhenAbsent::read(&parameters)?);
     let constraint = format!("{kind} {name}");
     let (request, test, question) = match evaluated {
@@ -78,9 +82,7 @@ pub(super) fn read(rule: &Rule, context: &ReadContext<'_>) -> Result<Box<dyn Che
             (request, ObjectTest::ReleaseViolations(asked), question)
         }
     };
-    // Nothing is selected by labels, so there is nothing wrong with them.
-    let selector = Selector::new(request, None).map_err(|why| parameters.wrong("name", &why))?;
-    let question = ObjectQuestion::new(selector, test, question);
+    let question = ObjectQuestion::new(Selector::new(request)?, test, question);
     let release = context.release.version.to_string();
     Ok(Box::new(PolicyRule { constraint, evaluated, release, absent, question, text: canonical(&rule.parameters) }))
 }
@@ -103,8 +105,11 @@ pub fn check_policy_rule(rule: &Rule) -> Option<ParameterFault> {
             Ok(Some(text)) if required && text.trim() != text => {
                 return Some(fault(key, "it begins or ends with a space".to_owned()));
             }
-            Ok(Some(text)) if key == "kind" && !is_kind(text) => {
+            Ok(Some(text)) if key == "kind" && !form::is_kind(text) => {
                 return Some(fault(key, "it is not the kind of a constraint, such as K8sRequiredLabels".to_owned()));
+            }
+            Ok(Some(text)) if key == "name" && !form::is_object_name(text) => {
+                return Some(fault(key, "it is not the name of an object".to_owned()));
             }
             Ok(_) => {}
         }
@@ -116,12 +121,6 @@ pub fn check_policy_rule(rule: &Rule) -> Option<ParameterFault> {
         return Some(fault("whenAbsent", "it is not one of Unknown, Match, NoMatch".to_owned()));
     }
     None
-}
-
-/// Whether a text can be a kind: letters and digits, with a letter in front.
-fn is_kind(text: &str) -> bool {
-    text.starts_with(|letter: char| letter.is_ascii_alphabetic())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl PolicyRule {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use clearway_core::Version;
+use clearway_core::{Version, form};
 use clearway_operator::install::{NAMESPACE, SETTINGS, update_service};
 
 use super::{
@@ -246,10 +246,11 @@ pub(crate) struct Uninstall {
 
 /// The name of a namespace: what the API server takes, so that a typo is found before anything is made.
 fn dns_label(text: &str) -> Result<String, String> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let good =
-        (1..=63).contains(&text.len()) && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-');
-    if good { Ok(text.to_owned()) } else { Err(format!("`{text}` is not a valid namespace name, such as {NAMESPACE}")) }
+    if form::is_dns_label(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is not a valid namespace name, such as {NAMESPACE}"))
+    }
 }
 
 /// The name of a setting that can be unset. Any option of the operator may be in its Deployment.

@@ -15,7 +15,7 @@ use crate::lab::{ID, Lab, SOON, serve};
 const MARKER: &str = "hunter2marker";
 
 /// A risk by name, its rules, and what becomes of it.
-const RISKS: [(&str, &str, &str); 23] = [
+const RISKS: [(&str, &str, &str); 27] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -38,6 +38,14 @@ const RISKS: [(&str, &str, &str); 23] = [
         "- {type: Resource, resource: {apiVersion: v1, kind: Secret, namespace: shop, name: login, expression: 'object.data[object.data.password] == 1'}}",
         "unknown",
     ),
+    ("SecretsRead", "- {type: Resource, resource: {apiVersion: v1, kind: secrets, expression: 'true'}}", "unknown"),
+    (
+        "MapElsewhere",
+        "- {type: Resource, resource: {apiVersion: v1, kind: ConfigMap, namespace: 'shop/secrets?y=', name: login, expression: 'true'}}",
+        "unknown",
+    ),
+    ("PolicyViolated", "- {type: Policy, policy: {kind: RequiredLabel, name: owner}}", "match"),
+    ("PolicyAbsent", "- {type: Policy, policy: {kind: RequiredLabel, name: other, whenAbsent: NoMatch}}", "noMatch"),
     (
         "FieldQuoted",
         "- {type: Resource, resource: {apiVersion: v1, kind: ServiceAccount, expression: 'object.metadata[object.metadata.annotations.secret] == 1', labelSelector: {matchLabels: {own: 'yes'}}}}",
@@ -161,6 +169,32 @@ async fn install_bundles(lab: &Lab) {
     .unwrap();
 }
 
+/// A constraint with the results of an audit of a moment ago.
+async fn install_constraint(lab: &Lab) {
+    let mut definition = crd("constraints.gatekeeper.sh", "RequiredLabel", MARKER);
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] =
+        json!(true);
+    lab.create(&definition).await;
+    let violation = json!({
+        "kind": "Pod", "group": "", "version": "v1", "namespace": "shop", "name": "web", "message": MARKER,
+        "enforcementAction": "deny",
+    });
+    let constraint: kube::api::DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "constraints.gatekeeper.sh/v1", "kind": "RequiredLabel", "metadata": {"name": "owner"},
+        "spec": {"parameters": {"labels": [MARKER]}},
+        "status": {
+            "auditTimestamp": clearway_sources::clock::now().to_string(), "totalViolations": 1, "violations": [violation],
+        },
+    }))
+    .unwrap();
+    let constraints = lab.api("constraints.gatekeeper.sh/v1", "RequiredLabel");
+    wait_until(SOON, "constraints are served", async || {
+        constraints.create(&kube::api::PostParams::default(), &constraint).await.is_ok()
+    })
+    .await
+    .unwrap();
+}
+
 /// Objects with the marker in every field, a reader that may read all of them but Services, and the CRDs.
 async fn furnish(lab: &Lab) {
     let meta = |name: &str| json!({"name": name, "namespace": "shop", "labels": {"own": "yes", "a": MARKER}, "annotations": {"secret": MARKER}});
@@ -190,6 +224,7 @@ async fn furnish(lab: &Lab) {
             {"apiGroups": ["apps"], "resources": ["deployments", "controllerrevisions"], "verbs": ["get", "list"]},
             {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list"]},
             {"apiGroups": ["parts.example.com"], "resources": ["gears"], "verbs": ["get", "list"]},
+            {"apiGroups": ["constraints.gatekeeper.sh"], "resources": ["*"], "verbs": ["get", "list"]},
             {"apiGroups": ["config.openshift.io"], "resources": ["clusterversions"], "verbs": ["get", "list"]},
         ],
     }))
@@ -249,6 +284,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     let Some(prometheus) = prometheus(&metrics).await else { return };
     furnish(&lab).await;
     install_bundles(&lab).await;
+    install_constraint(&lab).await;
     let deployments = lab.api("apps/v1", "Deployment");
     wait_until(SOON, "the controllers have seen the Deployment", async || {
         let list = deployments.list(&kube::api::ListParams::default()).await.unwrap();
@@ -311,6 +347,8 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
         "Service objects are unknown: permission denied.",
         "ControllerRevision.apps objects are unknown: too large.",
         "Rules cannot read Secret objects.",
+        "Rules cannot read secrets objects.",
+        "The rule names a namespace that no API server has.",
         "Rules can read only ConfigMaps that they name",
         "reads a field whose value is removed from evidence",
         "kind not served",

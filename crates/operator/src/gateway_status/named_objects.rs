@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_core::{GroupVersionKind, ObjectReference, form};
 use clearway_gateway::model::{Body, Metadata, Secret};
 use clearway_gateway::{Object, ObjectKey, ObjectKind};
 use clearway_sources::store::{Store, StoreError};
@@ -78,13 +78,14 @@ impl NamedObjects {
             let (version, object) = match answer {
                 Ok(Some(value)) => (version(&value), Object::from_json(&value)),
                 Ok(None) => (None, None),
-                Err(StoreError::Forbidden { why }) => {
-                    tracing::warn!("cannot read {key}: {why}");
-                    (None, unread(&key))
-                }
-                Err(error) => {
+                Err(error @ (StoreError::Away { .. } | StoreError::Expired { .. })) => {
                     failed = Some(error);
                     continue;
+                }
+                // About this object alone: whoever refers to it must not hold up the status of the others.
+                Err(error) => {
+                    tracing::warn!("cannot read {key}: {error}");
+                    (None, unread(&key))
                 }
             };
             self.due.remove(&key);
@@ -100,6 +101,10 @@ fn is_by_name(kind: &ObjectKind) -> bool {
 }
 
 async fn read<S: Store>(store: &S, key: &ObjectKey) -> Result<Option<Value>, StoreError> {
+    // References are free text, and there is no such object.
+    if !form::is_dns_label(&key.namespace) || !form::is_dns_subdomain(&key.name) {
+        return Ok(None);
+    }
     let kind = GroupVersionKind::new("v1", key.kind.as_str());
     store.get(&ObjectReference { kind, namespace: key.namespace.to_string(), name: key.name.to_string() }).await
 }

@@ -138,6 +138,21 @@ async fn each_status_is_written_once_and_not_again() {
     assert_eq!(harness.written(), 3);
 }
 
+/// Names in references are free text, and a tenant writes them.
+#[tokio::test]
+async fn a_reference_that_cannot_be_a_name_holds_up_nobody_else() {
+    let mut harness = Harness::new(options());
+    let mut odd = gateway();
+    odd["metadata"]["name"] = json!("odd");
+    odd["spec"]["listeners"][0]["tls"]["certificateRefs"] = json!([{"name": "a b"}, {"name": "../x?watch=1"}]);
+    harness.list(&[class("clearway", CONTROLLER), odd, gateway(), secret("cert")]).await;
+    harness.controller.settle().await.unwrap();
+    for (name, want) in [("odd", "False/InvalidCertificateRef"), ("gw", "True/ResolvedRefs")] {
+        let gateway = harness.get(&key("Gateway", "a", name)).await;
+        assert_eq!(condition(&gateway["status"]["listeners"][0]["conditions"], "ResolvedRefs"), want, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_written_before_every_kind_was_seen() {
     let mut harness = Harness::new(options());

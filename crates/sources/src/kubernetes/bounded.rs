@@ -1,10 +1,12 @@
-//! Lists that are read within a bound on bytes and memory: which objects rules ask for is a stranger's choice.
+//! Answers that are read within a bound on bytes and memory: which objects rules ask for is a stranger's choice.
+
+use std::time::Duration;
 
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::api::ListParams;
 use kube::client::Body;
-use kube::core::{Request as Api, Status};
+use kube::core::Status;
 use serde_json::Value;
 
 use super::{Cluster, ClusterError, LONG_ANSWER, Page, Resource};
@@ -23,17 +25,29 @@ impl Cluster {
     pub async fn page(&self, resource: &Resource, token: Option<&str>, objects: u32) -> Result<Page, ClusterError> {
         let parameters =
             ListParams { limit: Some(objects), continue_token: token.map(str::to_owned), ..ListParams::default() };
-        let failed = |error| self.error("list", &resource.to_string(), "", error);
-        let request = Api::new(resource.path(None))
+        let request = Self::collection(resource, None)?
             .list(&parameters)
-            .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
+            .map_err(|error| self.error("list", &resource.to_string(), "", kube::Error::BuildRequest(error)))?;
+        let list = self.bounded("list", resource, "", LONG_ANSWER, request).await?;
+        Ok(Page::of_list(list, resource))
+    }
+
+    /// What the server answers, read here: the client reads any number of bytes, and logs what it cannot parse.
+    pub(super) async fn bounded(
+        &self,
+        verb: &'static str,
+        resource: &Resource,
+        name: &str,
+        limit: Duration,
+        request: Request<Vec<u8>>,
+    ) -> Result<Value, ClusterError> {
+        let failed = |error| self.error(verb, &resource.to_string(), name, error);
         let too_large = || ClusterError::AnswerTooLarge { resource: resource.to_string(), limit: PAGE_BYTES };
-        let bytes = self.within(LONG_ANSWER, self.answer(request), failed).await?.ok_or_else(too_large)?;
+        let bytes = self.within(limit, self.answer(request), failed).await?.ok_or_else(too_large)?;
         if JsonSize::of_text(&bytes).memory > PAGE_MEMORY {
             return Err(too_large());
         }
-        let list: Value = serde_json::from_slice(&bytes).map_err(|error| failed(kube::Error::SerdeError(error)))?;
-        Ok(Page::of_list(list, resource))
+        serde_json::from_slice(&bytes).map_err(|error| failed(kube::Error::SerdeError(error)))
     }
 
     /// The body of an answer; nothing if it is larger than [`PAGE_BYTES`].

@@ -55,16 +55,6 @@ impl Resource {
         Some(Resource::new(kind, &plural, spec["scope"] == "Namespaced"))
     }
 
-    /// The path of its collection; `namespace` of none or empty means all.
-    pub(super) fn path(&self, namespace: Option<&str>) -> String {
-        let base = if self.kind.group.is_empty() { "/api" } else { "/apis" };
-        let scope = match namespace {
-            Some(namespace) if self.namespaced && !namespace.is_empty() => format!("/namespaces/{namespace}"),
-            _ => String::new(),
-        };
-        format!("{base}/{}{scope}/{}", self.kind.api_version(), self.plural)
-    }
-
     /// The items of a list come without kind and version, which only the list has.
     pub(super) fn stamp(&self, mut object: Value) -> Value {
         if let Some(fields) = object.as_object_mut() {
@@ -222,7 +212,7 @@ mod tests {
             "group": "db.example.com", "scope": "Namespaced", "names": {"plural": "databases", "kind": "Database"},
         }});
         let resource = Resource::defined_by(&definition, "v1").unwrap();
-        assert_eq!(resource.path(Some("shop")), "/apis/db.example.com/v1/namespaces/shop/databases");
+        assert_eq!((resource.to_string().as_str(), resource.namespaced), ("databases.db.example.com", true));
         assert_eq!(Resource::defined_by(&json!({}), "v1"), None);
     }
 

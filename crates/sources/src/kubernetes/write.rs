@@ -1,9 +1,9 @@
 //! Changing objects of a cluster: each function is one request, and each refusal has a name.
 
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::Request;
 use serde_json::Value;
 
+use super::path::shown;
 use super::{ANSWER, Cluster, ClusterError, Resource};
 
 /// How an object is applied.
@@ -30,7 +30,7 @@ impl Cluster {
     /// Creates an object that must not be there yet.
     pub async fn create(&self, resource: &Resource, object: &Value) -> Result<Value, ClusterError> {
         let (namespace, name) = place(object);
-        let request = Request::new(resource.path(Some(namespace))).create(&PostParams::default(), bytes(object));
+        let request = Self::collection(resource, Some(namespace))?.create(&PostParams::default(), bytes(object));
         self.change("create", resource, (namespace, name), request).await
     }
 
@@ -39,7 +39,8 @@ impl Cluster {
         let (namespace, name) = place(object);
         let mut parameters = PatchParams::apply(how.manager);
         (parameters.force, parameters.dry_run) = (how.force, how.dry_run);
-        let request = Request::new(resource.path(Some(namespace))).patch(name, &parameters, &Patch::Apply(object));
+        let (collection, segment) = Self::address(resource, (namespace, name))?;
+        let request = collection.patch(&segment, &parameters, &Patch::Apply(object));
         self.change("apply", resource, (namespace, name), request).await
     }
 
@@ -51,11 +52,11 @@ impl Cluster {
         part: Part,
         patch: &Value,
     ) -> Result<Value, ClusterError> {
-        let collection = Request::new(resource.path(Some(namespace)));
+        let (collection, segment) = Self::address(resource, (namespace, name))?;
         let (parameters, merged) = (PatchParams::default(), Patch::Merge(patch));
         let request = match part {
-            Part::Main => collection.patch(name, &parameters, &merged),
-            Part::Status => collection.patch_subresource("status", name, &parameters, &merged),
+            Part::Main => collection.patch(&segment, &parameters, &merged),
+            Part::Status => collection.patch_subresource("status", &segment, &parameters, &merged),
         };
         self.change("patch", resource, (namespace, name), request).await
     }
@@ -63,10 +64,11 @@ impl Cluster {
     /// Replaces one half of an object, if nobody changed it since it was read.
     pub async fn replace(&self, resource: &Resource, part: Part, object: &Value) -> Result<Value, ClusterError> {
         let (namespace, name) = place(object);
-        let (collection, parameters) = (Request::new(resource.path(Some(namespace))), PostParams::default());
+        let (collection, segment) = Self::address(resource, (namespace, name))?;
+        let parameters = PostParams::default();
         let request = match part {
-            Part::Main => collection.replace(name, &parameters, bytes(object)),
-            Part::Status => collection.replace_subresource("status", name, &parameters, bytes(object)),
+            Part::Main => collection.replace(&segment, &parameters, bytes(object)),
+            Part::Status => collection.replace_subresource("status", &segment, &parameters, bytes(object)),
         };
         self.change("update", resource, (namespace, name), request).await
     }
@@ -75,7 +77,8 @@ impl Cluster {
     pub async fn delete(&self, resource: &Resource, place: (&str, &str), uid: &str) -> Result<(), ClusterError> {
         let only = (!uid.is_empty()).then(|| Preconditions { uid: Some(uid.to_owned()), resource_version: None });
         let parameters = DeleteParams { preconditions: only, ..DeleteParams::background() };
-        let request = Request::new(resource.path(Some(place.0))).delete(place.1, &parameters);
+        let (collection, segment) = Self::address(resource, place)?;
+        let request = collection.delete(&segment, &parameters);
         self.change("delete", resource, place, request).await.map(drop)
     }
 
@@ -86,7 +89,7 @@ impl Cluster {
         (namespace, name): (&str, &str),
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<Value, ClusterError> {
-        let shown = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
+        let shown = shown(namespace, name);
         let failed = |error| self.error(verb, &resource.to_string(), &shown, error);
         let request = request.map_err(|error| failed(kube::Error::BuildRequest(error)))?;
         self.within(ANSWER, self.client.request::<Value>(request), failed).await

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clearway_advice::evidence::{self, ObjectRequest, is_config_map};
-use clearway_core::{GroupKind, Timestamp};
+use clearway_advice::evidence::{self, ObjectRequest};
+use clearway_core::{GroupKind, Timestamp, is_config_map};
 
 use super::{NameSelector, Objects, Part, Selection};
 use crate::collector::UnreadReason;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use clearway_advice::evidence::is_secret_kind;
-use clearway_core::{Diagnostic, GroupKind, Limits, Place, Severity};
+use clearway_core::{Diagnostic, GroupKind, Limits, Place, Severity, is_secret_kind};
 use clearway_promql::read::{ReadLimits, snapshot as read_series};
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,8 +3,8 @@
 //! This errs on the side of taking out: a rule that looks at something that is gone is unknown, a password that is
 //! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
-use clearway_advice::evidence::{REMOVED, is_secret_kind};
-use clearway_core::GroupKind;
+use clearway_advice::evidence::{REMOVED, UNREADABLE_FIELDS};
+use clearway_core::{GroupKind, is_secret_kind};
 use serde_json::{Map, Value};
 
 use crate::json_size::JsonSize;
@@ -28,7 +28,6 @@ const SECRETS: [&str; 14] = [
     "authorization",
     "kubeconfig",
 ];
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Bytes of memory that JSON inside a text may take while it is looked into. Larger ones are removed as a whole.
 const JSON_IN_TEXT: usize = 8 << 20;
 
@@ -67,16 +66,20 @@ impl SchemaPlace {
 }
 
 const TOP: Place = Place { texts: 3, schema: SchemaPlace::Outside, in_definition: false };
+/// The labels of an object, as a JSON pointer.
+const LABELS: &str = "/metadata/labels";
 /// Texts of a schema that decide what it accepts.
 const SCHEMA_TEXTS: [&str; 3] = ["pattern", "rule", "messageExpression"];
 
 /// The object without what is never kept; nothing if nothing of it is.
 pub fn strip(mut object: Value) -> Option<Value> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    if is_secret_kind(kind) || kind.strip_suffix("List").is_some_and(is_secret_kind) {
+    if is_secret_kind(kind) {
         return None;
     }
     let config_map = kind == "ConfigMap";
+    // Selectors compare them, and the API server takes none that is longer than 63 letters: they are no secrets.
+    let labels = object.pointer_mut(LABELS).map(Value::take);
     let mut kept = Vec::new();
     if let Value::Object(fields) = &mut object {
         if config_map {
@@ -87,6 +90,9 @@ pub fn strip(mut object: Value) -> Option<Value> {
     let in_definition = GroupKind::of(&object)
         .is_some_and(|kind| kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition");
     clean(&mut object, Place { in_definition, ..TOP });
+    if let (Some(place), Some(labels)) = (object.pointer_mut(LABELS), labels) {
+        *place = labels;
+    }
     if let Value::Object(fields) = &mut object {
         for (name, mut content) in kept {
             clean_content(&name, &mut content);
@@ -156,6 +162,10 @@ fn clean(value: &mut Value, place: Place) {
     match value {
         Value::Object(fields) => clean_fields(fields, place),
         Value::Array(items) => clean_items(items, place),
+        // A configuration file, or an object, as a text.
+        Value::String(text) if text.contains('\n') || text.trim_start().starts_with(['{', '[']) => {
+            clean_file(text, place);
+        }
         Value::String(text) => clean_text(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -169,17 +179,23 @@ fn remove_contents(fields: &mut Map<String, Value>) {
 }
 
 /// The values of environment variables and arguments of builds: nobody can tell by their names which of them are secrets.
-/// They are lists of `{name, value}`, or maps.
+/// They are lists of `{name, value}` or of `NAME=value`, or maps.
 fn remove_values(field: &str, variables: &mut Value) {
+    const MAPS: [&str; 6] = ["env", "envs", "envvars", "environment", "environmentvariables", "buildargs"];
     let field = field.to_ascii_lowercase();
     match variables {
         Value::Array(items) if field.contains("env") || field.contains("buildargs") => {
-            let values = items.iter_mut().filter(|item| item.get("name").is_some());
-            for value in values.filter_map(|item| item.get_mut("value")) {
-                *value = REMOVED.into();
+            for item in items {
+                match item {
+                    Value::String(text) => *text = without_value(text),
+                    Value::Object(item) if item.contains_key("name") || item.contains_key("key") => {
+                        item.get_mut("value").into_iter().for_each(|value| *value = REMOVED.into());
+                    }
+                    _ => {}
+                }
             }
         }
-        Value::Object(values) if matches!(field.as_str(), "env" | "buildargs") => {
+        Value::Object(values) if MAPS.iter().any(|name| field.ends_with(name)) => {
             for value in values.values_mut().filter(|value| !value.is_object() && !value.is_array()) {
                 *value = REMOVED.into();
             }
@@ -188,8 +204,14 @@ fn remove_values(field: &str, variables: &mut Value) {
     }
 }
 
+/// `NAME=value` without the value.
+fn without_value(text: &str) -> String {
+    text.split_once('=').map_or_else(|| text.to_owned(), |(name, _)| format!("{name}={REMOVED}"))
+}
+
 fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
-    fields.retain(|name, _| !matches!(name.as_str(), "managedFields" | LAST_APPLIED));
+    // What the API server and clients keep for themselves: no rule can ask for it (`clearway_advice::evidence::UNREADABLE_FIELDS`).
+    fields.retain(|name, _| !UNREADABLE_FIELDS.contains(&name.as_str()));
     let is_schema = place.in_definition && place.schema == SchemaPlace::Keywords;
     if is_schema {
         // More than half of a definition, and nothing that a rule asks about.
@@ -211,10 +233,16 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
         }
         let secret = is_secret_name(name) || (secret_variable && name == "value");
         match value {
-            Value::String(text) if secret => REMOVED.clone_into(text),
+            Value::String(_) | Value::Number(_) if secret => *value = REMOVED.into(),
             Value::Array(items) if secret => {
-                items.iter_mut().filter(|item| item.is_string()).for_each(|item| *item = REMOVED.into());
+                let is_value = |item: &&mut Value| item.is_string() || item.is_number();
+                items.iter_mut().filter(is_value).for_each(|item| *item = REMOVED.into());
                 clean_items(items, place);
+            }
+            Value::Object(inner) if secret => {
+                // `password: {value: x}`; a reference to a secret has a name and a key.
+                inner.get_mut("value").into_iter().for_each(|value| *value = REMOVED.into());
+                clean_fields(inner, place);
             }
             Value::Object(notes) if name == "annotations" && outside => clean_annotations(notes, place),
             value => clean(value, place),
@@ -224,7 +252,7 @@ fn clean_fields(fields: &mut Map<String, Value>, place: Place) {
 
 /// Annotations often hold a whole object, or a configuration, as a text.
 fn clean_annotations(notes: &mut Map<String, Value>, place: Place) {
-    notes.remove(LAST_APPLIED);
+    notes.retain(|name, _| !UNREADABLE_FIELDS.contains(&name.as_str()));
     for (name, value) in notes {
         match value {
             Value::String(text) if is_secret_name(name) => REMOVED.clone_into(text),
@@ -264,6 +292,11 @@ fn clean_text(text: &mut String) {
         REMOVED.clone_into(text);
         return;
     }
+    // A whole file, such as those of a MachineConfig.
+    if text.starts_with("data:") && text.contains(',') {
+        *text = format!("data:{REMOVED}");
+        return;
+    }
     if let Some((flag, _)) = text.split_once('=').filter(|(flag, _)| flag.starts_with('-') && is_secret_name(flag)) {
         *text = format!("{flag}={REMOVED}");
     } else if text.contains("://") && text.contains('@') {
@@ -299,7 +332,7 @@ mod tests {
             "apiVersion": "v1", "kind": "Thing", "data": {"a": "hunter2"}, "stringData": {"a": "hunter2"},
             "metadata": {
                 "name": "a", "managedFields": [{"x": "hunter2"}],
-                "annotations": {LAST_APPLIED: "hunter2", "kept": "yes"},
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "kept": "yes"},
             },
             "spec": {
                 "secretName": "kept", "automountServiceAccountToken": true, "apiToken": "hunter2", "admin-password": "hunter2",
@@ -309,13 +342,15 @@ mod tests {
                 "apiTokens": ["hunter2", {"name": "kept", "password": "hunter2"}],
                 "args": ["--db-password=hunter2", "--token", "hunter2", "--mode=kept", "run"],
                 "note": "Authorization: Bearer hunter2", "jwt": "x eyJhbGciOi.hunter2.c2ln",
-                "pem": "-----BEGIN RSA PRIVATE KEY-----\nhunter2",
+                "pem": "-----BEGIN RSA PRIVATE KEY-----\nhunter2", "rootPassword": 1_234_567,
+                "adminPassword": {"value": "hunter2", "secretName": "kept"}, "source": "data:,%7Bhunter2",
+                "valuesContent": "mode: kept\ndbPassword: hunter2\n",
             },
         });
         let clean = strip(dirty).unwrap();
         let text = clean.to_string();
-        assert!(!text.contains("hunter2") && !text.contains("managedFields"), "{text}");
-        assert_eq!(text.matches("kept").count(), 5, "{text}");
+        assert!(!text.contains("hunter2") && !text.contains("1234567") && !text.contains("managedFields"), "{text}");
+        assert_eq!(text.matches("kept").count(), 7, "{text}");
         assert_eq!(clean["spec"]["httpProxy"], "http://(removed)@proxy:3128/x, https://(removed)@b");
         assert_eq!(strip(clean.clone()), Some(clean));
         let map = strip(json!({
@@ -351,13 +386,14 @@ mod tests {
             "spec": {
                 "env": {"MODE": "hunter2", "NUMBER": 5}, "extraEnvVars": [{"name": "A", "value": "hunter2"}],
                 "buildArgs": [{"name": "A", "value": "hunter2"}], "dockerBuildArgs": [{"name": "B", "value": "hunter2"}],
-                "envFrom": [{"configMapRef": {"name": "kept"}}], "environment": "kept",
+                "envFrom": [{"configMapRef": {"name": "kept"}}], "environment": "kept", "Env": ["MODE=hunter2", "kept"],
+                "envVars": {"A": "hunter2"}, "extraEnv": [{"key": "A", "value": "hunter2"}],
             },
         }))
         .unwrap();
         let text = clean.to_string();
         assert!(!text.contains("hunter2") && !text.contains("NUMBER\":5"), "{text}");
-        assert_eq!(text.matches("kept").count(), 6, "{text}");
+        assert_eq!(text.matches("kept").count(), 7, "{text}");
         assert_eq!(strip(clean.clone()), Some(clean));
 
         let schema = json!({
@@ -379,6 +415,16 @@ mod tests {
             assert_eq!(clean.pointer(place), definition.pointer(place), "what accepts objects is kept as it is");
         }
         assert!(!clean.to_string().contains("hunter2") && !clean.to_string().contains("A text."), "{clean}");
+    }
+
+    #[test]
+    fn labels_stay_as_selectors_compare_them() {
+        let labels = json!({"example.com/uses-secret": "true", "token": "bearer", "app": "web"});
+        let object = json!({"kind": "Thing", "metadata": {"labels": labels}});
+        assert_eq!(strip(object.clone()), Some(object));
+        // Only its own: what else is named so may be longer, and hold anything.
+        let other = strip(json!({"kind": "Thing", "spec": {"labels": {"token": "hunter2"}}})).unwrap();
+        assert_eq!(other["spec"]["labels"]["token"], REMOVED);
     }
 
     #[test]

@@ -199,9 +199,19 @@ fn a_manifest_names_no_file_elsewhere() {
         let manifest = json!({"schema": "1.0", "takenAt": "2024-05-01T12:00:00Z", "objects": [{"kind": name}]});
         let files = Files::from([("snapshot.json".to_owned(), manifest.to_string().into_bytes())]);
         assert!(matches!(assemble(files, &Limits::default()), Err(SnapshotError::Kind { .. })), "{name:?}");
+    }
+}
+
+#[test]
+fn a_kind_that_cannot_be_the_name_of_a_file_costs_only_itself() {
+    let others = to_files(&sample()).unwrap();
+    for name in ["../../etc/passwd", "a/b", "", ".hidden", "A.b", "a\u{0}", "a\\b"] {
         let mut snapshot = sample();
         snapshot.objects.insert(kind("", name), Part::unasked());
-        assert!(matches!(to_files(&snapshot), Err(SnapshotError::Kind { .. })), "{name:?}");
+        let files = to_files(&snapshot).unwrap();
+        assert_eq!(files.keys().collect::<Vec<_>>(), others.keys().collect::<Vec<_>>(), "{name:?}");
+        let left_out = assemble(files, &Limits::default()).unwrap().snapshot.left_out;
+        assert!(left_out.iter().any(|omission| omission.why.contains("not a kind")), "{name:?}: {left_out:?}");
     }
 }
 

@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use clearway_advice::evidence::is_secret_kind;
-use clearway_core::Digest;
+use clearway_core::{Digest, is_secret_kind};
 use clearway_promql::read::write_snapshot as write_series;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,6 +14,7 @@ use super::budget::{BYTES, Budget, MARGIN};
 use super::manifest::{CRDS, Entry, MANIFEST, Manifest, ObjectsEntry, SERIES, SeriesEntry, file_of};
 use super::strip::strip_text;
 use crate::collector::UnreadReason;
+use crate::files::file_tree::printable;
 
 use super::{Files, Omission, Part, SCHEMA, Selection, Snapshot, SnapshotError, strip};
 
@@ -37,8 +37,13 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
     let series = SeriesEntry { not_collected, digest, windows: windows.iter().map(Into::into).collect(), whole };
     let mut objects = Vec::new();
     let mut left = bytes.saturating_sub(files.values().map(Vec::len).sum());
+    let mut unnamed = Vec::new();
     for (kind, part) in &snapshot.objects {
-        let name = file_of(kind)?;
+        let Ok(name) = file_of(kind) else {
+            let why = "it is not a kind that an API server has".to_owned();
+            unnamed.push(Omission { what: printable(kind.to_string().as_bytes()), why });
+            continue;
+        };
         let entry = if is_secret_kind(&kind.kind) {
             Entry { not_collected: Some(UnreadReason::Unsupported.to_string()), digest: None }
         } else {
@@ -77,7 +82,7 @@ pub(super) fn files_within(snapshot: &Snapshot, bytes: usize, mut budget: Budget
         file(&mut files, CRDS, lines(texts.iter().map(String::as_str)))
     });
     let omission = |out: &Omission| Omission { what: strip_text(&out.what), why: strip_text(&out.why) };
-    let mut left_out: Vec<Omission> = snapshot.left_out.iter().map(omission).collect();
+    let mut left_out: Vec<Omission> = snapshot.left_out.iter().chain(&unnamed).map(omission).collect();
     left_out.sort();
     let manifest = Manifest {
         schema: format!("{}.{}", SCHEMA.0, SCHEMA.1),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use clearway_advice::evidence::ObjectRequest;
 use clearway_advice::reproduce;
-use clearway_core::{Event, EventType, GroupKind, GroupVersionKind, ObjectReference};
+use clearway_core::{Event, EventType, GroupVersionKind, ObjectReference};
 use kube::runtime::events::{EventType as RecordedType, Recorder, Reporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -138,8 +139,8 @@ impl Store for ClusterStore {
         self.cluster.page(&resource, token, objects).await.map_err(|error| named(error, kind))
     }
 
-    fn show_command(&self, kind: &GroupKind) -> Option<String> {
-        Some(reproduce::kubectl(kind, &self.cluster.connection().kubectl_options()))
+    fn show_command(&self, request: &ObjectRequest) -> Option<String> {
+        Some(reproduce::kubectl(request, &self.cluster.connection().kubectl_options()))
     }
 
     fn stale_groups(&self) -> BTreeSet<String> {

@@ -24,8 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clearway_advice::evidence::ObjectRequest;
 use clearway_advice::reproduce;
-use clearway_core::{Diagnostic, Digest, Event, GroupKind, GroupVersionKind, ObjectReference, Place, Severity};
+use clearway_core::{Diagnostic, Digest, Event, GroupVersionKind, ObjectReference, Place, Severity};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -184,8 +185,8 @@ fn complete(kind: &GroupVersionKind, listed: ObjectListing) -> Result<Vec<Value>
 }
 
 impl Store for StateDirectory {
-    fn show_command(&self, kind: &GroupKind) -> Option<String> {
-        Some(reproduce::object_files(kind, &self.root.join(OBJECTS).display().to_string()))
+    fn show_command(&self, request: &ObjectRequest) -> Option<String> {
+        Some(reproduce::object_files(&request.kind, &self.root.join(OBJECTS).display().to_string()))
     }
 
     async fn get(&self, key: &ObjectReference) -> Result<Option<Value>, StoreError> {

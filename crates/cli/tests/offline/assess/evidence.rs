@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use clearway_advice::Settings;
+use clearway_advice::evidence::ObjectRequest;
 use clearway_core::GroupKind;
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::metrics_store::MetricsStore;
@@ -191,7 +192,8 @@ fn the_commands_of_a_state_directory_work() {
     }
     place.write("state dir/objects/core/Node/_/n1.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n");
     let shown = |api: &str, kind: &str| {
-        run_check(&place, &state.show_command(&GroupKind::from_api_version(api, kind)).unwrap())
+        let kind = GroupKind::from_api_version(api, kind);
+        run_check(&place, &state.show_command(&ObjectRequest { kind, namespace: None, name: None }).unwrap())
     };
     assert!(shown("v1", "Node").contains("name: n1"));
     assert_eq!(shown("apps/v1", "Deployment"), "");
