@@ -8,10 +8,8 @@ import (
 	_ "github.com/prometheus/prometheus/cmd/prometheus"
 	_ "github.com/prometheus/prometheus/cmd/promtool"
 	_ "go.etcd.io/etcd/server/v3"
-	_ "helm.sh/helm/v4/cmd/helm"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kube-scheduler"
-	_ "sigs.k8s.io/kustomize/kustomize/v5"
 	_ "sigs.k8s.io/kwok/cmd/kwok"
 )

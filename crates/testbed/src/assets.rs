@@ -48,10 +48,8 @@ pub enum Component {
     Nginx,
     /// Tries a service against its `OpenAPI` description.
     Schemathesis,
-    /// Renders the Helm chart.
-    Helm,
-    /// Renders the kustomize directories.
-    Kustomize,
+    /// Renders the Helm chart and the kustomize directories, with the packages of both.
+    Render,
     /// Builds container images.
     Buildah,
     /// Unpacks container images.
@@ -83,8 +81,7 @@ impl Component {
             Self::DockerRegistry => "docker-registry",
             Self::Nginx => "nginx",
             Self::Schemathesis => "schemathesis",
-            Self::Helm => "helm",
-            Self::Kustomize => "kustomize",
+            Self::Render => "render",
             Self::Buildah => "buildah",
             Self::Umoci => "umoci",
             Self::Runc => "runc",

@@ -1,6 +1,7 @@
 //! The operator and the update service in their three forms, `clearway install`, kustomize and Helm, are the same objects.
 //!
-//! helm and kustomize are the real programs. What differs on purpose is taken away first, and named here.
+//! Charts and kustomizations are rendered by the packages of Helm and kustomize. What differs on purpose is taken away first,
+//! and named here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -73,12 +74,9 @@ fn printed(line: &str) -> Objects {
     objects(&said.out)
 }
 
-fn rendered(component: Component, arguments: &[&str]) -> Result<String, String> {
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = Command::new(component.find().unwrap());
-    // Helm keeps its settings and caches in the home directory.
-    command.args(arguments).env("HOME", directory.path()).env_remove("KUBECONFIG");
-    let output = command.output().unwrap();
+/// What Helm and kustomize make of a directory.
+fn rendered(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(Component::Render.find().unwrap()).args(arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
@@ -87,12 +85,8 @@ fn helm(namespace: &str, values: &Value) -> Result<String, String> {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("values.json");
     fs::write(&file, values.to_string()).unwrap();
-    let chart = format!("{ROOT}/deploy/helm/clearway");
-    let file = file.display().to_string();
-    let arguments = ["template", "clearway", &chart, "--namespace", namespace, "--values", &file];
-    // As on a cluster with the Prometheus operator.
-    let cluster = ["--kube-version", "1.36.0", "--api-versions", "monitoring.coreos.com/v1"];
-    rendered(Component::Helm, &[&arguments[..], &cluster].concat())
+    let (chart, file) = (format!("{ROOT}/deploy/helm/clearway"), file.display().to_string());
+    rendered(&["helm", &chart, namespace, &file])
 }
 
 fn compare(what: &str, one: &Objects, other: &Objects) {
@@ -113,7 +107,7 @@ fn compare_with_chart(line: &str, namespace: &str, values: &Value) {
 
 #[test]
 fn the_chart_is_what_install_applies() {
-    if !have(&[Component::Helm]) {
+    if !have(&[Component::Render]) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -174,7 +168,7 @@ fn the_chart_is_what_install_applies() {
 
 #[test]
 fn the_chart_refuses_what_install_refuses() {
-    if !have(&[Component::Helm]) {
+    if !have(&[Component::Render]) {
         return;
     }
     for (values, why) in [
@@ -192,7 +186,7 @@ fn the_chart_refuses_what_install_refuses() {
 
 #[test]
 fn the_directories_of_kustomize_are_what_install_applies() {
-    if !have(&[Component::Kustomize]) {
+    if !have(&[Component::Render]) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -201,10 +195,7 @@ fn the_directories_of_kustomize_are_what_install_applies() {
     let build = |kustomization: Value| {
         fs::write(directory.path().join("kustomization.yaml"), kustomization.to_string()).unwrap();
         let path = directory.path().display().to_string();
-        objects(
-            &rendered(Component::Kustomize, &["build", &path])
-                .unwrap_or_else(|error| panic!("{kustomization}: {error}")),
-        )
+        objects(&rendered(&["kustomize", &path]).unwrap_or_else(|error| panic!("{kustomization}: {error}")))
     };
     let key = directory.path().join("release.pub");
     fs::write(&key, KEY).unwrap();
@@ -258,7 +249,7 @@ fn the_directories_of_kustomize_are_what_install_applies() {
 /// What Helm renders is accepted by an API server, which knows every field.
 #[tokio::test]
 async fn an_api_server_accepts_the_chart() {
-    if !have(&[Component::Helm]) {
+    if !have(&[Component::Render]) {
         return;
     }
     let Some((cluster, client)) = bare().await else { return };
