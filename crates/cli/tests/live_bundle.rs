@@ -10,7 +10,6 @@ mod stored_things;
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use clearway_testbed::{cluster, wait_until};
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -80,7 +79,7 @@ async fn a_guarded_bundle_goes_forward_only() {
     apply(&client, &crd("v1.2.0", "standard")).await.unwrap();
     // The API server takes a moment before it enforces a new policy; a dry run asks without a change.
     let dry_run = PatchParams { dry_run: true, ..PatchParams::apply("test").force() };
-    wait_until(Duration::from_mins(2), "the policy is enforced", async || {
+    wait_until(clearway_testbed::IN_TIME, "the policy is enforced", async || {
         patch(&client, &crd("v1.1.0", "standard"), dry_run.clone()).await.is_err()
     })
     .await
@@ -187,7 +186,7 @@ async fn a_preflight_names_what_a_new_bundle_would_do_to_stored_objects() {
             "apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": {"name": format!("t{number}")},
             "spec": {"a": "long text", "b": "x"},
         });
-        wait_until(Duration::from_mins(2), "the kind is served", async || apply(&client, &thing).await.is_ok())
+        wait_until(clearway_testbed::IN_TIME, "the kind is served", async || apply(&client, &thing).await.is_ok())
             .await
             .unwrap();
     }

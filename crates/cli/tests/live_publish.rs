@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use clearway_testbed::images::{Pusher, gzip, tar};
-use clearway_testbed::{registry, wait_until};
+use clearway_testbed::{Program, registry, wait_until};
 use serde_json::{Value, json};
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graph-data");
@@ -93,16 +93,6 @@ async fn signed_graph_data_is_read_with_its_key_and_anything_else_is_refused() {
     assert_eq!(run(place, &format!("{assessed} mine.pub")).0, 0);
 }
 
-/// A service that is ended with the test.
-struct Service(Child);
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[tokio::test]
 async fn a_service_serves_only_what_the_key_signed() {
     let Some(registry) = registry().await else { return };
@@ -117,15 +107,17 @@ async fn a_service_serves_only_what_the_key_signed() {
          --cache kept --log-format json"
     );
     let log = place.join("log");
-    let mut command = command(place, &line);
-    let service = command.stderr(fs::File::create(&log).unwrap()).stdout(Stdio::null()).spawn().unwrap();
-    let _service = Service(service);
-    let said = |what: &str| fs::read_to_string(&log).unwrap().contains(what);
+    let arguments = line.split_whitespace();
+    let service = Program::start_with(env!("CARGO_BIN_EXE_clearway"), arguments, log, |command| {
+        command.current_dir(place).env("HOME", place).env_remove("KUBECONFIG");
+    });
+    let service = service.unwrap();
+    let said = |what: &str| service.logged(what);
     let in_time = clearway_testbed::IN_TIME;
     let refused = async || said("none of its 1 signatures is by a trusted key (mine.pub)");
     wait_until(in_time, "the graph of another key is refused", refused).await.unwrap();
     let address = || {
-        let text = fs::read_to_string(&log).unwrap();
+        let text = service.log();
         let (_, rest) = text.split_once("serving on http://127.0.0.1:").unwrap();
         rest.split('/').next().unwrap().parse::<u16>().unwrap()
     };

@@ -5,6 +5,7 @@
 //! - [`Prometheus`]: with real series, so that answers come from the real engine.
 //! - [`Registry`]: a registry of images; [`images`] pushes to it.
 //! - [`Browser`]: Chromium without a window, with axe-core for checks of accessibility.
+//! - [`Program`]: a program under test that runs beside it, such as an operator.
 //!
 //! Each listens on loopback on a free port, is ready when its `start` returns, writes its log into a directory of its
 //! own, and ends with the test: also when the test's process is killed. `testbed/install` gets the programs.
@@ -29,6 +30,7 @@ pub mod http;
 pub mod images;
 mod missing;
 mod process;
+mod program;
 mod prometheus;
 mod registry;
 mod shared;
@@ -42,6 +44,7 @@ pub use cluster::{Cluster, ClusterOptions};
 pub use error::{Error, Result};
 pub use missing::{MissingComponent, have};
 pub use process::Process;
+pub use program::{Program, free_port};
 pub use prometheus::{Prometheus, seconds_ago};
 pub use registry::Registry;
 pub use shared::{SharedCluster, browser, cluster, own_cluster, prometheus, registry};

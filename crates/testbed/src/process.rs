@@ -1,15 +1,14 @@
-//! Child processes that die with us: also when this process is killed with SIGKILL and cannot clean up.
+//! The programs of the test bed as processes: started, paused, ended and started again.
 
 pub(crate) mod ports;
 pub(crate) mod run_dir;
+pub(crate) mod supervised;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::net::Ipv4Addr;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,34 +17,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::{Error, Result};
 use crate::http;
 use crate::wait::{IN_TIME, wait_until};
+use supervised::Supervised;
 
-/// How long a component may take to become ready, on a busy machine.
-const READY_WITHIN: Duration = Duration::from_mins(1);
 /// How many lines of a log are shown.
 const TAIL_LINES: usize = 40;
 /// How many bytes of a log are read to find them.
 const TAIL_BYTES: u64 = 64 * 1024;
-
-/// Starts a program, says its process id, and waits for it. Standard input is a pipe whose other end only the test
-/// process holds; when that process ends, for whatever reason, the kernel closes the pipe and the watcher kills the
-/// program. (`PR_SET_PDEATHSIG` would not do: it fires when the *thread* that started the program ends, and tests run
-/// in threads.)
-const SUPERVISOR: &str = r#"
-log=$1
-shift
-exec 3<&0
-"$@" </dev/null >>"$log" 2>&1 3<&- &
-child=$!
-{ read -r _ <&3; kill -KILL "$child"; } >/dev/null 2>&1 &
-watcher=$!
-exec 3<&- </dev/null
-echo "$child"
-exec >/dev/null
-wait "$child"
-status=$?
-kill -KILL "$watcher"
-exit "$status"
-"#;
 
 /// How one sees that a process is ready.
 #[derive(Debug, Clone)]
@@ -79,19 +56,12 @@ pub(crate) struct Launch {
     pub(crate) probe: Probe,
 }
 
-#[derive(Debug)]
-struct Running {
-    /// The supervising shell. Its standard input is the pipe that ends with this process.
-    supervisor: Child,
-    pid: Pid,
-}
-
 /// A process of the test bed. It is killed when the value is dropped, and when this process ends in any way.
 #[derive(Debug)]
 pub struct Process {
     launch: Launch,
     log: PathBuf,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<Supervised>>,
 }
 
 impl Process {
@@ -153,7 +123,7 @@ impl Process {
 
     /// Kills the process (SIGKILL), and waits until it is gone. Does nothing when it does not run.
     pub fn kill(&self) {
-        if let Some(running) = self.lock().take() {
+        if let Some(mut running) = self.lock().take() {
             running.end();
         }
     }
@@ -180,7 +150,7 @@ impl Process {
             Probe::Https { config, .. } => Some(kube::Client::try_from((**config).clone())?),
         };
         let mut ended = false;
-        let waited = wait_until(READY_WITHIN, "it is ready", async || {
+        let waited = wait_until(IN_TIME, "it is ready", async || {
             ended = !self.is_running();
             ended || self.is_ready(client.as_ref()).await
         })
@@ -189,7 +159,7 @@ impl Process {
         if ended {
             return Err(Error::Exited { component, log: self.log_tail() });
         }
-        waited.map_err(|_| Error::NotReady { component, after: READY_WITHIN, log: self.log_tail() })
+        waited.map_err(|_| Error::NotReady { component, after: IN_TIME, log: self.log_tail() })
     }
 
     async fn is_ready(&self, client: Option<&kube::Client>) -> bool {
@@ -206,10 +176,21 @@ impl Process {
 
     fn start_process(&self) -> Result<()> {
         let mut running = self.lock();
-        if let Some(old) = running.take() {
+        if let Some(mut old) = running.take() {
             old.end();
         }
-        *running = Some(Running::start(&self.launch, &self.log)?);
+        let Launch { name, program, args, dir, .. } = &self.launch;
+        *running = Some(Supervised::start(name, program, args, &self.log, |command| {
+            command
+                .current_dir(dir)
+                // No program finds the settings of the user who runs the tests: files, proxies, ETCD_... and the like.
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .env("HOME", dir)
+                // Programs in Go live for seconds here: collecting garbage less often is a sixth less work for a control
+                // plane.
+                .env("GOGC", "400");
+        })?);
         Ok(())
     }
 
@@ -226,10 +207,10 @@ impl Process {
     fn while_alive<T>(&self, action: impl FnOnce(Pid) -> T) -> Option<T> {
         let mut running = self.lock();
         let running = running.as_mut()?;
-        running.is_alive().then(|| action(running.pid))
+        running.is_alive().then(|| action(running.pid()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Supervised>> {
         // A panic elsewhere does not make the value wrong.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -238,54 +219,6 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-    }
-}
-
-impl Running {
-    fn start(launch: &Launch, log: &Path) -> Result<Self> {
-        let what = || format!("starting {}", launch.name);
-        let mut supervisor = Command::new("/bin/sh")
-            .args(["-c", SUPERVISOR, "clearway-testbed-supervisor"])
-            .arg(log)
-            .arg(&launch.program)
-            .args(&launch.args)
-            .current_dir(&launch.dir)
-            // No program finds the settings of the user who runs the tests: files, proxies, ETCD_... and the like.
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", &launch.dir)
-            // Programs in Go live for seconds here: collecting garbage less often is a sixth less work for a control plane.
-            .env("GOGC", "400")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            // Ctrl-C at the terminal is for this program, which then ends the others in the right order.
-            .process_group(0)
-            .spawn()
-            .map_err(Error::io(what()))?;
-        let mut line = String::new();
-        if let Some(stdout) = supervisor.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line).map_err(Error::io(what()))?;
-        }
-        let pid = line.trim().parse().ok().and_then(Pid::from_raw);
-        let Some(pid) = pid else {
-            let _ = supervisor.kill();
-            let _ = supervisor.wait();
-            return Err(Error::Exited { component: launch.name.to_owned(), log: line });
-        };
-        Ok(Self { supervisor, pid })
-    }
-
-    fn is_alive(&mut self) -> bool {
-        matches!(self.supervisor.try_wait(), Ok(None))
-    }
-
-    fn end(mut self) {
-        // As long as the supervisor runs, the process id is that of its child.
-        if self.is_alive() {
-            let _ = kill_process(self.pid, Signal::KILL);
-        }
-        let _ = self.supervisor.wait();
     }
 }
 

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use tokio::time::MissedTickBehavior;
-
 use crate::error::{Error, Result};
 
 /// How long a test waits for what has to happen. Nothing takes so long on any machine, however busy: what does not come
 /// within it does not come at all.
 pub const IN_TIME: Duration = Duration::from_mins(5);
 
-/// How often a condition is looked at.
-const INTERVAL: Duration = Duration::from_millis(25);
+/// The rest between the first two looks at a condition, and the longest one. It grows: who waits for seconds takes the
+/// processor from what is waited for with every look, and many tests wait at one time.
+const RESTS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
 
-/// Waits until `condition` is true, and looks at it every few milliseconds. A condition that itself takes too long, a
+/// Waits until `condition` is true, and looks at it several times a second. A condition that itself takes too long, a
 /// request that hangs for example, is given up at the deadline as well.
 ///
 /// `what` completes the sentence "waited in vain until ...".
@@ -21,14 +20,11 @@ pub async fn wait_until<F>(deadline: Duration, what: &str, mut condition: F) -> 
 where
     F: AsyncFnMut() -> bool,
 {
-    let mut ticks = tokio::time::interval(INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let come_true = async {
-        loop {
-            ticks.tick().await;
-            if condition().await {
-                return;
-            }
+        let [mut rest, longest] = RESTS;
+        while !condition().await {
+            tokio::time::sleep(rest).await;
+            rest = longest.min(rest * 3 / 2);
         }
     };
     tokio::time::timeout(deadline, come_true)

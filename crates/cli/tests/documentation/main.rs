@@ -4,10 +4,11 @@
 //! A page is executed in an empty directory that has the project's `examples` and `catalog` in it. Code blocks of the
 //! language `console` hold the command lines (`$ …`); words after the language say what they need:
 //!
-//! | word         | the block |
-//! |--------------|-----------|
-//! | `cluster`    | runs against a real control plane, which belongs to the page |
-//! | `background` | starts a program that runs until the page ends |
+//! | word          | the block |
+//! |---------------|-----------|
+//! | `cluster`     | runs against a real control plane, which belongs to the page |
+//! | `controllers` | needs controllers and a node in it |
+//! | `background`  | starts a program that runs until the page ends |
 //!
 //! Code blocks of the language `browser` hold steps in a real Chromium, a line for each. One browser belongs to the page, and
 //! goes on from block to block. A picture below such a block shows where it ends; with `CLEARWAY_SCREENSHOTS=DIR` it is

@@ -18,6 +18,8 @@ pub(crate) enum Block {
 /// A code block of the language `console`.
 pub(crate) struct ConsoleBlock {
     pub(crate) cluster: bool,
+    /// Whether that has controllers and a node.
+    pub(crate) controllers: bool,
     pub(crate) background: bool,
     pub(crate) commands: Vec<Command>,
 }
@@ -92,10 +94,12 @@ impl Block {
         match words.next() {
             Some("console") => {
                 let words: BTreeSet<_> = words.collect();
-                let unknown: Vec<_> = words.iter().filter(|word| !["cluster", "background"].contains(word)).collect();
+                let unknown: Vec<_> =
+                    words.iter().filter(|word| !["cluster", "controllers", "background"].contains(word)).collect();
                 assert!(unknown.is_empty(), "{place}: unknown words {unknown:?}; main.rs has those that exist");
-                let (cluster, background) = (words.contains("cluster"), words.contains("background"));
-                Some(Block::Console(ConsoleBlock { cluster, background, commands: Vec::new() }))
+                let [cluster, controllers, background] =
+                    ["cluster", "controllers", "background"].map(|word| words.contains(word));
+                Some(Block::Console(ConsoleBlock { cluster, controllers, background, commands: Vec::new() }))
             }
             Some("browser") => Some(Block::Browser(BrowserBlock::default())),
             _ => None,

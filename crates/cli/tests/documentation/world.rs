@@ -2,15 +2,14 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use clearway_testbed::{
-    Browser, Cluster, ClusterOptions, Component, IN_TIME, Prometheus, Registry, browser, have, http, own_cluster,
-    prometheus, registry, wait_until,
+    Browser, Cluster, ClusterOptions, Component, IN_TIME, Prometheus, Registry, browser, free_port, have, http,
+    own_cluster, prometheus, registry, wait_until,
 };
 
 use crate::ROOT;
@@ -67,7 +66,7 @@ impl Drop for Program {
 }
 
 fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", free_port().unwrap())
 }
 
 impl World {
@@ -95,7 +94,9 @@ impl World {
                 return None;
             }
             symlink(Component::Kubectl.find().unwrap(), bin.join("kubectl")).unwrap();
-            cluster = Some(own_cluster(&ClusterOptions::default()).await?);
+            let has_controllers = page.console_blocks().any(|block| block.controllers);
+            let options = if has_controllers { ClusterOptions::default() } else { ClusterOptions::api_only() };
+            cluster = Some(own_cluster(&options).await?);
         }
         let mut prometheus_server = None;
         if page.mentions(PROMETHEUS) {

@@ -42,7 +42,7 @@ async fn the_rights_of_the_installation_are_enough_and_no_more() {
         condition(&route["status"]["parents"][0]["conditions"], "ResolvedRefs") == "True/ResolvedRefs"
     })
     .await;
-    assert!(!operator.said().contains("not allowed"), "{}", operator.said());
+    assert!(!operator.log().contains("not allowed"), "{}", operator.log());
     drop(operator);
 
     // What the account cannot do.

@@ -1,10 +1,9 @@
 //! A cluster with the kinds of Gateway API, and a program of ours beside it.
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
-use clearway_testbed::{Cluster, ClusterOptions, IN_TIME, own_cluster, wait_until};
+use clearway_testbed::{Cluster, ClusterOptions, IN_TIME, Program, own_cluster, wait_until};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -172,7 +171,7 @@ impl Lab {
         let log = self.directory.path().join("operator.log");
         let kubeconfig = kubeconfig.to_str().unwrap();
         let line = ["operator", "--kubeconfig", kubeconfig, "--namespace", namespace, "--status-listen", "127.0.0.1:0"];
-        Program::start(log, &[&line[..], &["--gateway-class", "clearway"], more].concat())
+        start(log, &[&line[..], &["--gateway-class", "clearway"], more].concat())
     }
 
     /// Runs a command on the cluster.
@@ -197,43 +196,10 @@ pub(crate) fn condition(conditions: &Value, kind: &str) -> String {
     found.collect::<Vec<_>>().join(" ").replace('"', "")
 }
 
-/// A process of ours, with its log; it ends with this value.
-pub(crate) struct Program {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Program {
-    fn start(log: PathBuf, arguments: &[&str]) -> Self {
-        let file = File::create(&log).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
-            .args(arguments)
-            .env_remove("CLEARWAY_STATE")
-            .stdout(Stdio::from(file.try_clone().unwrap()))
-            .stderr(Stdio::from(file))
-            .spawn()
-            .unwrap();
-        Program { child, log }
-    }
-
-    pub(crate) fn said(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if std::thread::panicking() {
-            eprintln!("==== {}\n{}", self.log.display(), self.said());
-        }
-    }
-}
-
-impl Program {
-    /// Whether the process has ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
-    }
+/// Starts a program of ours.
+fn start(log: PathBuf, arguments: &[&str]) -> Program {
+    let program = Program::start_with(env!("CARGO_BIN_EXE_clearway"), arguments.iter().copied(), log, |command| {
+        command.env_remove("CLEARWAY_STATE");
+    });
+    program.unwrap()
 }

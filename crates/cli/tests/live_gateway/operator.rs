@@ -111,7 +111,7 @@ async fn g1_status_follows_the_objects_and_nothing_else_is_written() {
     // What is published is what should be: the operator's own status is clean.
     let (code, out, err) = lab.run(&["gateway", "audit", "--controller", OURS]);
     assert_eq!(code, 0, "{out}{err}");
-    assert!(!operator.said().contains(" WARN"), "{}", operator.said());
+    assert!(!operator.log().contains(" WARN"), "{}", operator.log());
 }
 
 #[tokio::test]
@@ -164,15 +164,15 @@ async fn a_class_of_another_controller_is_refused() {
 
     // The same for a class that appears while the operator runs.
     let mut operator = lab.operator(lab.cluster.kubeconfig(), "default", &[]);
-    wait_until(IN_TIME, "all objects are known", async || operator.said().contains("all objects are known"))
+    wait_until(IN_TIME, "all objects are known", async || operator.log().contains("all objects are known"))
         .await
         .unwrap();
     lab.create_class("clearway", "example.com/other").await;
-    wait_until(IN_TIME, "the operator ends", async || operator.has_ended()).await.unwrap();
+    wait_until(IN_TIME, "the operator ends", async || operator.exit_code().is_some()).await.unwrap();
     assert!(
-        operator.said().contains("GatewayClass clearway belongs to controller example.com/other"),
+        operator.log().contains("GatewayClass clearway belongs to controller example.com/other"),
         "{}",
-        operator.said()
+        operator.log()
     );
     assert_eq!(lab.get("GatewayClass", "clearway").await["status"], Value::Null);
 }

@@ -1,12 +1,10 @@
 //! The operator at work with the accounts that `install` makes: what it reads, it reads as one of them.
 
-use std::fs::{self, File};
-use std::net::TcpListener;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use clearway_testbed::{Cluster, http, wait_until};
+use clearway_testbed::{Cluster, Program, http, wait_until};
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -17,43 +15,17 @@ const NAMESPACE: &str = "clearway";
 /// How long anything may take, on a busy machine.
 const SOON: Duration = clearway_testbed::IN_TIME;
 
-/// A process of ours, with its log; it ends with this value.
-pub(crate) struct Program {
-    child: Child,
-    log: PathBuf,
+/// Starts a program of ours.
+pub(crate) fn start(log: PathBuf, arguments: &[&str]) -> Program {
+    let program = Program::start_with(env!("CARGO_BIN_EXE_clearway"), arguments.iter().copied(), log, |command| {
+        command.env_remove("CLEARWAY_STATE");
+    });
+    program.unwrap()
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if std::thread::panicking() {
-            eprintln!("==== {}\n{}", self.log.display(), self.said());
-        }
-    }
-}
-
-impl Program {
-    pub(crate) fn start(log: PathBuf, arguments: &[&str]) -> Self {
-        let file = File::create(&log).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
-            .args(arguments)
-            .env_remove("CLEARWAY_STATE")
-            .stdout(Stdio::from(file.try_clone().unwrap()))
-            .stderr(Stdio::from(file))
-            .spawn()
-            .unwrap();
-        Program { child, log }
-    }
-
-    pub(crate) fn said(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
-    }
-}
-
-/// A port that was free a moment ago.
+/// A port that is free.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    clearway_testbed::free_port().unwrap()
 }
 
 /// The operator with the token of its own service account.
@@ -66,7 +38,7 @@ pub(crate) async fn operator(cluster: &Cluster, log: PathBuf, more: &[&str]) -> 
         arguments.extend(["--status-listen", &listen]);
     }
     arguments.extend(more);
-    Program::start(log, &arguments)
+    start(log, &arguments)
 }
 
 /// Serves two updates: a rule about namespaces is on the way to the one, a rule about service accounts on the other.
@@ -95,7 +67,7 @@ async fn serve(directory: &Path) -> (Program, String) {
     let (listen, status_listen) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{status}"));
     let data = data.display().to_string();
     let arguments = ["serve", "--graph", &data, "--listen", &listen, "--status-listen", &status_listen];
-    let service = Program::start(directory.join("serve.log"), &arguments);
+    let service = start(directory.join("serve.log"), &arguments);
     wait_until(SOON, "the service serves", async || {
         http::get(status, "/readyz").await.is_ok_and(|answer| answer.status == 200)
     })
@@ -139,7 +111,7 @@ async fn rules_see_what_the_reader_may_read_and_the_operator_alone_sees_nothing(
 
     let log = directory.path().join("reader.log");
     let as_reader = ["--upstream", &url, "--evidence-as", "clearway-evidence-reader"];
-    let running = operator(&cluster, log, &as_reader).await;
+    let mut running = operator(&cluster, log, &as_reader).await;
     until(&admin, "one rule is evaluated, and the other cannot be", |object| {
         recommended(object, "1.0.1") == ("False".to_owned(), "Readable".to_owned())
             && recommended(object, "1.0.2").0 == "Unknown"
@@ -147,7 +119,7 @@ async fn rules_see_what_the_reader_may_read_and_the_operator_alone_sees_nothing(
     .await;
     let leases = api(&admin, "coordination.k8s.io/v1", "Lease", Some(NAMESPACE));
     assert_eq!(leases.list(&ListParams::default()).await.unwrap().items.len(), 1, "it leads");
-    let said = running.said();
+    let said = running.log();
     let own: Vec<&str> = said
         .lines()
         .filter(|line| line.contains("not allowed") && !line.contains("clearway-evidence-reader"))
@@ -166,15 +138,16 @@ async fn rules_see_what_the_reader_may_read_and_the_operator_alone_sees_nothing(
         })
     })
     .await;
-    drop(running);
+    // It gives its lease back, so that the next one does not wait for its end.
+    assert_eq!(running.terminate().await.unwrap(), 0);
 
     patch(json!({"spec": {"desiredUpdate": null}})).await;
     let log = directory.path().join("alone.log");
-    let alone = operator(&cluster, log, &["--upstream", &url, "--lease-duration", "2s", "--apply-updates"]).await;
+    let alone = operator(&cluster, log, &["--upstream", &url, "--apply-updates"]).await;
     patch(json!({"metadata": {"annotations": {"clearway.dev/re-evaluate": "now"}}})).await;
     until(&admin, "neither rule can be evaluated", |object| {
         recommended(object, "1.0.1").0 == "Unknown" && recommended(object, "1.0.2").0 == "Unknown"
     })
     .await;
-    assert!(alone.said().contains("UNSIGNED RELEASES ARE APPLIED"), "{}", alone.said());
+    assert!(alone.log().contains("UNSIGNED RELEASES ARE APPLIED"), "{}", alone.log());
 }

@@ -245,7 +245,7 @@ async fn two_replicas_come_up_and_one_may_go_at_a_time() {
     let namespace = Some("clearway");
     let deployments = api(&client, "apps/v1", "Deployment", namespace);
     let budgets = api(&client, "policy/v1", "PodDisruptionBudget", namespace);
-    clearway_testbed::wait_until(std::time::Duration::from_mins(1), "both replicas are there", async || {
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "both replicas are there", async || {
         let deployment = deployments.get("clearway-operator").await.unwrap();
         let budget = budgets.get("clearway-operator").await.unwrap();
         deployment.data["status"]["availableReplicas"] == 2 && budget.data["status"]["disruptionsAllowed"] == 1
@@ -258,7 +258,7 @@ async fn two_replicas_come_up_and_one_may_go_at_a_time() {
     assert_eq!(nodes, ["node-0", "node-1"], "one node does not take both along");
     let gone = run(cluster.kubeconfig(), "uninstall");
     assert_eq!(gone.code, 0, "{}", gone.err);
-    clearway_testbed::wait_until(std::time::Duration::from_mins(1), "the namespace is gone", async || {
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "the namespace is gone", async || {
         get(&client, "v1", "Namespace", "clearway").await.is_none()
     })
     .await

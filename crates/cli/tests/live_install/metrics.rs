@@ -1,8 +1,6 @@
 //! Who may read the operator's metrics, decided by a real API server.
 
-use std::time::Duration;
-
-use clearway_testbed::{Cluster, http, wait_until};
+use clearway_testbed::{Cluster, IN_TIME, http, wait_until};
 use serde_json::json;
 
 use super::identities::{free_port, operator};
@@ -52,7 +50,7 @@ async fn metrics_are_for_tokens_with_the_right_and_probes_for_everybody() {
         "--metrics-authentication",
     ];
     let _operator = operator(&cluster, directory.path().join("operator.log"), &arguments).await;
-    wait_until(Duration::from_mins(1), "the operator reports on the ClusterVersion", async || {
+    wait_until(IN_TIME, "the operator reports on the ClusterVersion", async || {
         let headers = [("Authorization", format!("Bearer {allowed}"))];
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
         http::get_with(metrics, "/metrics", &headers).await.is_ok_and(|answer| answer.body.contains("cluster_version"))
@@ -78,9 +76,7 @@ async fn without_the_right_to_ask_nobody_is_let_in() {
     let listen = format!("127.0.0.1:{port}");
     let arguments = ["--status-listen", &listen, "--metrics-authentication"];
     let operator = operator(&cluster, directory.path().join("operator.log"), &arguments).await;
-    wait_until(Duration::from_mins(1), "the operator answers", async || http::get(port, "/livez").await.is_ok())
-        .await
-        .unwrap();
+    wait_until(IN_TIME, "the operator answers", async || http::get(port, "/livez").await.is_ok()).await.unwrap();
     assert_eq!(scrape(port, Some(cluster.admin_token())).await, 503);
-    assert!(operator.said().contains("not allowed to create tokenreviews"), "{}", operator.said());
+    assert!(operator.log().contains("not allowed to create tokenreviews"), "{}", operator.log());
 }

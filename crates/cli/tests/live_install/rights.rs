@@ -321,7 +321,7 @@ async fn labelled_roles_extend_what_rules_may_look_at() {
         "rules": [{"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["get", "list"]}],
     });
     create(&admin, role, None).await;
-    clearway_testbed::wait_until(std::time::Duration::from_mins(1), "the role is aggregated", async || {
+    clearway_testbed::wait_until(clearway_testbed::IN_TIME, "the role is aggregated", async || {
         !allowed(&admin, READER, &acts).await.is_empty()
     })
     .await

@@ -6,7 +6,7 @@ use std::path::Path;
 use clearway_testbed::{ClusterOptions, prometheus, wait_until};
 use serde_json::json;
 
-use crate::lab::{Lab, SOON, available, condition, recommended, serve};
+use crate::lab::{Lab, Program, SOON, available, condition, recommended, serve};
 
 const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/story/graph-data");
 
@@ -29,9 +29,10 @@ async fn the_story_is_told_in_the_status_with_few_writes() {
     options.extend(["--prometheus", &base]);
     options.extend(long);
     let operator = lab.operator("operator.log", &options);
-    let object = lab.until("there is advice", |object| !available(object).is_empty()).await;
-    let (status, reason, message) = recommended(&object, "4.7.4");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "MultipleReasons"));
+    let object =
+        lab.until("all risks are evaluated", |object| recommended(object, "4.7.4").1 == "MultipleReasons").await;
+    let (status, _, message) = recommended(&object, "4.7.4");
+    assert_eq!(status, "False");
     let paragraphs: Vec<&str> = message.split("\n\n").collect();
     assert_eq!(paragraphs.len(), 3, "{message}");
     assert_eq!(recommended(&object, "4.6.99-example").1, "PromQLError");
@@ -52,8 +53,10 @@ async fn the_story_is_told_in_the_status_with_few_writes() {
     })
     .await
     .unwrap();
+    // One when the update service has answered, one when all queries have; on a busy machine another one in between. There
+    // are many more queries.
     let writes = operator.metric("clearway_operator_status_writes_total").await.unwrap();
-    assert!(writes <= 2.0, "{writes}");
+    assert!(writes <= 3.0, "{writes}");
 }
 
 /// U9, U10, U16.
@@ -119,24 +122,30 @@ async fn a_risk_that_is_published_reaches_the_status() {
     assert_eq!(recommended(&object, "1.0.1").1, "NoNodes");
 }
 
-/// Two replicas: one leads, and when it is killed the other goes on within the lease and one try.
+/// Two replicas: one leads, and when it is killed the other goes on.
 #[tokio::test]
 async fn another_replica_goes_on_when_the_one_that_leads_is_killed() {
     let Some(lab) = Lab::open(&ClusterOptions::api_only(), "standard", "4.6.23", "stable-4.6").await else { return };
     let (_service, url) = serve(Path::new(STORY), lab.path("serve.log")).await;
     let options = ["--upstream", url.as_str(), "--lease-duration", "5s"];
-    let mut first = lab.operator("first.log", &options);
+    let first = lab.operator("first.log", &options);
     lab.until("there is advice", |object| !available(object).is_empty()).await;
     let second = lab.operator("second.log", &options);
-    wait_until(SOON, "the second waits", async || second.metric("clearway_operator_leads").await == Some(0.0))
-        .await
-        .unwrap();
-    assert_eq!(first.metric("clearway_operator_leads").await, Some(1.0));
-    first.kill();
+    let leads = async |program: &Program| program.metric("clearway_operator_leads").await;
+    let mut states = (None, None);
+    wait_until(SOON, "one leads and the other waits", async || {
+        states = (leads(&first).await, leads(&second).await);
+        matches!(states, (Some(1.0), Some(0.0)) | (Some(0.0), Some(1.0)))
+    })
+    .await
+    .unwrap();
+    // On a busy machine the first one may have lost a lease of some seconds.
+    let (mut leader, other) = if states.0 == Some(1.0) { (first, second) } else { (second, first) };
+    leader.kill();
     lab.patch(json!({"spec": {"channel": "no-such-channel"}})).await;
-    lab.until("the second says what the channel has", |object| {
+    lab.until("the other one says what the channel has", |object| {
         condition(&object["status"]["conditions"], "RetrievedUpdates").1 == "VersionNotFound"
     })
     .await;
-    assert_eq!(second.metric("clearway_operator_leads").await, Some(1.0));
+    wait_until(SOON, "the other one leads", async || leads(&other).await == Some(1.0)).await.unwrap();
 }

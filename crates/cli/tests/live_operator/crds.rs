@@ -42,7 +42,7 @@ async fn apply(lab: &Lab, object: &Value) {
 
 #[tokio::test]
 async fn an_update_that_drops_a_stored_version_is_refused_until_its_objects_are_migrated() {
-    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let Some(lab) = Lab::installed_without_controllers("1.0.0", "stable-1").await else { return };
     let name = format!("things.{GROUP}");
     // First stored in v1beta1, then in v1: the API server remembers both.
     apply(&lab, &crd(&["v1beta1", "v1"], &["a", "b"])).await;

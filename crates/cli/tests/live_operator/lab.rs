@@ -1,10 +1,10 @@
 //! What the tests share: a control plane of their own, because there is one ClusterVersion to a cluster; a service; and
 //! operators as processes.
 
-use std::fs::{self, File};
-use std::net::TcpListener;
+use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use clearway_testbed::{Cluster, ClusterOptions, http, own_cluster, wait_until};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 /// How long anything may take, on a busy machine.
 pub(crate) const SOON: Duration = clearway_testbed::IN_TIME;
 pub(crate) const ID: &str = "8d3c9d26-95cf-4b4e-8d0d-0a1f4e6b7c11";
+const CLEARWAY: &str = env!("CARGO_BIN_EXE_clearway");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A control plane with our CRDs and a ClusterVersion.
@@ -28,57 +29,32 @@ pub(crate) struct Lab {
     dir: tempfile::TempDir,
 }
 
-/// A process of ours, with its log; it ends with this value.
+/// A program of ours with the port of its probes and metrics.
 pub(crate) struct Program {
-    child: Child,
-    log: PathBuf,
-    /// The port of its probes and metrics.
+    program: clearway_testbed::Program,
     pub(crate) status: u16,
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        self.kill();
-        if std::thread::panicking() {
-            eprintln!("==== {}\n{}", self.log.display(), fs::read_to_string(&self.log).unwrap_or_default());
-        }
+impl Deref for Program {
+    type Target = clearway_testbed::Program;
+
+    fn deref(&self) -> &Self::Target {
+        &self.program
+    }
+}
+
+impl DerefMut for Program {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.program
     }
 }
 
 impl Program {
     pub(crate) fn start(log: PathBuf, status: u16, arguments: &[&str]) -> Self {
-        let file = File::create(&log).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_clearway"))
-            .args(arguments)
-            .env_remove("CLEARWAY_STATE")
-            .stdout(Stdio::from(file.try_clone().unwrap()))
-            .stderr(Stdio::from(file))
-            .spawn()
-            .unwrap();
-        Program { child, log, status }
-    }
-
-    /// As `kill -9`.
-    pub(crate) fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    /// The most resident memory that it had, in kilobytes.
-    pub(crate) fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        mark.trim().trim_end_matches("kB").trim().parse().unwrap()
-    }
-
-    /// What it has logged.
-    pub(crate) fn log(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
-    }
-
-    /// Whether it has said something.
-    pub(crate) fn logged(&self, words: &str) -> bool {
-        fs::read_to_string(&self.log).is_ok_and(|log| log.contains(words))
+        let program = clearway_testbed::Program::start_with(CLEARWAY, arguments.iter().copied(), log, |command| {
+            command.env_remove("CLEARWAY_STATE");
+        });
+        Program { program: program.unwrap(), status }
     }
 
     /// The value of a series among its metrics, by the beginning of its line.
@@ -89,9 +65,9 @@ impl Program {
     }
 }
 
-/// A port that was free a moment ago.
+/// A port that is free.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    clearway_testbed::free_port().unwrap()
 }
 
 /// Serves graph-data, and waits until it does.
@@ -138,7 +114,16 @@ impl Lab {
     /// A control plane with real controllers and simulated nodes, on which `clearway install --apply-updates` has been;
     /// operators have the rights of its service accounts and no others.
     pub(crate) async fn installed(adopt: &str, channel: &str) -> Option<Self> {
-        let cluster = own_cluster(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }).await?;
+        Self::installed_on(&ClusterOptions { nodes: 2, ..ClusterOptions::default() }, adopt, channel).await
+    }
+
+    /// The same without controllers and nodes, for releases that have nothing to roll out.
+    pub(crate) async fn installed_without_controllers(adopt: &str, channel: &str) -> Option<Self> {
+        Self::installed_on(&ClusterOptions::api_only(), adopt, channel).await
+    }
+
+    async fn installed_on(options: &ClusterOptions, adopt: &str, channel: &str) -> Option<Self> {
+        let cluster = own_cluster(options).await?;
         let client = cluster.client().await.unwrap();
         let install = ["install", "--channel", "experimental", "--adopt", adopt];
         let applying = ["--apply-updates", "--allow-unsigned-releases"];
@@ -152,7 +137,7 @@ impl Lab {
     }
 
     fn run_at(kubeconfig: &Path, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+        let mut command = Command::new(CLEARWAY);
         command.args(arguments).arg("--kubeconfig").arg(kubeconfig).env_remove("CLEARWAY_STATE");
         command.output().unwrap()
     }

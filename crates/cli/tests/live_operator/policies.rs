@@ -58,7 +58,7 @@ async fn apply(lab: &Lab, object: &Value) {
 
 #[tokio::test]
 async fn an_update_that_a_constraint_denies_is_refused_before_the_first_write() {
-    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let Some(lab) = Lab::installed_without_controllers("1.0.0", "stable-1").await else { return };
     let names = json!({"kind": "ConstraintTemplate", "plural": "constrainttemplates"});
     apply(
         &lab,

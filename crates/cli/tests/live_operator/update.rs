@@ -202,7 +202,7 @@ async fn what_goes_wrong_is_said_and_a_change_of_mind_helps() {
 /// An add-on has a version of its own; what it owns, another release does not take.
 #[tokio::test]
 async fn an_add_on_has_a_version_of_its_own() {
-    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let Some(lab) = Lab::installed_without_controllers("1.0.0", "stable-1").await else { return };
     let _operator = lab.operator("operator.log", &[]);
     let (addon, platform) = (lab.path("addon"), lab.path("platform"));
     release(&addon, "0.3.0", &[namespace(), config("settings", "of the add-on")]);
@@ -243,7 +243,7 @@ async fn an_add_on_has_a_version_of_its_own() {
 /// With `--render` the release is files, and the update is completed when something else has applied them.
 #[tokio::test]
 async fn a_rendered_update_is_completed_when_somebody_else_has_applied_it() {
-    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let Some(lab) = Lab::installed_without_controllers("1.0.0", "stable-1").await else { return };
     let (rendered, image) = (lab.path("rendered"), lab.path("release"));
     release(&image, "1.0.1", &[namespace(), config("settings", "new")]);
     let _operator = lab.operator("operator.log", &["--render", &rendered.display().to_string()]);
@@ -270,7 +270,7 @@ async fn a_rendered_update_is_completed_when_somebody_else_has_applied_it() {
 /// `CLEARWAY_KILLS=100` kills it a hundred times.
 #[tokio::test]
 async fn an_update_whose_operator_is_killed_ends_completed_with_one_entry() {
-    let Some(lab) = Lab::installed("1.0.0", "stable-1").await else { return };
+    let Some(lab) = Lab::installed_without_controllers("1.0.0", "stable-1").await else { return };
     let directory = lab.path("large").join("release-manifests");
     fs::create_dir_all(&directory).unwrap();
     let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "1.0.1"});
@@ -297,7 +297,7 @@ async fn an_update_whose_operator_is_killed_ends_completed_with_one_entry() {
     }
     println!("killed {killed} times");
     assert!(killed >= 3, "it was killed in between");
-    let _operator = lab.operator("operator.log", &["--lease-duration", "1s"]);
+    let _operator = lab.operator("operator.log", &[]);
     let object = lab.until("the update is completed", |object| is_completed(object, "1.0.1")).await;
     let entries = object["status"]["history"].as_array().unwrap();
     assert_eq!(entries.iter().filter(|entry| entry["version"] == "1.0.1").count(), 1, "{entries:?}");

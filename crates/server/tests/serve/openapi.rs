@@ -11,7 +11,7 @@ use crate::site::{Data, PREFIX, Site};
 const SEED: &str = "20";
 const EXAMPLES: &str = "50";
 /// It takes a few seconds.
-const WITHIN: Duration = Duration::from_mins(2);
+const WITHIN: Duration = clearway_testbed::IN_TIME;
 
 #[tokio::test]
 async fn the_service_does_what_its_description_says() {

@@ -68,11 +68,12 @@ impl ControlPlane {
         let admin_kubeconfig = credentials.kubeconfig("admin", Some("system:masters"))?;
 
         let etcd = Process::spawn(etcd(dir, programs.etcd, client_port, peer_port))?;
-        etcd.wait_ready().await?;
         let mut launch = apiserver(dir, programs.apiserver, &credentials, client_port, port, controllers);
         launch.args.extend(apiserver_flags.iter().map(OsString::from));
         launch.probe = https(&admin_kubeconfig, &url, "/readyz").await?;
+        // It tries to reach etcd until that is ready.
         let apiserver = Process::spawn(launch)?;
+        etcd.wait_ready().await?;
         apiserver.wait_ready().await?;
 
         let controllers = match programs.controllers {
@@ -155,6 +156,9 @@ fn etcd(dir: &RunDir, program: PathBuf, client_port: u16, peer_port: u16) -> Lau
         format!("--initial-cluster=default={peer}").into(),
         // The data need not outlive the machine.
         "--unsafe-no-fsync".into(),
+        // A member without others elects itself at once, and not after a second.
+        "--heartbeat-interval=10".into(),
+        "--election-timeout=100".into(),
     ];
     let mut launch = launch(dir, "etcd", program, args, client_port);
     launch.probe = Probe::Http { port: client_port, path: "/health" };

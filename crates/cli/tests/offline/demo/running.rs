@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::Place;
 
 /// How long anything may take.
-const BOUND: Duration = Duration::from_mins(1);
+const BOUND: Duration = clearway_testbed::IN_TIME;
 
 /// A demo that goes on, and its lines.
 pub(super) struct Running {

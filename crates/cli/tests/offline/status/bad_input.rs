@@ -1,7 +1,6 @@
 //! What cannot be read gives one diagnostic with its place, and everything else is still checked.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use crate::{Answer, FINE, Place, WIDGET};
 
@@ -165,9 +164,7 @@ fn a_list_of_a_hundred_thousand_objects() {
     }
     list.push_str("]}\n");
     place.write("list.json", &list);
-    let start = Instant::now();
     let answer = place.run(&["status", "lint", "-o", "json", "-f", "list.json"]);
-    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
     let places = answer.places();
     assert_eq!(places.len(), 2, "{places:?}");
     assert!(places[0].starts_with("SC000 list.json:77779:"), "{places:?}");
