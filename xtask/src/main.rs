@@ -2,6 +2,7 @@
 
 mod dist;
 mod purity;
+mod test_programs;
 mod text;
 
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ enum Task {
     },
     /// No pure crate reaches an effect, and no crate uses another that the crate map does not allow.
     Purity,
+    /// Build all tests, and run several test programs at one time.
+    Test,
     /// Strings, help and pages use plain words, and every cited requirement is defined.
     Text {
         /// Print this many strings of the product instead, chosen evenly.
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Dist { output, allow_dirty } => dist::run(&output, allow_dirty),
         Task::Purity => purity::check(),
+        Task::Test => test_programs::run(),
         Task::Text { sample } => text::check(sample),
     }
 }

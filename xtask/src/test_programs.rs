@@ -1,0 +1,133 @@
+//! Builds all test programs and runs several of them at one time.
+//!
+//! `cargo test` runs one program after the other. Programs that meet a control plane mostly wait for it, so that half of a
+//! machine would be idle for most of the time.
+
+mod artifact;
+mod outcome;
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use artifact::TestProgram;
+use outcome::{Counts, Outcome};
+
+/// When a program is taken for stuck. Waits inside of tests have bounds of their own, which are far shorter.
+const LONGEST: Duration = Duration::from_mins(45);
+/// How often a program is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// Programs at one time. Each may run several control planes, so that memory is the limit on a large machine.
+const AT_ONCE: usize = 3;
+/// The most tests of one program at one time, on a large machine.
+const MOST_THREADS: usize = 8;
+
+/// Builds and runs all test programs, and then the examples in documentation.
+pub(crate) fn run() -> Result<()> {
+    let mut programs = build()?;
+    ensure!(!programs.is_empty(), "cargo built no test programs");
+    programs.sort_by_key(|program| (program.rank(), program.label()));
+    let outcomes = run_all(programs)?;
+    let mut total = Counts::default();
+    for outcome in &outcomes {
+        total.add(&outcome.counts);
+    }
+    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.success).collect();
+    for outcome in &failed {
+        println!("\n==== {} failed ({})\n{}", outcome.label, outcome.how, outcome.output);
+    }
+    let labels: Vec<&str> = failed.iter().map(|outcome| outcome.label.as_str()).collect();
+    ensure!(failed.is_empty(), "{} test programs, {total}; these failed: {}", outcomes.len(), labels.join(", "));
+    let documentation = Command::new(cargo()).args(["test", "--workspace", "--locked", "--quiet", "--doc"]).status();
+    ensure!(documentation.context("cannot run cargo")?.success(), "examples in documentation failed");
+    println!("\ntests: {total}");
+    Ok(())
+}
+
+fn cargo() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds the programs; what the compiler says goes to standard error.
+fn build() -> Result<Vec<TestProgram>> {
+    let mut cargo = Command::new(cargo())
+        .args(["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot run cargo")?;
+    let output = cargo.stdout.take().context("cargo has no output")?;
+    let mut programs = Vec::new();
+    for line in BufReader::new(output).lines() {
+        programs.extend(TestProgram::read(&line.context("cannot read the output of cargo")?)?);
+    }
+    ensure!(cargo.wait()?.success(), "the tests do not compile");
+    Ok(programs)
+}
+
+fn run_all(programs: Vec<TestProgram>) -> Result<Vec<Outcome>> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = (processors * 2).min(MOST_THREADS);
+    let waiting = Mutex::new(programs.into_iter().collect::<std::collections::VecDeque<_>>());
+    let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop_front();
+    let work = || {
+        let mut outcomes = Vec::new();
+        while let Some(program) = next() {
+            let outcome = run_one(&program, threads)?;
+            println!("{outcome}");
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let mut outcomes = Vec::new();
+        for worker in workers {
+            let done: Result<Vec<Outcome>> = worker.join().unwrap_or_else(|_| bail!("a worker ended"));
+            outcomes.extend(done?);
+        }
+        outcomes.sort_by(|one, other| one.label.cmp(&other.label));
+        Ok(outcomes)
+    })
+}
+
+/// Runs a program as `cargo test` does: in the directory of its package.
+fn run_one(program: &TestProgram, threads: usize) -> Result<Outcome> {
+    let label = program.label();
+    let log = std::env::temp_dir().join(format!("clearway-{}-{}.log", std::process::id(), label.replace('/', "-")));
+    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    let begin = Instant::now();
+    let mut child = Command::new(&program.executable)
+        .current_dir(&program.package)
+        .env("CARGO", cargo())
+        .env("CARGO_MANIFEST_DIR", &program.package)
+        .env("RUST_TEST_THREADS", threads.to_string())
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file)
+        .spawn()
+        .with_context(|| format!("cannot run {}", program.executable.display()))?;
+    let status = wait(&mut child, begin)?;
+    let output = std::fs::read(&log).with_context(|| format!("cannot read {}", log.display()))?;
+    let _ = std::fs::remove_file(&log);
+    Ok(Outcome::new(label, status, begin.elapsed(), &String::from_utf8_lossy(&output)))
+}
+
+/// The end of a program; none if it was stuck and is killed.
+fn wait(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begin.elapsed() > LONGEST {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(LOOK);
+    }
+}
