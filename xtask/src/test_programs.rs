@@ -6,6 +6,7 @@
 mod artifact;
 mod outcome;
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,19 +44,33 @@ pub(crate) fn run() -> Result<()> {
     }
     let labels: Vec<&str> = failed.iter().map(|outcome| outcome.label.as_str()).collect();
     ensure!(failed.is_empty(), "{} test programs, {total}; these failed: {}", outcomes.len(), labels.join(", "));
-    let documentation = Command::new(cargo()).args(["test", "--workspace", "--locked", "--quiet", "--doc"]).status();
+    let documentation = command(cargo_path()).args(["test", "--workspace", "--locked", "--quiet", "--doc"]).status();
     ensure!(documentation.context("cannot run cargo")?.success(), "examples in documentation failed");
     println!("\ntests: {total}");
     Ok(())
 }
 
-fn cargo() -> std::ffi::OsString {
+/// The cargo that runs this program.
+fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A command without what cargo says about this program, which build scripts would take for their own: they would run
+/// again, and what depends on them would be compiled a second time.
+fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Builds the programs; what the compiler says goes to standard error.
 fn build() -> Result<Vec<TestProgram>> {
-    let mut cargo = Command::new(cargo())
+    let mut cargo = command(cargo_path())
         .args(["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
         .stdout(Stdio::piped())
         .spawn()
@@ -101,9 +116,9 @@ fn run_one(program: &TestProgram, threads: usize) -> Result<Outcome> {
     let log = std::env::temp_dir().join(format!("clearway-{}-{}.log", std::process::id(), label.replace('/', "-")));
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let begin = Instant::now();
-    let mut child = Command::new(&program.executable)
+    let mut child = command(&program.executable)
         .current_dir(&program.package)
-        .env("CARGO", cargo())
+        .env("CARGO", cargo_path())
         .env("CARGO_MANIFEST_DIR", &program.package)
         .env("RUST_TEST_THREADS", threads.to_string())
         .stdin(Stdio::null())
