@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_mins(45);
 /// How often a program is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 /// Programs at one time. Each may run several control planes, so that memory is the limit on a large machine.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 2;
 /// The most tests of one program at one time, on a large machine.
 const MOST_THREADS: usize = 8;
 
@@ -38,12 +38,8 @@ pub(crate) fn run() -> Result<()> {
     for outcome in &outcomes {
         total.add(&outcome.counts);
     }
-    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.success).collect();
-    for outcome in &failed {
-        println!("\n==== {} failed ({})\n{}", outcome.label, outcome.how, outcome.output);
-    }
-    let labels: Vec<&str> = failed.iter().map(|outcome| outcome.label.as_str()).collect();
-    ensure!(failed.is_empty(), "{} test programs, {total}; these failed: {}", outcomes.len(), labels.join(", "));
+    let failed: Vec<String> = outcomes.iter().filter_map(Outcome::failure).collect();
+    ensure!(failed.is_empty(), "{} test programs, {total}; these failed: {}", outcomes.len(), failed.join(", "));
     let documentation = command(cargo_path()).args(["test", "--workspace", "--locked", "--quiet", "--doc"]).status();
     ensure!(documentation.context("cannot run cargo")?.success(), "examples in documentation failed");
     println!("\ntests: {total}");
@@ -93,7 +89,9 @@ fn run_all(programs: Vec<TestProgram>) -> Result<Vec<Outcome>> {
         let mut outcomes = Vec::new();
         while let Some(program) = next() {
             let outcome = run_one(&program, threads)?;
-            println!("{outcome}");
+            // At once: a run that is ended before its end has then shown what failed.
+            let output = if outcome.success { "" } else { &outcome.output };
+            print!("{outcome}\n{output}");
             outcomes.push(outcome);
         }
         Ok(outcomes)

@@ -18,7 +18,7 @@ pub(super) struct Outcome {
     pub(super) label: String,
     pub(super) success: bool,
     /// The exit status, in words.
-    pub(super) how: String,
+    how: String,
     pub(super) counts: Counts,
     pub(super) output: String,
     took: Duration,
@@ -60,6 +60,11 @@ impl Outcome {
             None => (false, "it did not end, and was killed".to_owned()),
         };
         Outcome { label, success, how, counts: Counts::read(output), output: output.to_owned(), took }
+    }
+
+    /// The program and how it ended, if it failed.
+    pub(super) fn failure(&self) -> Option<String> {
+        (!self.success).then(|| format!("{} ({})", self.label, self.how))
     }
 }
 
