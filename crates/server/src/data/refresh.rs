@@ -136,8 +136,8 @@ impl Refresher {
     /// Serves what was good before the restart.
     async fn restore(&mut self) {
         let Some(kept) = self.last_good.clone() else { return };
-        let limits = self.limits.clone();
-        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits)).await;
+        let (limits, now) = (self.limits.clone(), self.service.now());
+        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits, now)).await;
         let Some((inputs, confirmed)) = loaded.ok().flatten() else { return };
         // What the metrics tell of is what the source holds, and not this.
         let PreparedRevision { findings, publication, shown, .. } =

@@ -258,13 +258,14 @@ impl Shared {
     /// Takes in what was kept before the restart, one answer at a time.
     fn load(&self) {
         let Some(kept) = &self.kept else { return };
-        for (scope, path) in kept.list(self.caps.answer_bytes) {
+        for scope in kept.list() {
             let full = {
                 let entries = self.entries();
                 entries.len() >= MAX_ANSWERS && !entries.contains_key(&scope)
             };
-            let answer = if full { None } else { StoredAnswers::read(&path, self.caps.answer_bytes) };
-            let prepared = answer.and_then(|(_, StoredAnswer { bytes, validator, confirmed })| {
+            let now = (self.clock)();
+            let answer = if full { None } else { kept.read(&scope, self.caps.answer_bytes, now) };
+            let prepared = answer.and_then(|StoredAnswer { bytes, validator, confirmed }| {
                 prepare(&self.caps, &bytes, validator, (confirmed, Timestamp::EPOCH), self.has_room()).ok()
             });
             let stored = prepared.is_some_and(|mirrored| {

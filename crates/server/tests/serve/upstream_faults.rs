@@ -189,3 +189,31 @@ async fn rubbish_in_the_cache_is_passed_over_and_the_cache_does_not_grow_without
     let site = start();
     assert_eq!((site.graph("kept").await.status, site.ready().await), (500, 503));
 }
+
+#[tokio::test]
+async fn odd_files_in_the_cache_stop_nothing_and_touch_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let (directory, victim) = (place.path().join("cache/upstream"), place.path().join("victim_amd64.answer"));
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(&victim, "x").unwrap();
+    for pipe in ["x.answer", "pipe_amd64.answer"] {
+        assert!(std::process::Command::new("mkfifo").arg(directory.join(pipe)).status().unwrap().success());
+    }
+    let named = place.path().join("victim");
+    let content = |channel: &str, confirmed: i64| {
+        let about = json!({"channel": channel, "arch": "amd64", "confirmed": confirmed});
+        format!("{about}\n{}", graph(&["1.0.0"]))
+    };
+    fs::write(directory.join("x_amd64.answer"), content(&named.display().to_string(), 1)).unwrap();
+    fs::write(directory.join("later_amd64.answer"), content("later", 4_102_444_800)).unwrap();
+    clock!(time);
+    let upstream = Scripted::start(Says::Away).await;
+    let configuration = mirror(upstream.service(), &[], time::now);
+    let site = Site::begin(Config { cache: Some(place.path().join("cache")), ..configuration });
+    assert!(victim.exists());
+    assert_eq!((site.graph("x").await.status, site.graph("pipe").await.status), (500, 500));
+    // A date to come does not make it newer than the start of the service.
+    time::pass(100);
+    let later = site.graph("later").await;
+    assert_eq!((later.versions(), later.age()), (vec!["1.0.0".to_owned()], 100));
+}
