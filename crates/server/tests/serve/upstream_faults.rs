@@ -111,7 +111,9 @@ async fn until_it_has(site: &Site, versions: &[&str], pass: fn(i64)) -> Reply {
 async fn nobody_waits_long_for_an_upstream_that_hangs_when_there_is_an_older_answer() {
     clock!(time);
     let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
-    let site = Site::begin(mirror(upstream.service(), &[], time::now));
+    let mut configuration = mirror(upstream.service(), &[], time::now);
+    configuration.mirror.as_mut().unwrap().patience = Duration::from_millis(50);
+    let site = Site::begin(configuration);
     assert_eq!(site.graph("c").await.versions(), ["1.0.0"]);
     upstream.says(Says::Graph(graph(&["2.0.0"]), None));
     upstream.hold();
