@@ -111,6 +111,7 @@ mod tests {
     use std::future::{pending, ready};
     use std::sync::Arc;
 
+    use clearway_testbed::IN_TIME;
     use tokio::task::JoinSet;
 
     const HOUR: Duration = Duration::from_hours(1);
@@ -126,7 +127,9 @@ mod tests {
     }
 
     async fn answered(turns: &Turns, mut pace: Pace) -> (Result<(), String>, Pace) {
-        (turns.take(&mut pace, ready(Ok(()))).await.map(|((), _)| ()), pace)
+        let taken = timeout(IN_TIME, turns.take(&mut pace, ready(Ok(())))).await;
+        let outcome = taken.unwrap_or_else(|_| Err("no turn in time".to_owned())).map(|((), _)| ());
+        (outcome, pace)
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ use std::future::{pending, ready};
 
 use clearway_core::Address;
 use clearway_sources::http::HttpOptions;
+use clearway_testbed::IN_TIME;
 
 use super::*;
 
@@ -34,8 +35,8 @@ async fn a_large_answer_that_hangs_does_not_delay_those_of_channels_that_answer(
             hang(&mirror, pace);
         }
         tokio::task::yield_now().await;
-        let (answer, _turn) = mirror.shared.ask_for_large(|| ready("here"), Pace::Answered, None).await.unwrap();
-        assert_eq!(answer, "here", "{pace:?}");
+        let answer = timeout(IN_TIME, mirror.shared.ask_for_large(|| ready("here"), Pace::Answered, None)).await;
+        assert!(answer.is_ok_and(|answer| answer.is_ok()), "{pace:?}");
     }
     // A slow one waits for its turn, and not without end.
     let mirror = mirror(Duration::from_hours(1));
