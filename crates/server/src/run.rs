@@ -16,7 +16,7 @@ use crate::data::last_good::LastGoodData;
 use crate::data::refresh::{Refresher, pause};
 use crate::data::watch::Watch;
 use crate::listen::{ListenOptions, Listener};
-use crate::metrics::{Metrics, RefreshResult};
+use crate::metrics::Metrics;
 use crate::service::{Service, ServiceOptions};
 use crate::status::Status;
 use crate::upstream::mirror::{Mirror, MirrorOptions};
@@ -143,12 +143,18 @@ async fn keep_current(
     look: Arc<Notify>,
     looks: watch::Sender<u64>,
 ) {
-    let mut outcome = refresher.begin().await;
-    let mut told = false;
+    let mut is_first = true;
     loop {
-        // A link that was moved to the same files elsewhere changes nothing but the place to watch.
-        if let (Some(watch), true) = (&mut watch, told || outcome != RefreshResult::Unchanged) {
-            watch.renew();
+        // Before the files are read, so that no change is missed: a link may lead elsewhere by now, and a directory may be
+        // new. That can take a moment, and the service is listening.
+        watch = match watch {
+            Some(watch) => watch.renewed().await,
+            None => None,
+        };
+        if std::mem::take(&mut is_first) {
+            refresher.begin().await;
+        } else {
+            refresher.once().await;
         }
         looks.send_modify(|looks| *looks += 1);
         let changed = async {
@@ -157,12 +163,11 @@ async fn keep_current(
                 None => std::future::pending().await,
             }
         };
-        told = tokio::select! {
-            () = changed => true,
-            () = look.notified() => false,
-            () = tokio::time::sleep(refresher.next(interval)) => false,
-        };
-        outcome = refresher.once().await;
+        tokio::select! {
+            () = changed => {}
+            () = look.notified() => {}
+            () = tokio::time::sleep(refresher.next(interval)) => {}
+        }
     }
 }
 

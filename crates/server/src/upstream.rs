@@ -2,3 +2,4 @@
 
 pub(crate) mod mirror;
 pub(crate) mod stored_answers;
+pub(crate) mod turns;

@@ -91,6 +91,7 @@ fn config(options: &Serve) -> Result<Config> {
             fresh: options.max_age,
             kept: None,
             limits: GraphLimits::default(),
+            patience: MirrorOptions::PATIENCE,
         }),
         None => None,
     };

@@ -73,8 +73,9 @@ impl LastGoodData {
         write_atomically(&self.directory.join(ABOUT), &serde_json::to_vec(&about)?)
     }
 
-    /// The kept files and when they were last known to be current; nothing if there are none, or not these.
-    pub fn load(&self, limits: &Limits) -> Option<(Inputs, Timestamp)> {
+    /// The kept files and when they were last known to be current, which is not later than now; nothing if there are none,
+    /// or not these.
+    pub fn load(&self, limits: &Limits, now: Timestamp) -> Option<(Inputs, Timestamp)> {
         let archive = open_regular_file(&self.directory.join(FILES)).ok()?;
         let inputs = graph_data::archive(archive, limits).ok()?;
         let about = read_regular_file(&self.directory.join(ABOUT), ABOUT_BYTES).ok()?;
@@ -82,7 +83,8 @@ impl LastGoodData {
         // A crash between the two files leaves a date that is not theirs; the files are good, and as old as can be.
         let theirs = about.revision == inputs.id().to_string();
         let confirmed = Timestamp::from_seconds(about.confirmed).ok().filter(|_| theirs);
-        Some((inputs, confirmed.unwrap_or(Timestamp::EPOCH)))
+        // A date to come would make old files look new for years.
+        Some((inputs, confirmed.unwrap_or(Timestamp::EPOCH).min(now)))
     }
 }
 
@@ -91,34 +93,49 @@ mod tests {
     use super::*;
 
     fn inputs_of_one() -> Inputs {
-        [("version", "1.2.0\n")].into_iter().collect()
+        [("version", "1.2.0\n"), ("channels/b.yaml", "name: b\nversions: []\n")].into_iter().collect()
+    }
+
+    fn load(kept: &LastGoodData) -> Option<(Inputs, Timestamp)> {
+        kept.load(&Limits::default(), Timestamp::from_seconds(1_800_000_000).unwrap())
+    }
+
+    #[test]
+    fn no_kept_files_are_newer_than_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let kept = LastGoodData::open(directory.path()).unwrap();
+        let at = |seconds| Timestamp::from_seconds(seconds).unwrap();
+        for (said, read) in [(4_102_444_800, 1_800_000_000), (1_799_999_999, 1_799_999_999)] {
+            kept.save(&inputs_of_one(), at(said)).unwrap();
+            assert_eq!(load(&kept), Some((inputs_of_one(), at(read))));
+        }
     }
 
     #[test]
     fn what_was_good_is_found_after_a_restart() {
         let directory = tempfile::tempdir().unwrap();
         let kept = LastGoodData::open(&directory.path().join("cache")).unwrap();
-        assert!(kept.load(&Limits::default()).is_none());
+        assert!(load(&kept).is_none());
         let inputs: Inputs =
             [("version", "1.2.0\n"), ("channels/a.yaml", "name: a\nversions: []\n")].into_iter().collect();
         let at = Timestamp::from_seconds(1_700_000_000).unwrap();
         kept.save(&inputs, at).unwrap();
-        assert_eq!(kept.load(&Limits::default()), Some((inputs.clone(), at)));
+        assert_eq!(load(&kept), Some((inputs.clone(), at)));
         kept.confirm("sha256:of-something-else", at).unwrap();
-        assert_eq!(kept.load(&Limits::default()), Some((inputs, Timestamp::EPOCH)));
+        assert_eq!(load(&kept), Some((inputs, Timestamp::EPOCH)));
         let about = directory.path().join("cache").join(ABOUT);
         for odd in [FILES, ABOUT] {
             kept.save(&inputs_of_one(), at).unwrap();
             let path = directory.path().join("cache").join(odd);
             fs::remove_file(&path).unwrap();
             assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-            assert_eq!(kept.load(&Limits::default()), None, "a pipe is not waited for");
+            assert_eq!(load(&kept), None, "a pipe is not waited for");
             fs::remove_file(&path).unwrap();
         }
         kept.save(&inputs_of_one(), at).unwrap();
         fs::write(&about, " ".repeat(1 << 20)).unwrap();
-        assert_eq!(kept.load(&Limits::default()), None);
+        assert_eq!(load(&kept), None);
         fs::write(directory.path().join("cache").join(FILES), "rubbish").unwrap();
-        assert_eq!(kept.load(&Limits::default()), None);
+        assert_eq!(load(&kept), None);
     }
 }

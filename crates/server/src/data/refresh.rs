@@ -13,7 +13,7 @@ use clearway_core::{Diagnostic, Digest, Limits, Severity, Timestamp};
 use clearway_graph::{Inputs, load};
 
 use crate::console::graph_console::NextRevision;
-use crate::data::feed::Feed;
+use crate::data::feed::{Feed, FeedError};
 use crate::data::last_good::{LastGoodData, StagedData};
 use crate::data::publication::{Publication, ServedFiles};
 use crate::metrics::{Findings, RefreshResult};
@@ -76,7 +76,13 @@ impl Refresher {
 
     /// Looks at the source once.
     pub async fn once(&mut self) -> RefreshResult {
-        let outcome = self.look().await;
+        let read = self.feed.read(&self.limits).await;
+        self.take_in(read).await
+    }
+
+    /// Notes what came of reading the source.
+    async fn take_in(&mut self, read: Result<Inputs, FeedError>) -> RefreshResult {
+        let outcome = self.publish_new(read).await;
         self.failures = if outcome == RefreshResult::Failed { self.failures.saturating_add(1) } else { 0 };
         self.service.metrics().record_refresh(outcome);
         if let Some(console) = self.service.console() {
@@ -90,8 +96,8 @@ impl Refresher {
         pause(self.failures, usual)
     }
 
-    async fn look(&mut self) -> RefreshResult {
-        let inputs = match self.feed.read(&self.limits).await {
+    async fn publish_new(&mut self, read: Result<Inputs, FeedError>) -> RefreshResult {
+        let inputs = match read {
             Ok(inputs) => inputs,
             Err(error) => {
                 let served = self.service.publication().is_some();
@@ -136,8 +142,8 @@ impl Refresher {
     /// Serves what was good before the restart.
     async fn restore(&mut self) {
         let Some(kept) = self.last_good.clone() else { return };
-        let limits = self.limits.clone();
-        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits)).await;
+        let (limits, now) = (self.limits.clone(), self.service.now());
+        let loaded = tokio::task::spawn_blocking(move || kept.load(&limits, now)).await;
         let Some((inputs, confirmed)) = loaded.ok().flatten() else { return };
         // What the metrics tell of is what the source holds, and not this.
         let PreparedRevision { findings, publication, shown, .. } =
@@ -244,6 +250,32 @@ fn tell(diagnostics: &[Diagnostic]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_sources::graph_data::GraphDataError;
+
+    use crate::metrics::Metrics;
+    use crate::service::ServiceOptions;
+
+    #[tokio::test]
+    async fn a_directory_that_changes_at_every_reading_keeps_the_last_good_revision_and_says_so() {
+        let options = ServiceOptions::default();
+        let service = Arc::new(Service::new(&options, None, Metrics::new(), || Timestamp::EPOCH));
+        let mut refresher = Refresher::new(Arc::clone(&service), Feed::directory("/graph-data"), None);
+        let files = [("version", "1.1.0\n"), ("channels/c.yaml", "name: c\nversions: []\n")];
+        let good: Inputs = files.into_iter().collect();
+        assert_eq!(refresher.take_in(Ok(good.clone())).await, RefreshResult::Published);
+        // What the directory is when it changed during each of five readings.
+        let changing = || Err(GraphDataError::Changing { path: "/graph-data".into() }.into());
+        for failures in 1..3 {
+            assert_eq!(refresher.take_in(changing()).await, RefreshResult::Failed);
+            assert_eq!(*service.publication().unwrap().revision(), good.id());
+            assert!(refresher.why.starts_with("/graph-data: it changed during each of 5 reads"), "{}", refresher.why);
+            assert!(service.metrics().text().contains("clearway_graph_data_stale 1\n"));
+            let usual = Duration::from_mins(5);
+            assert_eq!(refresher.next(usual), pause(failures, usual), "it is looked at again soon");
+        }
+        assert_eq!(refresher.take_in(Ok(good)).await, RefreshResult::Unchanged);
+        assert!(service.metrics().text().contains("clearway_graph_data_stale 0\n"));
+    }
 
     #[test]
     fn a_failure_is_tried_again_soon_and_then_less_often_up_to_the_usual() {

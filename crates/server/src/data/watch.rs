@@ -1,5 +1,7 @@
 //! Tells when something in a directory changes, once it has come to rest.
 
+mod places;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,8 @@ const REST: Duration = Duration::from_millis(300);
 /// But no later than this after the first change of a row that does not end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Watches a directory, and where a link to it leads.
+/// Watches the directories of graph-data that are read, where their links lead, and a link to the directory itself; what
+/// else is in the directory has no say, however much it is.
 ///
 /// Not every file system tells of changes; whoever watches also looks from time to time.
 #[derive(Debug)]
@@ -23,14 +26,22 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Watches nothing before it is renewed.
     pub(crate) fn new(path: &Path) -> Self {
-        let mut watch = Watch { changed: Arc::default(), path: path.to_owned(), watcher: None };
-        watch.renew();
-        watch
+        Watch { changed: Arc::default(), path: path.to_owned(), watcher: None }
     }
 
-    /// Watches anew: after a link was moved, or a directory replaced, the old watch sees nothing any more.
-    pub(crate) fn renew(&mut self) {
+    /// Watches anew, on a thread that may wait for the file system.
+    pub(crate) async fn renewed(mut self) -> Option<Self> {
+        let renew = move || {
+            self.renew();
+            self
+        };
+        tokio::task::spawn_blocking(renew).await.ok()
+    }
+
+    /// Watches anew: after a link was moved, or a directory made or replaced, the old watch does not see all of it.
+    fn renew(&mut self) {
         // Events have absolute paths; on some systems with every link in them resolved.
         let places = [std::path::absolute(&self.path).ok(), self.path.canonicalize().ok()];
         let changed = Arc::clone(&self.changed);
@@ -39,11 +50,16 @@ impl Watch {
                 changed.notify_one();
             }
         };
-        // A link may lead anywhere, and all that is below would be watched. What may be read is inside the directory.
         let config = notify::Config::default().with_follow_symlinks(false);
         let directory = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let watcher = RecommendedWatcher::new(told, config).and_then(|mut watcher| {
-            watcher.watch(&directory, RecursiveMode::Recursive)?;
+            watcher.watch(&directory, RecursiveMode::NonRecursive)?;
+            for place in places::below(&directory) {
+                // One that is gone by now, or closed to us, is looked at from time to time.
+                if let Err(error) = watcher.watch(&place, RecursiveMode::NonRecursive) {
+                    tracing::debug!(%error, path = %place.display(), "cannot be watched; polling it instead");
+                }
+            }
             if let Some(parent) = self.path.parent().filter(|_| self.path.is_symlink()) {
                 // The link itself is in there.
                 let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -80,4 +96,37 @@ fn concerns(event: &notify::Event, places: &[Option<PathBuf>]) -> bool {
     };
     // An event without a path says that some were lost.
     event.paths.is_empty() || event.paths.iter().any(here)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+
+    /// Whether this process watches a directory, as the system tells.
+    fn is_watched(path: &Path) -> bool {
+        let inode = format!(" ino:{:x} ", fs::metadata(path).unwrap().ino());
+        let files =
+            fs::read_dir("/proc/self/fdinfo").unwrap().filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+        files
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .any(|line| line.starts_with("inotify ") && line.contains(&inode))
+    }
+
+    #[test]
+    fn what_is_not_read_is_not_watched() {
+        let root = tempfile::tempdir().unwrap();
+        for directory in ["channels/archive", "signatures/sha256/ab/more", "docs/a/b", "other"] {
+            fs::create_dir_all(root.path().join(directory)).unwrap();
+        }
+        let mut watch = Watch::new(root.path());
+        watch.renew();
+        for read in ["", "channels", "signatures", "signatures/sha256", "signatures/sha256/ab"] {
+            assert!(is_watched(&root.path().join(read)), "{read}");
+        }
+        for unread in ["channels/archive", "signatures/sha256/ab/more", "docs", "docs/a", "docs/a/b", "other"] {
+            assert!(!is_watched(&root.path().join(unread)), "{unread}");
+        }
+    }
 }

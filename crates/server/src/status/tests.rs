@@ -75,3 +75,31 @@ async fn guarded_metrics_are_for_whom_the_guard_admits_and_probes_for_everybody(
     let refused = status.answer(&Method::GET, "/metrics", &HeaderMap::new()).await;
     assert_eq!(refused.headers()[WWW_AUTHENTICATE], "Bearer");
 }
+
+/// Stopped working, although it has something to serve.
+struct Stuck;
+
+impl HealthProbe for Stuck {
+    fn not_live(&self) -> Option<String> {
+        Some("no object was looked at for 10m".to_owned())
+    }
+
+    fn not_ready(&self) -> Option<String> {
+        None
+    }
+
+    fn metrics_text(&self) -> String {
+        String::new()
+    }
+}
+
+#[tokio::test]
+async fn what_should_be_started_again_says_so_and_why() {
+    let status = Status::new(Arc::new(Stuck));
+    let answer = status.answer(&Method::GET, "/livez", &HeaderMap::new()).await;
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let body = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();
+    assert_eq!(body, "no object was looked at for 10m\n");
+    // The one says nothing about the other.
+    assert_eq!(status.answer(&Method::GET, "/readyz", &HeaderMap::new()).await.status(), StatusCode::OK);
+}

@@ -3,7 +3,8 @@
 //!
 //! All answers together take no more than the cap `mirror_bytes`; channels that nobody configured make room for the
 //! others. What is configured and what clients ask for have requests of their own, each with its own deadline, so that
-//! neither waits for the other. Large answers come one at a time.
+//! neither waits for the other, and channels that answer wait for none that does not (`turns`). Large answers come one
+//! at a time, and those of slow channels beside them.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -18,18 +19,26 @@ use clearway_graph::{Graph, wire};
 use clearway_sources::service::{self, ServiceError};
 use http::HeaderValue;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::data::body::Body;
 use crate::data::publication::header;
 use crate::metrics::Metrics;
 use crate::request::query::Field;
 use crate::upstream::stored_answers::{StoredAnswer, StoredAnswers};
+use crate::upstream::turns::{NoTurn, Pace, Turns, wait_for};
 
 /// Answers that are kept. Channels that nobody configured make room for each other.
 const MAX_ANSWERS: usize = 1024;
-/// Requests to upstream at one time, for configured channels and for others.
-const AT_ONCE: usize = 16;
+/// Channels without an answer that clients wait for at one time.
+const WAITED_FOR: usize = 1024;
+/// How long a request that a client asked for waits for its turn.
+const TURN: Duration = Duration::from_secs(10);
+/// How long a client waits for the first answer of a channel.
+const FIRST_ANSWER: Duration = Duration::from_mins(1);
+/// How long configured channels are waited for before those that answered are asked again.
+const ROUND: Duration = Duration::from_mins(1);
 /// Bytes of an answer up to which it comes and is read beside others. The largest public one has half of it.
 const SMALL: u64 = 1 << 20;
 /// Small answers that are read at one time.
@@ -39,9 +48,6 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// Findings about one answer that are told one by one.
 const MOST_TOLD: usize = 20;
-
-/// How long a client that could have an older answer waits for a newer one.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A channel and an architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,10 +98,14 @@ struct Shared {
     kept: Option<StoredAnswers>,
     metrics: Metrics,
     clock: fn() -> Timestamp,
-    for_configured: Semaphore,
-    for_others: Semaphore,
-    /// Held while a large answer comes and is read.
+    patience: Duration,
+    for_configured: Turns,
+    for_others: Turns,
+    waited_for: Arc<Semaphore>,
+    /// Held while a large answer comes and is read, of a channel that answers in time.
     large: Semaphore,
+    /// Held while one comes and is read of another channel.
+    slow_large: Semaphore,
     /// Held while a small answer is read.
     reading: Semaphore,
     /// Held while a large answer is read, or a revision of our own is prepared.
@@ -115,6 +125,14 @@ pub struct MirrorOptions {
     pub kept: Option<StoredAnswers>,
     /// How much of an answer is read, and how many bytes all of them may take.
     pub limits: GraphLimits,
+    /// How long a client that could have an older answer waits for a newer one. A channel that takes longer is slow, and
+    /// no other waits for it.
+    pub patience: Duration,
+}
+
+impl MirrorOptions {
+    /// The usual patience.
+    pub const PATIENCE: Duration = Duration::from_secs(2);
 }
 
 /// What is known of one answer.
@@ -130,6 +148,7 @@ struct Entry {
 
 #[derive(Debug, Default)]
 struct Attempt {
+    pace: Pace,
     /// Not before this; set by a failure.
     not_before: Option<Timestamp>,
     failure: String,
@@ -175,7 +194,7 @@ impl Mirrored {
 impl Mirror {
     /// A mirror that knows what was kept, and asks in this runtime for the rest.
     pub fn new(options: MirrorOptions, metrics: Metrics, clock: fn() -> Timestamp, runtime: Handle) -> Self {
-        let MirrorOptions { upstream, configured, fresh, kept, limits } = options;
+        let MirrorOptions { upstream, configured, fresh, kept, limits, patience } = options;
         let nobody = Arc::new(Mirrored::new(&Graph::default(), None, clock(), clock(), true));
         let shared = Shared {
             upstream,
@@ -186,9 +205,13 @@ impl Mirror {
             kept,
             metrics,
             clock,
-            for_configured: Semaphore::new(AT_ONCE),
-            for_others: Semaphore::new(AT_ONCE),
+            patience,
+            // Nobody waits for a request of the loop: each configured channel has its turn at last.
+            for_configured: Turns::new(patience, None),
+            for_others: Turns::new(patience, Some(TURN)),
+            waited_for: Arc::new(Semaphore::new(WAITED_FOR)),
             large: Semaphore::new(1),
+            slow_large: Semaphore::new(1),
             reading: Semaphore::new(READ_AT_ONCE),
             heavy: Arc::new(Semaphore::new(1)),
         };
@@ -207,15 +230,18 @@ impl Mirror {
         self.shared.configured.iter().all(|scope| entries.get(scope).is_some_and(|entry| entry.answer.load().is_some()))
     }
 
-    /// Asks upstream for every configured answer; says how many are now current.
+    /// Asks upstream for every configured answer; says how many are now current. Requests that take long go on, and are
+    /// not made twice.
     pub async fn refresh(&self) -> (usize, usize) {
-        let asked = self.shared.configured.iter().map(|scope| {
+        let asked = self.shared.configured.iter().filter_map(|scope| {
             let (entry, shared, scope) = (self.shared.entry(scope), Arc::clone(&self.shared), scope.clone());
-            self.runtime.spawn(async move { shared.ask(&scope, &entry, false).await })
+            let under_way = entry.attempt.try_lock().is_err();
+            (!under_way).then(|| self.runtime.spawn(async move { shared.ask(&scope, &entry, false).await }))
         });
+        let (asked, end) = (asked.collect::<Vec<_>>(), Instant::now() + ROUND);
         let mut current = 0;
-        for asked in asked.collect::<Vec<_>>() {
-            current += usize::from(asked.await.is_ok_and(|outcome| outcome.is_ok()));
+        for asked in asked {
+            current += usize::from(matches!(timeout_at(end, asked).await, Ok(Ok(Ok(())))));
         }
         (current, self.shared.configured.len())
     }
@@ -235,18 +261,37 @@ impl Mirror {
                 return Ok(Arc::clone(known));
             }
         }
+        let Some(known) = known else {
+            let first = timeout(FIRST_ANSWER, self.first_answer(scope, &entry)).await;
+            return first.unwrap_or_else(|_| Err("no answer within a minute".to_owned()));
+        };
         let shared = Arc::clone(&self.shared);
         let asked = self.runtime.spawn({
             let entry = Arc::clone(&entry);
             async move { shared.ask(&scope, &entry, true).await }
         });
-        let Some(known) = known else {
-            let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
-            return entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default());
-        };
         // The request goes on without the client, for the next one.
-        let _ = tokio::time::timeout(PATIENCE, asked).await;
+        let _ = timeout(self.shared.patience, asked).await;
         Ok(entry.answer.load_full().unwrap_or(known))
+    }
+
+    /// The answer for what has none yet.
+    async fn first_answer(&self, scope: Scope, entry: &Arc<Entry>) -> Result<Arc<Mirrored>, String> {
+        // A request that is under way is waited for here, and not in one more task for each client.
+        drop(entry.attempt.lock().await);
+        if let Some(answer) = entry.answer.load_full() {
+            return Ok(answer);
+        }
+        let waited_for = Arc::clone(&self.shared.waited_for).try_acquire_owned().map_err(|_| NoTurn)?;
+        let asked = self.runtime.spawn({
+            let (shared, entry) = (Arc::clone(&self.shared), Arc::clone(entry));
+            async move {
+                let _waited_for = waited_for;
+                shared.ask(&scope, &entry, true).await
+            }
+        });
+        let outcome = asked.await.unwrap_or_else(|error| Err(error.to_string()));
+        entry.answer.load_full().ok_or_else(|| outcome.err().unwrap_or_default())
     }
 }
 
@@ -258,17 +303,22 @@ impl Shared {
     /// Takes in what was kept before the restart, one answer at a time.
     fn load(&self) {
         let Some(kept) = &self.kept else { return };
-        for (scope, path) in kept.list(self.caps.answer_bytes) {
+        for scope in kept.list() {
             let full = {
                 let entries = self.entries();
                 entries.len() >= MAX_ANSWERS && !entries.contains_key(&scope)
             };
-            let answer = if full { None } else { StoredAnswers::read(&path, self.caps.answer_bytes) };
-            let prepared = answer.and_then(|(_, StoredAnswer { bytes, validator, confirmed })| {
+            let now = (self.clock)();
+            let answer = if full { None } else { kept.read(&scope, self.caps.answer_bytes, now) };
+            let prepared = answer.and_then(|StoredAnswer { bytes, validator, confirmed }| {
                 prepare(&self.caps, &bytes, validator, (confirmed, Timestamp::EPOCH), self.has_room()).ok()
             });
             let stored = prepared.is_some_and(|mirrored| {
                 let entry = self.entry(&scope);
+                // Upstream has answered for it once.
+                if let Ok(mut attempt) = entry.attempt.try_lock() {
+                    attempt.pace = Pace::Answered;
+                }
                 self.store(&scope, &entry, mirrored).is_ok()
             });
             if !stored {
@@ -358,37 +408,58 @@ impl Shared {
                 return Err(attempt.failure.clone());
             }
         }
-        let requests = if patient { &self.for_others } else { &self.for_configured };
-        let outcome = match requests.acquire().await {
-            Ok(_permit) => self.fetch(scope, entry, known.as_deref()).await,
-            Err(error) => Err(error.to_string()),
+        let turns = if patient { &self.for_others } else { &self.for_configured };
+        let mut pace = attempt.pace;
+        let request = self.fetch(scope, entry, known.as_deref(), (pace, turns.wait()));
+        let outcome = match turns.take(&mut pace, request).await {
+            Ok(((answer, _large), _turn)) => self.take_in(scope, entry, known.as_deref(), answer).await,
+            Err(failure) => Err(failure),
         };
         self.metrics.record_upstream_request(if outcome.is_ok() { "answered" } else { "failed" });
         match &outcome {
-            Ok(()) => *attempt = Attempt::default(),
+            Ok(()) => *attempt = Attempt { pace, ..Attempt::default() },
             Err(failure) => {
                 tracing::warn!(channel = scope.channel, arch = scope.arch.as_str(), failure, "upstream did not answer");
-                *attempt = Attempt { not_before: Some((self.clock)().plus(PAUSE)), failure: failure.clone() };
+                *attempt = Attempt { pace, not_before: Some((self.clock)().plus(PAUSE)), failure: failure.clone() };
             }
         }
         outcome
     }
 
-    async fn fetch(&self, scope: &Scope, entry: &Entry, known: Option<&Mirrored>) -> Result<(), String> {
+    /// Has an answer sent; with it comes what is held until a large one is read.
+    async fn fetch(
+        &self,
+        scope: &Scope,
+        entry: &Entry,
+        known: Option<&Mirrored>,
+        (pace, wait): (Pace, Option<Duration>),
+    ) -> Result<(service::Answer, Option<SemaphorePermit<'_>>), String> {
         let validator = known.and_then(|known| known.validator.as_ref());
         let ask = |most: u64| self.upstream.answer_within(&scope.channel, &scope.arch, validator, most);
         let was_large = entry.large.load(Ordering::Relaxed);
         let small = if was_large { None } else { Some(ask(SMALL).await) };
         // A large answer is asked for again when it is its turn: so one at a time is held.
-        let (answer, _large) = match small {
+        let (answer, large) = match small {
             Some(answer) if !matches!(answer, Err(ServiceError::TooLarge { .. })) => (answer, None),
             _ => {
-                let turn = self.large.acquire().await.map_err(|error| error.to_string())?;
-                (ask(self.caps.answer_bytes as u64).await, Some(turn))
+                let ask = || ask(self.caps.answer_bytes as u64);
+                let (answer, turn) = self.ask_for_large(ask, pace, wait).await?;
+                (answer, Some(turn))
             }
         };
+        Ok((answer.map_err(|error| error.to_string())?, large))
+    }
+
+    /// Reads an answer, and serves it from now on.
+    async fn take_in(
+        &self,
+        scope: &Scope,
+        entry: &Entry,
+        known: Option<&Mirrored>,
+        answer: service::Answer,
+    ) -> Result<(), String> {
         let now = (self.clock)();
-        match answer.map_err(|error| error.to_string())? {
+        match answer {
             service::Answer::NotModified { age } => {
                 let Some(known) = known else { return Ok(()) };
                 let confirmed = now.minus(age.unwrap_or_default());
@@ -416,6 +487,24 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Asks for a large answer when it is its turn. A channel that has answered in time waits for no other; if it takes
+    /// long now, it is asked again with the others.
+    async fn ask_for_large<F: Future>(
+        &self,
+        ask: impl Fn() -> F,
+        pace: Pace,
+        wait: Option<Duration>,
+    ) -> Result<(F::Output, SemaphorePermit<'_>), NoTurn> {
+        if pace == Pace::Answered {
+            let turn = wait_for(&self.large, wait).await?;
+            if let Ok(answer) = timeout(self.patience, ask()).await {
+                return Ok((answer, turn));
+            }
+        }
+        let turn = wait_for(&self.slow_large, wait).await?;
+        Ok((ask().await, turn))
     }
 
     fn keep(&self, write: impl FnOnce(&StoredAnswers) -> std::io::Result<()>) {
@@ -450,3 +539,6 @@ fn prepare(
     }
     Ok(Mirrored::new(&graph, validator, confirmed, asked, room))
 }
+
+#[cfg(test)]
+mod tests;

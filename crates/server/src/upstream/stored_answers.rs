@@ -1,13 +1,15 @@
 //! Answers of an upstream service on disk, so that a restart while upstream is away loses nothing.
 //!
-//! One file for each channel and architecture: a line of JSON about the answer, and then the answer as it came.
+//! One file for each channel and architecture: a line of JSON about the answer, and then the answer as it came. A file is
+//! read and removed by its name alone, and what it says of itself must agree with that: somebody else may have written it.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use clearway_core::{EntityTag, Timestamp};
+use clearway_sources::files::confined::ConfinedDirectory;
 use clearway_sources::files::write_atomically;
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +60,8 @@ impl StoredAnswers {
 
     /// Notes that a kept answer was seen to be current.
     pub(crate) fn confirm(&self, scope: &Scope, confirmed: Timestamp, most: usize) -> io::Result<()> {
-        match StoredAnswers::read(&self.path(scope), most) {
-            Some((_, kept)) => self.save(scope, &StoredAnswer { confirmed, ..kept }),
+        match self.read(scope, most, confirmed) {
+            Some(kept) => self.save(scope, &StoredAnswer { confirmed, ..kept }),
             None => Ok(()),
         }
     }
@@ -70,41 +72,36 @@ impl StoredAnswers {
     }
 
     fn path(&self, scope: &Scope) -> PathBuf {
-        // Both are letters, digits, dots and dashes, and cannot lead out of the directory.
-        self.directory.join(format!("{}_{}.answer", scope.channel, scope.arch))
+        self.directory.join(file_name(scope))
     }
 
-    /// Where the answers are that can be read, in order, without the answers themselves. What cannot be read is asked for
-    /// again.
-    pub(crate) fn list(&self, most: usize) -> Vec<(Scope, PathBuf)> {
-        let mut paths: Vec<PathBuf> = fs::read_dir(&self.directory)
+    /// What the names of the files tell of, in order. What cannot be read is asked for again.
+    pub(crate) fn list(&self) -> Vec<Scope> {
+        let mut scopes: Vec<Scope> = fs::read_dir(&self.directory)
             .into_iter()
             .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "answer"))
             .take(MOST_FILES)
+            .filter_map(|entry| scope_of(entry.ok()?.file_name().to_str()?))
             .collect();
-        paths.sort();
-        let listed = paths.into_iter().filter_map(|path| {
-            let head = contents(&path, HEAD)?;
-            let about = about(&head)?;
-            let fits = fs::metadata(&path).ok()?.len() <= (most + HEAD) as u64;
-            fits.then_some((about.0, path))
-        });
-        listed.collect()
+        scopes.sort();
+        scopes
     }
 
-    /// One answer of at most so many bytes.
-    pub(crate) fn read(path: &Path, most: usize) -> Option<(Scope, StoredAnswer)> {
-        let content = Bytes::from(contents(path, most.checked_add(HEAD)?)?);
-        let (scope, about, end) = about(&content)?;
-        let bytes = Some(content.slice(end + 1..)).filter(|bytes| bytes.len() <= most)?;
-        let kept = StoredAnswer {
-            bytes,
+    /// One answer of at most so many bytes. None was confirmed later than now, whatever its file says.
+    pub(crate) fn read(&self, scope: &Scope, most: usize, now: Timestamp) -> Option<StoredAnswer> {
+        let limit = most.checked_add(HEAD)? as u64;
+        let mut directory = ConfinedDirectory::open(&self.directory).ok()?;
+        let content = Bytes::from(directory.read_file(Path::new(""), Path::new(&file_name(scope)), limit).ok()?);
+        let end = content.iter().take(HEAD).position(|byte| *byte == b'\n')?;
+        let about: About = serde_json::from_slice(content.get(..end)?).ok()?;
+        if about.channel != scope.channel || about.arch != scope.arch.as_str() {
+            return None;
+        }
+        Some(StoredAnswer {
+            bytes: Some(content.slice(end + 1..)).filter(|bytes| bytes.len() <= most)?,
             validator: about.etag.as_deref().and_then(EntityTag::new),
-            confirmed: Timestamp::from_seconds(about.confirmed).ok()?,
-        };
-        Some((scope, kept))
+            confirmed: Timestamp::from_seconds(about.confirmed).ok()?.min(now),
+        })
     }
 }
 
@@ -113,43 +110,100 @@ const HEAD: usize = 16 << 10;
 /// Files that are looked at; a mirror keeps far fewer.
 const MOST_FILES: usize = 100_000;
 
-/// The first bytes of a file.
-fn contents(path: &Path, most: usize) -> Option<Vec<u8>> {
-    let mut content = Vec::new();
-    fs::File::open(path).ok()?.take(most as u64).read_to_end(&mut content).ok()?;
-    Some(content)
+fn file_name(scope: &Scope) -> String {
+    // Both are letters, digits, dots and dashes, and cannot lead out of the directory.
+    format!("{}_{}.answer", scope.channel, scope.arch)
 }
 
-/// What the first line says, and where it ends.
-fn about(content: &[u8]) -> Option<(Scope, About, usize)> {
-    let end = content.iter().take(HEAD).position(|byte| *byte == b'\n')?;
-    let about: About = serde_json::from_slice(content.get(..end)?).ok()?;
-    let scope = Scope { channel: about.channel.clone(), arch: about.arch.parse().ok()? };
-    Some((scope, about, end))
+/// What the answer in a file of this name is for.
+fn scope_of(file_name: &str) -> Option<Scope> {
+    let (channel, arch) = file_name.strip_suffix(".answer")?.split_once('_')?;
+    format!("{channel}/{arch}").parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn scope(text: &str) -> Scope {
+        text.parse().unwrap()
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds).unwrap()
+    }
+
+    fn answer() -> StoredAnswer {
+        StoredAnswer {
+            bytes: Bytes::from_static(b"{\"nodes\":[]}\n"),
+            validator: EntityTag::new("\"x\""),
+            confirmed: at(1_700_000_000),
+        }
+    }
+
     #[test]
     fn what_was_kept_is_found_again_and_rubbish_is_passed_over() {
         let directory = tempfile::tempdir().unwrap();
         let answers = StoredAnswers::open(directory.path()).unwrap();
-        let scope = Scope { channel: "stable-4.14".to_owned(), arch: "arm64".parse().unwrap() };
-        let kept = StoredAnswer {
-            bytes: Bytes::from_static(b"{\"nodes\":[]}\n"),
-            validator: EntityTag::new("\"x\""),
-            confirmed: Timestamp::from_seconds(1_700_000_000).unwrap(),
-        };
+        let (scope, kept, now) = (scope("stable-4.14/arm64"), answer(), at(1_800_000_000));
         answers.save(&scope, &kept).unwrap();
-        for (name, content) in [("a.answer", ""), ("b.answer", "{}\n{}"), ("c.answer", "\n"), ("d.txt", "x")] {
-            fs::write(directory.path().join(name), content).unwrap();
+        for name in ["a.answer", "X_amd64.answer", "a_b_c.answer", "_amd64.answer", "a_.answer", "d.txt"] {
+            fs::write(directory.path().join(name), "").unwrap();
         }
-        let [(found, path)] = answers.list(1000).try_into().unwrap();
-        assert_eq!(found, scope);
-        let (found, answer) = StoredAnswers::read(&path, 1000).unwrap();
-        assert!(found == scope && StoredAnswers::read(&path, 5).is_none(), "larger than may be");
-        assert_eq!((answer.bytes, answer.validator, answer.confirmed), (kept.bytes, kept.validator, kept.confirmed));
+        assert_eq!(answers.list(), std::slice::from_ref(&scope));
+        assert!(answers.read(&scope, 5, now).is_none(), "larger than may be");
+        let found = answers.read(&scope, 1000, now).unwrap();
+        assert_eq!((found.bytes, found.validator, found.confirmed), (kept.bytes, kept.validator, kept.confirmed));
+        for content in ["", "{}\n{}", "\n", "{\"channel\":\"stable-4.14\",\"arch\":\"arm64\",\"confirmed\":1}"] {
+            fs::write(answers.path(&scope), content).unwrap();
+            assert!(answers.read(&scope, 1000, now).is_none(), "{content}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_an_answer_is_not_waited_for_and_a_link_out_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let answers = StoredAnswers::open(&directory.path().join("upstream")).unwrap();
+        let (pipe, link) = (scope("pipe"), scope("link"));
+        assert!(std::process::Command::new("mkfifo").arg(answers.path(&pipe)).status().unwrap().success());
+        answers.save(&link, &answer()).unwrap();
+        fs::rename(answers.path(&link), directory.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", answers.path(&link)).unwrap();
+        assert_eq!(answers.list(), [link.clone(), pipe.clone()]);
+        for scope in [link, pipe] {
+            assert!(answers.read(&scope, 1000, at(1_800_000_000)).is_none(), "{scope:?}");
+            answers.forget(&scope);
+        }
+        assert_eq!(answers.list(), []);
+        assert!(directory.path().join("elsewhere").exists());
+    }
+
+    #[test]
+    fn an_answer_that_names_another_channel_is_not_read_and_removes_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let answers = StoredAnswers::open(&directory.path().join("upstream")).unwrap();
+        let victim = directory.path().join("victim_amd64.answer");
+        fs::write(&victim, "x").unwrap();
+        let named = scope("named");
+        for channel in [directory.path().join("victim").display().to_string(), "../victim".to_owned(), "b".to_owned()] {
+            let about = About { channel, arch: "amd64".to_owned(), etag: None, confirmed: 1 };
+            let content = format!("{}\n{{\"nodes\":[]}}", serde_json::to_string(&about).unwrap());
+            fs::write(answers.path(&named), content).unwrap();
+            assert_eq!(answers.list(), std::slice::from_ref(&named));
+            assert!(answers.read(&named, 1000, at(2)).is_none(), "{about:?}");
+            answers.forget(&named);
+        }
+        assert!(victim.exists() && answers.list().is_empty());
+    }
+
+    #[test]
+    fn no_answer_is_newer_than_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let answers = StoredAnswers::open(directory.path()).unwrap();
+        let (scope, now) = (scope("a"), at(1_700_000_100));
+        for (said, read) in [(4_102_444_800, 1_700_000_100), (1_700_000_099, 1_700_000_099)] {
+            answers.save(&scope, &StoredAnswer { confirmed: at(said), ..answer() }).unwrap();
+            assert_eq!(answers.read(&scope, 1000, now).unwrap().confirmed, at(read));
+        }
     }
 }

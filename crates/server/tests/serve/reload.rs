@@ -92,6 +92,31 @@ async fn an_archive_in_a_mounted_config_map_is_served_and_watched() {
 }
 
 #[tokio::test]
+async fn a_directory_in_a_mounted_config_map_is_watched_among_many_that_are_not_read() {
+    let data = Data::of(&["1.0.0"]);
+    for number in 0..1200 {
+        fs::create_dir_all(data.path().join(format!("docs/{number}"))).unwrap();
+    }
+    // As the kubelet mounts it at `channels`.
+    let channels = data.path().join("channels");
+    let publish = |date: &str, versions: &str| {
+        data.write(&format!("channels/{date}/c.yaml"), format!("name: c\nversions: [{versions}]\n"));
+        symlink(date, channels.join("..data_tmp")).unwrap();
+        fs::rename(channels.join("..data_tmp"), channels.join("..data")).unwrap();
+    };
+    fs::remove_file(channels.join("c.yaml")).unwrap();
+    publish("..2026_01", "1.0.0");
+    symlink("..data/c.yaml", channels.join("c.yaml")).unwrap();
+    let site = Site::start(data.config()).await;
+    site.serves("c", &["1.0.0"]).await;
+    publish("..2026_02", "");
+    site.serves("c", &[]).await;
+    // And what a link leads to, when it is written in place.
+    data.write("channels/..2026_02/c.yaml", "name: c\nversions: [1.0.0]\n");
+    site.serves("c", &["1.0.0"]).await;
+}
+
+#[tokio::test]
 async fn a_swapped_link_is_seen_without_asking_and_what_it_leads_to_is_watched() {
     let (one, two, three) = (Data::of(&["1.0.0"]), Data::of(&["2.0.0"]), Data::of(&["2.0.0"]));
     let root = tempfile::tempdir().unwrap();

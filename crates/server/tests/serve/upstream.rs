@@ -16,7 +16,7 @@ use crate::site::{Data, EMPTY, PREFIX, Site, clock, config};
 /// Answers are asked for again after this long.
 const FRESH: Duration = Duration::from_mins(1);
 
-/// A mirror that keeps the channels current.
+/// A mirror that keeps the channels current. Clients wait for upstream until it has answered, on a busy machine too.
 pub(crate) fn mirror(upstream: Service, channels: &[&str], clock: fn() -> Timestamp) -> Config {
     let scope = |channel: &&str| Scope { channel: (*channel).to_owned(), arch: "amd64".parse().unwrap() };
     let options = MirrorOptions {
@@ -25,6 +25,7 @@ pub(crate) fn mirror(upstream: Service, channels: &[&str], clock: fn() -> Timest
         fresh: FRESH,
         kept: None,
         limits: GraphLimits::default(),
+        patience: Duration::from_hours(1),
     };
     Config { mirror: Some(options), clock, ..config(None) }
 }
@@ -148,24 +149,31 @@ async fn many_who_ask_at_once_are_one_request_upstream() {
 
 #[tokio::test]
 async fn slow_channels_do_not_delay_others() {
-    let slow = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"];
+    clock!(time);
+    let names = |prefix: &str| (0..40).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>();
+    let (configured, demanded) = (names("configured-"), names("demanded-"));
     let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
-    upstream.never_answers(&slow);
-    let service = upstream.service();
-    let site = Site::begin(mirror(service, &[&slow[..], &["fast"]].concat(), config(None).clock));
-    // Neither the configured one, nor those that clients ask for.
+    for channel in configured.iter().chain(&demanded) {
+        upstream.never_answers(&[channel]);
+    }
+    let channels: Vec<&str> = std::iter::once("fast").chain(configured.iter().map(String::as_str)).collect();
+    let site = Site::begin(mirror(upstream.service(), &channels, time::now));
+    // Neither the configured one, nor the one that a client asks for.
     site.serves("fast", &["1.0.0"]).await;
     site.serves("other", &["1.0.0"]).await;
-    for channel in ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9"] {
-        upstream.never_answers(&[channel]);
+    for channel in demanded {
         let address = site.address;
         tokio::spawn(async move {
             let mut client = crate::client::Client::connect(address).await;
             client.ask("GET", &format!("{PREFIX}/graph?channel={channel}"), &[]).await
         });
     }
-    wait_until(DEADLINE, "all of them are asked for", async || upstream.count() >= 22).await.unwrap();
-    site.serves("another", &["1.0.0"]).await;
+    // As many as are asked for at one time hang until the end of the test, and the rest waits for them.
+    wait_until(DEADLINE, "the turns are taken", async || upstream.count() >= 2 + 16 + 16).await.unwrap();
+    upstream.says(Says::Graph(graph(&["2.0.0"]), None));
+    time::pass(61);
+    let other = site.graph("other").await;
+    assert_eq!((other.versions(), other.age()), (vec!["2.0.0".to_owned()], 0), "upstream was asked meanwhile");
 }
 
 #[tokio::test]

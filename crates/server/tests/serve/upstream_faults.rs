@@ -111,7 +111,9 @@ async fn until_it_has(site: &Site, versions: &[&str], pass: fn(i64)) -> Reply {
 async fn nobody_waits_long_for_an_upstream_that_hangs_when_there_is_an_older_answer() {
     clock!(time);
     let upstream = Scripted::start(Says::Graph(graph(&["1.0.0"]), None)).await;
-    let site = Site::begin(mirror(upstream.service(), &[], time::now));
+    let mut configuration = mirror(upstream.service(), &[], time::now);
+    configuration.mirror.as_mut().unwrap().patience = Duration::from_millis(50);
+    let site = Site::begin(configuration);
     assert_eq!(site.graph("c").await.versions(), ["1.0.0"]);
     upstream.says(Says::Graph(graph(&["2.0.0"]), None));
     upstream.hold();
@@ -188,4 +190,32 @@ async fn rubbish_in_the_cache_is_passed_over_and_the_cache_does_not_grow_without
     upstream.says(Says::Away);
     let site = start();
     assert_eq!((site.graph("kept").await.status, site.ready().await), (500, 503));
+}
+
+#[tokio::test]
+async fn odd_files_in_the_cache_stop_nothing_and_touch_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let (directory, victim) = (place.path().join("cache/upstream"), place.path().join("victim_amd64.answer"));
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(&victim, "x").unwrap();
+    for pipe in ["x.answer", "pipe_amd64.answer"] {
+        assert!(std::process::Command::new("mkfifo").arg(directory.join(pipe)).status().unwrap().success());
+    }
+    let named = place.path().join("victim");
+    let content = |channel: &str, confirmed: i64| {
+        let about = json!({"channel": channel, "arch": "amd64", "confirmed": confirmed});
+        format!("{about}\n{}", graph(&["1.0.0"]))
+    };
+    fs::write(directory.join("x_amd64.answer"), content(&named.display().to_string(), 1)).unwrap();
+    fs::write(directory.join("later_amd64.answer"), content("later", 4_102_444_800)).unwrap();
+    clock!(time);
+    let upstream = Scripted::start(Says::Away).await;
+    let configuration = mirror(upstream.service(), &[], time::now);
+    let site = Site::begin(Config { cache: Some(place.path().join("cache")), ..configuration });
+    assert!(victim.exists());
+    assert_eq!((site.graph("x").await.status, site.graph("pipe").await.status), (500, 500));
+    // A date to come does not make it newer than the start of the service.
+    time::pass(100);
+    let later = site.graph("later").await;
+    assert_eq!((later.versions(), later.age()), (vec!["1.0.0".to_owned()], 100));
 }
