@@ -139,6 +139,13 @@ impl Registry {
         let grant = self.granted.lock().await.get(ask.repository).cloned().unwrap_or_default();
         let mut response = self.send(ask, grant.header.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
+            // Only the registry may ask for the login, and not a host to which it redirects.
+            if response.url().origin() != ask.url.origin() {
+                let host = response.url().host_str().unwrap_or_default();
+                let why = format!("it redirects to {host}, which requires authentication");
+                let hint = "the login is only sent to the registry itself";
+                return Err(OciError::Denied { at: ask.at.to_owned(), why, hint }.into());
+            }
             let header = self.authorize(ask, &response, grant.turn).await?;
             response = self.send(ask, Some(&header)).await?;
         }
